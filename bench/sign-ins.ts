@@ -6,6 +6,8 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { allowsTool } from '#libs/access/access.js';
+import { CallTokenKeys } from '#libs/access/call-token-keys.js';
+import { CallTokenRing } from '#libs/access/call-tokens.js';
 import { FailedSignIns } from '#libs/access/failed-sign-ins.js';
 import { TokenRing } from '#libs/access/jwt/token-ring.js';
 import { KeyRing } from '#libs/access/key-ring.js';
@@ -52,6 +54,7 @@ export async function measureSignIns({ databaseUrl }: Pick<System, 'databaseUrl'
     const authentication = new Authentication({
       ring,
       tokens: new TokenRing({ settings, logger: silentLogger }),
+      callTokens: new CallTokenRing({ keys: new CallTokenKeys(database), ring, hasIssuer: true }),
       failures: new FailedSignIns({ perMinute: 120, counters: backing.counters, logger: silentLogger }),
       store,
       notes,

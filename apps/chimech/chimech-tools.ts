@@ -27,7 +27,7 @@ export interface ChimechParts {
 
 const metadata = (category: string, tags: string[]) => ({ version: chimechVersion, category, tags });
 
-@McpServer({ name: 'chimech', version: chimechVersion })
+@McpServer({ name: 'chimech', version: chimechVersion, actsForCaller: true })
 export class ChimechTools {
   constructor(private readonly parts: ChimechParts) {}
 

@@ -6,6 +6,7 @@ test.each([
   ['什么是 MCP？', 'zh'],
   ['用 TypeScript 写一个排序函数', 'zh'],
   ['What does 你好 mean in English?', 'en'],
+  ['OKR、CAC、LTV、NPS、DAU 怎么算', 'zh'],
   ['', 'en'],
   ['42', 'en'],
 ])('%s', (text, language) => {

@@ -4,12 +4,20 @@ export type Language = 'en' | 'zh';
 
 const maxTextLength = 2_000;
 
-/** Chinese where there are at least as many Han characters as words in Latin letters, and one at all. */
+/** ROI, Q3, SRE: notes in any language have them. */
+const abbreviation = /^\p{Lu}{1,5}$/u;
+
 export function languageOf(text: string): Language {
   const start = text.slice(0, maxTextLength);
-  const han = start.match(/\p{Script=Han}/gu)?.length ?? 0;
-  const words = start.match(/\p{Script=Latin}+/gu)?.length ?? 0;
-  return han > 0 && han >= words ? 'zh' : 'en';
+  return isChinese(hanCharacters(start), latinWords(start)) ? 'zh' : 'en';
+}
+
+export const hanCharacters = (text: string): number => text.match(/\p{Script=Han}/gu)?.length ?? 0;
+export const latinWords = (text: string): string[] => text.match(/\p{Script=Latin}+/gu) ?? [];
+
+/** Chinese has at least as many Han characters as words in Latin letters, abbreviations apart, and one at all. */
+export function isChinese(han: number, words: readonly string[]): boolean {
+  return han > 0 && han >= words.filter((word) => !abbreviation.test(word)).length;
 }
 
 /** What a caller writes itself; a context may be in any language. */

@@ -2,6 +2,7 @@
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Authorize } from '#libs/mcp-server/decorators.js';
+import { installedPath } from '#libs/process/find-installed.js';
 import { localUrl } from '#libs/process/local-url.js';
 import { CallRate } from './calls/call-rate.js';
 import { ToolCalls, type EndedCall } from './calls/tool-calls.js';
@@ -36,7 +37,7 @@ export function openChimech(
     model: chimech.model,
     embeddingsModel: chimech.embeddings_model,
   });
-  const templates = new Templates(chimech.templates_dir, logger);
+  const templates = new Templates(chimech.templates_dir ?? installedPath('config/chimech/templates'), logger);
   const calls = new ToolCalls({ gateway, rate: new CallRate(chimech.max_requests_per_minute), onEnd });
   const knowledge = new Knowledge(knowledgeSettings({ chimech, database }, logger));
   const close = async () => void (await Promise.allSettled([gateway.close(), knowledge.close(), closeAnalysis()]));

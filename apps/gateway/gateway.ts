@@ -1,6 +1,8 @@
 // The gateway without its HTTP server: opens, connects, starts and stops its parts.
 import { randomBytes } from 'node:crypto';
 import { openUsage } from './usage/open-usage.js';
+import { CallTokenKeys } from '#libs/access/call-token-keys.js';
+import { CallTokenRing } from '#libs/access/call-tokens.js';
 import { KeyRing } from '#libs/access/key-ring.js';
 import { KeyStore } from '#libs/access/key-store.js';
 import { TokenRing } from '#libs/access/jwt/token-ring.js';
@@ -66,6 +68,11 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const keys = new KeyStore(database, audit);
   const { mode, jwt } = config.auth;
   const keyRing = new KeyRing({ store: keys, mode: jwt !== undefined && mode === 'auto' ? 'keys' : mode, logger });
+  const callTokens = new CallTokenRing({
+    keys: new CallTokenKeys(database),
+    ring: keyRing,
+    hasIssuer: jwt !== undefined,
+  });
   const tokenRing = jwt === undefined ? undefined : new TokenRing({ settings: jwt, logger });
   const writes = new StoreWrites(database, audit);
   const idempotencyTtlMs = config.runs.idempotency_ttl_ms;
@@ -82,7 +89,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const registry = new PostgresProcessRegistry(database, { logger });
 
   const clocks = new TurnClocks();
-  const measuring = { metrics, clocks, logger, accounts };
+  const measuring = { metrics, clocks, logger, accounts, notes };
   const offline = new OfflineProvider();
   const observers = createModelObservers(metrics);
   const measure = new ModelCallMeasure(measuring);
@@ -253,6 +260,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     keys,
     keyRing,
     tokenRing,
+    callTokens,
     sessions,
     registry,
     models,

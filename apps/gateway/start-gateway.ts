@@ -136,6 +136,7 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
   const authentication = new Authentication({
     ring: gateway.keyRing,
     tokens: gateway.tokenRing,
+    callTokens: gateway.callTokens,
     store: gateway.keys,
     notes: gateway.notes,
     failures: new FailedSignIns({

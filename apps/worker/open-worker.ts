@@ -1,5 +1,7 @@
 // Opens the parts of a worker and connects them: store, backing services, workspaces, builtin servers, reaper, sweeper.
 import { randomBytes } from 'node:crypto';
+import { CallTokenKeys } from '#libs/access/call-token-keys.js';
+import { CallTokenMint } from '#libs/access/call-tokens.js';
 import { ApprovalStore } from '#libs/approvals/approval-store.js';
 import { QuestionStore } from '#libs/approvals/question-store.js';
 import { openBacking } from '#libs/backing/open-backing.js';
@@ -122,6 +124,7 @@ export async function openWorker(
     catalog: new PostgresCatalogStore(database, audit),
     approvals: new ApprovalStore(database, audit),
     questions: new QuestionStore(database, audit),
+    callTokens: new CallTokenMint(new CallTokenKeys(database)),
     registry,
     workspaces,
     workspacesMark: await workspaces.mark().catch(() => undefined),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
 import type { QuestionStore } from '#libs/approvals/question-store.js';
 import type { Backing } from '#libs/backing/backing.js';
+import type { CallTokenMint } from '#libs/access/call-tokens.js';
 import { SealedValues } from '#libs/backing/sealed-values.js';
 import type { Faults } from '#libs/config/fault-points.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
@@ -58,6 +59,7 @@ export interface WorkerParts {
   unreadable?: readonly string[] | undefined;
   /** Servers inside this process, by name. */
   builtins: ReadonlyMap<string, InProcessServer>;
+  callTokens: CallTokenMint;
   faults?: Faults;
   /** Called when a tool's definition has changed. */
   onToolChange?: (grade: ChangeGrade, outcome: ChangeOutcome) => void;
@@ -147,6 +149,7 @@ export class Worker {
       workspaces: parts.workspaces,
       bounds: { maxResultBytes: config.tools.max_result_bytes, maxReadBytes: config.tools.max_read_bytes },
       sealed: new SealedValues(backing.cache),
+      callTokens: parts.callTokens,
       outputCheck: (job) => outputs.checkOf(job),
       onBound: poolEvents.onBound,
       faults: parts.faults,

@@ -22,7 +22,7 @@ interface Remembered {
 }
 
 export interface KeyRingParts {
-  store: Pick<KeyStore, 'findByHash' | 'revision' | 'noteUse'>;
+  store: Pick<KeyStore, 'findByHash' | 'inForce' | 'revision' | 'noteUse'>;
   /** auto: keys are required once any key has been created. */
   mode: 'auto' | 'keys' | 'off';
   logger: Logger;
@@ -61,6 +61,17 @@ export class KeyRing {
     if (found === undefined) return this.lookUp(hash);
     if (performance.now() - this.confirmedAt > trustMs) throw away();
     return this.use(found);
+  }
+
+  /** For a call that was made with the key. @throws AppError store_unavailable */
+  async inForce(id: string): Promise<SignIn> {
+    for (const remembered of this.keys.values()) {
+      if (remembered.stored.id !== id) continue;
+      if (performance.now() - this.confirmedAt > trustMs) throw away();
+      return this.use(remembered);
+    }
+    const key = await this.parts.store.inForce(id);
+    return key === undefined ? { reason: 'revoked' } : { key };
   }
 
   isRemembered(key: string): boolean {

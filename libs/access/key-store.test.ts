@@ -101,6 +101,7 @@ test('a lookup that read before a revocation is not remembered', async () => {
   const { key, stored } = await store.create(alice, by);
   const slow = {
     revision: () => store.revision(),
+    inForce: (id: string) => store.inForce(id),
     noteUse: (uses: Parameters<KeyStore['noteUse']>[0]) => store.noteUse(uses),
     async findByHash(hashes: readonly string[]) {
       const found = await store.findByHash(hashes);

@@ -7,7 +7,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import { auditArguments, traceIdOf } from './call-audit.js';
 
 export interface AuditNote {
-  kind: 'tool_call' | 'arguments_converted' | 'policy_change' | 'sign_in_failed';
+  kind: 'tool_call' | 'model_call' | 'arguments_converted' | 'policy_change' | 'sign_in_failed';
   state: string;
   success: boolean;
   errorCode?: string;

@@ -104,6 +104,7 @@ function serverProblem(server: ServerConfig, allowUnsandboxed: boolean): string 
   if (typeof server.network === 'object' && server.command === undefined) return 'has network.allow but no command';
   if (server.transport !== undefined && server.url === undefined) return 'has a transport but no url';
   if (server.forward_headers.length > 0 && server.url === undefined) return 'has forward_headers but no url';
+  if (server.act_for_caller === true && server.command !== undefined) return 'has act_for_caller but is a command';
   const refused = server.forward_headers.find((name) => !headerName.test(name) || ownHeaders.test(name));
   if (refused !== undefined) return `cannot forward the header '${refused}'`;
   if (server.spares > 0 && (server.command === undefined || server.scope === 'shared')) {

@@ -22,6 +22,11 @@ export const callMetaKeys = {
   workspaceDirectory: 'signalbox/workspace_directory',
 } as const satisfies Record<keyof CallMeta, string>;
 
+/**
+ * In `_meta` of a call to a server that acts for its caller: what opens the gateway to it. Read from every client: nothing
+ * but the gateway's answer to it says whether it is good.
+ */
+export const callTokenMetaKey = 'signalbox/call_token';
 /** In `_meta` of an `isError` result: one of the tool codes, so that the reader need not parse the text. */
 export const errorCodeMetaKey = 'signalbox/error_code';
 /** In `_meta` of a listed tool: its author's `{version, category, tags}`. */
@@ -52,6 +57,11 @@ export function readCallMeta(meta: unknown): Partial<CallMeta> {
     if (typeof value === 'string') call[member] = value;
   }
   return call;
+}
+
+export function readCallToken(meta: unknown): string | undefined {
+  const token = isJsonObject(meta) ? meta[callTokenMetaKey] : undefined;
+  return typeof token === 'string' ? token : undefined;
 }
 
 const errorCodeSchema = z.enum(toolErrorCodes);

@@ -26,6 +26,8 @@ export type Around = (call: CallInProgress, run: () => Promise<CallEnd>) => Prom
 export interface McpServerOptions {
   name: string;
   version?: string;
+  /** In the worker its calls get a `callToken`, to ask models of the gateway as their caller. */
+  actsForCaller?: boolean;
   /** Runs before every handler. A method `authorize` of the class does the same. */
   authorize?: Authorize;
 }

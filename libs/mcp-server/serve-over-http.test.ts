@@ -7,6 +7,7 @@ import { type LogFields, silentLogger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mcpClients } from '../../test/support/mcp-clients.js';
 import { rawRequest, type RawRequest } from '../../test/support/raw-request.js';
+import { runProgram } from '../../test/support/run-program.js';
 import { verifies } from '../../test/verifies.js';
 import { ownClientName } from './call-meta.js';
 import { createMcpServer } from './create-mcp-server.js';
@@ -136,6 +137,49 @@ verifies('tools.own-server-http', 'what it refuses, and plain JSON', async () =>
     expect(JSON.parse((await ask({ headers })).text)).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
   }
 });
+
+/** Reads only when it has sent everything, as `http.client` and `requests` do. */
+const writesFirst = `
+import http.client, sys
+connection = http.client.HTTPConnection(sys.argv[1], int(sys.argv[2]), timeout=20)
+for body in (b'x' * ${32 * 1024 * 1024}, b'{"jsonrpc":"2.0","id":1,"method":"ping"}'):
+    connection.request('POST', '/mcp', body, {'content-type': 'application/json'})
+    answer = connection.getresponse()
+    print(answer.status, answer.getheader('connection'), len(answer.read()) > 0)
+`;
+
+verifies(
+  'tools.own-server-http',
+  'a body above the limit: every client reads why, and the next request is served',
+  async () => {
+    const { origin } = await serve();
+    const { hostname, port } = new URL(origin);
+    const body = 'x'.repeat(32 * 1024 * 1024);
+    const headers = { 'content-type': 'application/json' };
+    const post = (given: string) => fetch(`${origin}/mcp`, { method: 'POST', headers, body: given });
+    const refused = await post(body);
+    expect([refused.status, await refused.json()]).toMatchObject([
+      413,
+      { error: { data: { code: 'request_too_large' } } },
+    ]);
+    expect((await post('{"jsonrpc":"2.0","id":1,"method":"ping"}')).status).toBe(200);
+    // Refused by its type, before anything of the body was read.
+    expect(
+      (await fetch(`${origin}/mcp`, { method: 'POST', headers: { 'content-type': 'text/plain' }, body })).status,
+    ).toBe(415);
+    const python = await runProgram('python3', ['-c', writesFirst, hostname, port], { timeoutMs: 30_000 });
+    expect(python.stdout.trim().split('\n')).toEqual(['413 keep-alive True', '200 keep-alive True']);
+    const curl = await runProgram(
+      'sh',
+      [
+        '-c',
+        `head -c 33554432 /dev/zero | curl -s -o /dev/null -w '%{http_code}' -H 'content-type: application/json' --data-binary @- ${origin}/mcp`,
+      ],
+      { timeoutMs: 30_000 },
+    );
+    expect([curl.code, curl.stdout]).toEqual([0, '413']);
+  },
+);
 
 /** A connection on which several calls of a tool are sent in one write. */
 function pipeline(serving: HttpServing, tool: string, calls: number) {

@@ -12,6 +12,7 @@ import { QuietConnections } from '#libs/http-server/quiet-connections.js';
 import { logFailure } from '#libs/logging/log-failure.js';
 import { onlyLineFeeds } from '#libs/http-server/event-lines.js';
 import { readerReady } from '#libs/http-server/stuck-readers.js';
+import { answerUnread, hasUnreadBody } from '#libs/http-server/unread-body.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { listeningPort } from '#libs/process/listening-port.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
@@ -163,8 +164,11 @@ class Serving implements HttpServing {
       const error = toAppError(thrown);
       logFailure(this.options.logger, error, { requestId });
       if (error.code === 'invalid_api_key' && !response.headersSent) response.setHeader('www-authenticate', 'Bearer');
-      if (response.headersSent) response.destroy();
-      else respond(response, error.http, JSON.stringify(renderRpcError(error, requestId, body)));
+      if (response.headersSent) return void response.destroy();
+      const text = JSON.stringify(renderRpcError(error, requestId, body));
+      if (response.destroyed || !hasUnreadBody(request)) respond(response, error.http, text);
+      else
+        answerUnread(request, response, { status: error.http, headers: { 'content-type': 'application/json' }, text });
     }
   }
 
@@ -192,7 +196,8 @@ class Serving implements HttpServing {
     const { maxBodyBytes = 4 * 1024 * 1024 } = this.options;
     const pieces: Buffer[] = [];
     let bytes = 0;
-    for await (const piece of request as AsyncIterable<Buffer>) {
+    // Node would end the connection with the loop: the answer could not be read.
+    for await (const piece of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += piece.length;
       if (bytes > maxBodyBytes) throw new AppError('request_too_large', `A request has at most ${maxBodyBytes} bytes`);
       pieces.push(piece);

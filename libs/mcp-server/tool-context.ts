@@ -9,6 +9,8 @@ export interface ToolContext {
   userId: string;
   /** Of the caller's session, or of the MCP session over HTTP; absent if there is none. */
   sessionId?: string;
+  /** Shown to the gateway as a key: it answers chats without server tools as the caller, while the call runs. Secret. */
+  callToken?: string;
   /** The session's files. Throws tool_unavailable if the call has none. */
   readonly workspace: Workspace;
   logger: Logger;

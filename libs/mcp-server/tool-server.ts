@@ -17,7 +17,7 @@ import { mapNames, type NameMapping, strictNames } from '#libs/names/map-names.j
 import { mintRequestId } from '#libs/schemas/identifiers.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Workspace } from '#libs/workspace/workspace.js';
-import { ownClientName, readCallMeta, type CallMeta } from './call-meta.js';
+import { ownClientName, readCallMeta, readCallToken, type CallMeta } from './call-meta.js';
 import type { Around, Authorize, McpServerOptions } from './decorators.js';
 import { exchangeOf } from './endpoint/exchange.js';
 import { leaveUnanswered } from './endpoint/leave-unanswered.js';
@@ -88,6 +88,10 @@ export class ToolServer {
 
   get name(): string {
     return this.declared.name;
+  }
+
+  get actsForCaller(): boolean {
+    return this.declared.actsForCaller === true;
   }
 
   toolNames(): string[] {
@@ -256,8 +260,10 @@ export class ToolServer {
     const userId = told.userId ?? caller ?? 'anonymous';
     const sessionId = told.sessionId ?? connected ?? only;
     const fields = { requestId, userId, ...(sessionId === undefined ? {} : { sessionId }) };
+    const callToken = readCallToken(meta);
     const context: ToolContext = {
       ...fields,
+      ...(callToken === undefined ? {} : { callToken }),
       get workspace(): Workspace {
         const { sessionId, workspaceDirectory } = told;
         if (openWorkspace === undefined || sessionId === undefined || workspaceDirectory === undefined) {

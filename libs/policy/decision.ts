@@ -23,4 +23,7 @@ export interface Caller {
 }
 
 /** The tool that is judged; `readOnly` is the value used for this call. */
-export type JudgedTool = Pick<CatalogTool, 'server' | 'tool' | 'isolation' | 'readOnly' | 'annotations'>;
+export type JudgedTool = Pick<
+  CatalogTool,
+  'server' | 'tool' | 'isolation' | 'readOnly' | 'annotations' | 'actsForCaller'
+>;

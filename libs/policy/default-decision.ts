@@ -10,13 +10,18 @@ export function defaultDecision(tool: JudgedTool, { policy, mcpServers, isolatio
     tool.readOnly
       ? { effect: 'allow', rule: `default:${origin}-read-only` }
       : { effect: 'require_approval', rule: `default:${origin}` };
+  const server = Object.hasOwn(mcpServers, tool.server) ? mcpServers[tool.server] : undefined;
+  const isTrusted = tool.isolation === 'builtin' || server?.trusted === true;
+  // What it sends goes to models that its caller may ask anyway.
+  if (tool.actsForCaller === true && isTrusted && tool.annotations.destructiveHint === false) {
+    return { effect: 'allow', rule: 'default:acts-for-caller' };
+  }
   if (tool.isolation === 'builtin') {
     // A tool that declares access beyond the workspace (`fetch`) is treated like a remote server.
     return tool.annotations.openWorldHint === true
       ? reads('builtin-open-world')
       : { effect: 'allow', rule: 'default:builtin' };
   }
-  const server = Object.hasOwn(mcpServers, tool.server) ? mcpServers[tool.server] : undefined;
   if (server?.url !== undefined && tool.isolation === 'remote') return reads('remote');
   if (server?.command === undefined) return { effect: 'require_approval', rule: 'default:unknown' };
   if (server.network !== 'none') return reads('network');

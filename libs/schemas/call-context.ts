@@ -30,6 +30,8 @@ export interface RequestContext {
   roles?: readonly string[];
   /** What key or token allows; absent: everything. */
   access?: Access;
+  /** The tool call that asks as this caller, by a call token: it is offered no server tools. */
+  parentCall?: string;
   ip?: string;
   requestId: string;
   traceparent?: string;

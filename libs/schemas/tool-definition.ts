@@ -53,6 +53,8 @@ export interface CatalogTool {
   readsFile?: string;
   /** Headers of the caller's request to forward to its server, in lower case. */
   forwardHeaders?: string[];
+  /** Its server is given tokens of its calls, and asks models of the gateway as their caller. */
+  actsForCaller?: boolean;
   /** What its calls run under: `builtin`, `remote`, or a level of isolation. */
   isolation?: string;
   /** Deadline of one call, and how far progress may extend it. */

@@ -105,11 +105,11 @@ verifies('chimech.clients', 'over HTTP', async () => {
   }
 });
 
-const program = () => ({
+const program = (environment: Record<string, string> = { CHIMECH_TEMPLATES_DIR: templates }) => ({
   command: process.execPath,
   args: [main, '--stdio'],
   cwd: templates,
-  env: { CHIMECH_GATEWAY_URL: box.url, CHIMECH_TEMPLATES_DIR: templates },
+  env: { CHIMECH_GATEWAY_URL: box.url, ...environment },
   stderr: 'pipe' as const,
 });
 
@@ -121,6 +121,17 @@ verifies('chimech.clients', 'over stdio, 2026-07-28', async () => {
     await expectTools({ listTools, call: (params) => client.callTool(params as never) }, true);
     const { messages } = await client.getPrompt({ name: 'note', arguments: { prompt: 'milk' } });
     expect(messages).toMatchObject([{ content: { text: 'Write a note: milk' } }]);
+  } finally {
+    await client.close();
+  }
+});
+
+verifies('chimech.generate-templates', 'those that come with it, from any working directory', async () => {
+  const client = new Client({ name: 'judge', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+  await client.connect(new StdioClientTransport(program({})));
+  try {
+    const { prompts } = await client.listPrompts();
+    expect(prompts.map(({ name }) => name)).toEqual(['reply', 'unit-tests', 'weekly-report']);
   } finally {
     await client.close();
   }

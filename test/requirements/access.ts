@@ -1,4 +1,6 @@
 export const accessRequirements = {
+  'access.call-tokens':
+    'a call token opens chats without server tools as the caller of its call, for its time, and nothing else',
   'access.database-away': 'with the database away known keys go on for a minute, and unknown ones are 503, not 401',
   'access.every-route': 'with keys in use every route but health needs one with the scope of the route',
   'access.first-key': 'the first key that is made takes effect within a second, and the gateway never opens again',

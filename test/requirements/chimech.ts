@@ -1,4 +1,6 @@
 export const chimechRequirements = {
+  'chimech.acts-for-caller':
+    'Chimech in the worker, or marked in the configuration, asks models as the caller of its call: with that key, its models, budget and usage',
   'chimech.analyze-and-search': 'Chimech analyses code and searches imported documents for clients of SDK 1.x and 2.x',
   'chimech.authorize': 'authorize of Chimech runs before each handler and may be replaced',
   'chimech.bad-arguments':

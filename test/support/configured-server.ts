@@ -8,6 +8,7 @@ export function configuredServer(given: Pick<ConfiguredServer, 'open'> & Partial
     configHash: 'hash',
     builtin: true,
     trusted: true,
+    actsForCaller: false,
     isolation: 'builtin',
     scope: 'shared',
     concurrency: 2,

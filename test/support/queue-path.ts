@@ -1,5 +1,7 @@
 // A gateway's tool side and a worker in one process, on a database of their own: real queue, real journal, real MCP.
 import { AuditNotes } from '#libs/audit/audit-notes.js';
+import { CallTokenKeys } from '#libs/access/call-token-keys.js';
+import { CallTokenMint } from '#libs/access/call-tokens.js';
 import { ApprovalStore } from '#libs/approvals/approval-store.js';
 import { QuestionStore } from '#libs/approvals/question-store.js';
 import { randomBytes } from 'node:crypto';
@@ -244,6 +246,7 @@ export async function openWorker(services: Services, dataDir = services.config.d
     workspaces,
     isolation: await findTestIsolation(),
     builtins: new Map([['workspace', server]]),
+    callTokens: new CallTokenMint(new CallTokenKeys(database)),
     logger: silentLogger,
   });
   await worker.start();

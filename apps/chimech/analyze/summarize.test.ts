@@ -78,7 +78,11 @@ verifies('chimech.analyze.summary', 'extracted after 15 seconds without an answe
   const client = new Gateway({ url, key: undefined, model: undefined, embeddingsModel: undefined });
   const cancel = new AbortController();
   const { signal } = cancel;
-  const call = { apiClient: new CallApiClient(client, { signal, language: 'en' }), signal, logger: silentLogger };
+  const call = {
+    apiClient: new CallApiClient(client, { signal, language: 'en', requestId: 'req_1', token: undefined }),
+    signal,
+    logger: silentLogger,
+  };
   const about = { type: 'text', tongue: 'en' } as const;
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const late = summarize(content, about, call);

@@ -14,7 +14,8 @@ async function open(script: ScriptedAnswer[], settings: Partial<GatewaySettings>
   const url = upstream.baseUrl.replace('/v1', '');
   const gateway = new Gateway({ url, key: undefined, model: undefined, embeddingsModel: 'embed-1', ...settings });
   closing.push(() => gateway.close().then(() => upstream.close()));
-  return { client: new CallApiClient(gateway, { signal: new AbortController().signal, language: 'en' }), upstream };
+  const call = { signal: new AbortController().signal, language: 'en', requestId: 'req_1', token: undefined } as const;
+  return { client: new CallApiClient(gateway, call), upstream };
 }
 
 const vectors = (...data: [index: number, embedding: number[]][]) => ({

@@ -36,7 +36,7 @@ export class CallApiClient implements ApiClient {
 
   constructor(
     private readonly gateway: Gateway,
-    private readonly call: { signal: AbortSignal; language: Language },
+    private readonly call: { signal: AbortSignal; language: Language; requestId: string; token: string | undefined },
   ) {}
 
   async chat(request: ChatRequest): Promise<ChatAnswer> {
@@ -76,7 +76,7 @@ export class CallApiClient implements ApiClient {
     const startedAt = performance.now();
     const signal = earlier === undefined ? this.call.signal : AbortSignal.any([this.call.signal, earlier]);
     try {
-      return await this.gateway.post(path, body, signal);
+      return await this.gateway.post(path, body, { ...this.call, signal });
     } catch (error) {
       if (!(error instanceof GatewayFailure)) throw error;
       if (error.kind === 'cancelled') throw cancelled(error.cause);
@@ -92,6 +92,13 @@ export class CallApiClient implements ApiClient {
   private succeeded({ status, body, retryAfterSeconds }: GatewayAnswer): unknown {
     if (status >= 200 && status < 300) return body;
     const { message, code } = readError(body);
+    if (code === 'budget_exceeded') {
+      throw this.failed(
+        'API_RATE_LIMIT',
+        { en: message, zh: `网关的预算已用完：${message}` },
+        waitOf(retryAfterSeconds),
+      );
+    }
     if (status === 429) {
       const wait = retryAfterSeconds ?? 1;
       throw this.failed(
@@ -100,7 +107,7 @@ export class CallApiClient implements ApiClient {
           en: `The rate limit of the gateway is reached: wait ${wait} s`,
           zh: `已达到网关的调用上限，请等待 ${wait} 秒`,
         },
-        { retryAfterSeconds: wait },
+        waitOf(wait),
       );
     }
     if (code === 'context_length_exceeded') {
@@ -110,7 +117,13 @@ export class CallApiClient implements ApiClient {
       });
     }
     if (status === 504) throw this.failed('TIMEOUT', { en: `The model took too long: ${message}`, zh: `模型响应超时` });
-    if (status === 401 || status === 403) throw this.apiError(refused);
+    if (status === 401 || status === 403) {
+      throw this.apiError(
+        this.call.token === undefined
+          ? refused
+          : { en: `The gateway refuses the caller: ${message}`, zh: `网关拒绝了调用者：${message}` },
+      );
+    }
     throw this.apiError({
       en: `The gateway answered ${status}${message === '' ? '' : `: ${message}`}`,
       zh: `网关返回 ${status}${message === '' ? '' : `：${message}`}`,
@@ -129,6 +142,8 @@ export class CallApiClient implements ApiClient {
     return new ChimechMCPError(say(this.call.language, texts), code, undefined, details);
   }
 }
+
+const waitOf = (seconds = 1) => ({ retryAfterSeconds: seconds });
 
 const cancelled = (reason: unknown) =>
   reason instanceof Error ? reason : new AppError('cancelled', 'The call was cancelled');

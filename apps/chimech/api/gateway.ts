@@ -19,6 +19,14 @@ export interface GatewayAnswer {
   body: unknown;
 }
 
+export interface PostOptions {
+  signal: AbortSignal;
+  /** Of the call, for the gateway's log. */
+  requestId: string;
+  /** The call's token. */
+  token: string | undefined;
+}
+
 /** There was no answer. The message ends a sentence that begins with "The gateway". */
 export class GatewayFailure extends Error {
   constructor(
@@ -58,14 +66,18 @@ export class Gateway {
     });
   }
 
-  /** @throws GatewayFailure */
-  async post(path: string, body: object, signal: AbortSignal): Promise<GatewayAnswer> {
-    return this.exchange('POST', path, signal, JSON.stringify(body));
+  /** As the caller of the call with a token, else with the key of the settings. @throws GatewayFailure */
+  async post(path: string, body: object, { signal, requestId, token }: PostOptions): Promise<GatewayAnswer> {
+    const headers = {
+      'x-request-id': requestId,
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    };
+    return this.exchange('POST', path, { signal, headers, body: JSON.stringify(body) });
   }
 
   /** Rejects if the gateway does not answer. */
   async ping(signal: AbortSignal): Promise<void> {
-    await this.exchange('GET', '/health/live', signal);
+    await this.exchange('GET', '/health/live', { signal });
   }
 
   /** Calls under way are cut. */
@@ -73,9 +85,13 @@ export class Gateway {
     return this.client.close();
   }
 
-  private async exchange(method: string, path: string, signal: AbortSignal, body?: string): Promise<GatewayAnswer> {
+  private async exchange(
+    method: string,
+    path: string,
+    { signal, ...sent }: { signal: AbortSignal; headers?: Record<string, string>; body?: string },
+  ): Promise<GatewayAnswer> {
     const deadline = steadyNow() + exchangeMs;
-    const answer = await this.client.open({ method, path, body }, { signal, deadline });
+    const answer = await this.client.open({ method, path, ...sent }, { signal, deadline });
     let whole = false;
     try {
       const pieces: Uint8Array[] = [];

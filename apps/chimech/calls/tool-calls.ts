@@ -1,6 +1,7 @@
 // One call of a tool, around its handler: its rate, its client of the gateway, the metadata of its result, the form of its
 // error, and what is counted of it.
 import { isInputRequiredResult, type CallToolResult } from '@modelcontextprotocol/server';
+import { readClaims } from '#libs/access/call-token.js';
 import type { CallEnd, CallInProgress } from '#libs/mcp-server/decorators.js';
 import type { ToolContext } from '#libs/mcp-server/tool-context.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -38,7 +39,8 @@ export class ToolCalls {
   async around({ tool, arguments: args, context }: CallInProgress, run: () => Promise<CallEnd>): Promise<CallEnd> {
     const startedAt = performance.now();
     const language = languageOfArguments(args);
-    const client = new CallApiClient(this.parts.gateway, { signal: context.signal, language });
+    const { signal, requestId, callToken: token } = context;
+    const client = new CallApiClient(this.parts.gateway, { signal, language, requestId, token });
     this.running.set(context, { tool, language, client });
     const ended = (outcome: EndedCall['outcome'], code?: ChimechCode) => {
       const durationMs = performance.now() - startedAt;
@@ -78,7 +80,9 @@ export class ToolCalls {
   contextOf(context: ToolContext): ChimechContext {
     const { tool, language, client } = this.callOf(context);
     const { requestId, userId, sessionId, logger, signal, reportProgress, cache } = context;
-    const own = (key: string) => `${tool}:${key}`;
+    // A worker shows one key for all its callers. Who only says to be one learns nothing: a gateway answers no false token.
+    const caller = context.callToken === undefined ? '' : (readClaims(context.callToken)?.principal ?? '');
+    const own = (key: string) => `${tool}:${caller}:${key}`;
     return {
       requestId,
       userId,

@@ -7,7 +7,6 @@ import { type ChimechTestServer, openChimechServer, textOf } from '../../../test
 import { verifies } from '../../../test/verifies.js';
 import { checkCode } from './check-code.js';
 import { checkOutput } from './check-output.js';
-import { Templates } from './templates.js';
 
 const opened: ChimechTestServer[] = [];
 let directory: string;
@@ -91,11 +90,10 @@ verifies('chimech.generate-templates', 'used by name, listed as prompts, a broke
   await expect(client.getPrompt({ name: 'nope' })).rejects.toThrow('Unknown prompt');
 });
 
-test('no directory, no templates', async () => {
-  const server = await openChimechServer();
-  opened.push(server);
-  expect((await server.client.listPrompts()).prompts).toEqual([]);
-  const unknown = await server.call('chimech/generate', { prompt: '写', options: { template: 'x' } });
+test('an empty directory has no templates', async () => {
+  const { client, call } = await open([]);
+  expect((await client.listPrompts()).prompts).toEqual([]);
+  const unknown = await call('chimech/generate', { prompt: '写', options: { template: 'x' } });
   expect(textOf(unknown)).toContain('没有任何模板');
 });
 
@@ -134,9 +132,13 @@ test.each([
   expect(verdict.known && verdict.problem === undefined).toBe(parses);
 });
 
-verifies('chimech.generate-templates', 'the examples are right', async () => {
+verifies('chimech.generate-templates', 'those that come with it, where no directory is set', async () => {
   const warned: unknown[] = [];
   const logger = { ...silentLogger, warn: (fields: object) => void warned.push(fields) };
-  const all = await new Templates('config/chimech/templates', logger).all(new AbortController().signal);
-  expect([[...all.keys()], warned]).toEqual([['reply', 'unit-tests', 'weekly-report'], []]);
+  const server = await openChimechServer({ logger, script: [{ text: email }] });
+  opened.push(server);
+  const { prompts } = await server.client.listPrompts();
+  expect([prompts.map(({ name }) => name), warned]).toEqual([['reply', 'unit-tests', 'weekly-report'], []]);
+  const result = await server.call('chimech/generate', { prompt: 'yes', options: { template: 'reply' } });
+  expect(result['metadata']).toMatchObject({ template: 'reply', checked: true });
 });

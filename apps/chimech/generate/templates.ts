@@ -42,21 +42,18 @@ export interface Template extends z.output<typeof frontMatter> {
 const placeholder = /\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g;
 
 export class Templates implements PromptSource {
-  /** `directory` undefined: there are none. */
   constructor(
-    private readonly directory: string | undefined,
+    private readonly directory: string,
     private readonly logger: Logger,
   ) {}
 
   /** By name. */
   async all(signal: AbortSignal): Promise<Map<string, Template>> {
     const found = new Map<string, Template>();
-    const { directory } = this;
-    if (directory === undefined) return found;
-    for (const file of await this.files(directory)) {
+    for (const file of await this.files()) {
       signal.throwIfAborted();
       try {
-        const template = await readTemplate(join(directory, file), signal);
+        const template = await readTemplate(join(this.directory, file), signal);
         if (found.has(template.name)) throw new Error(`the name ${template.name} is taken by another file`);
         found.set(template.name, template);
       } catch (error) {
@@ -90,9 +87,9 @@ export class Templates implements PromptSource {
     return template.description === undefined ? result : { ...result, description: template.description };
   }
 
-  private async files(directory: string): Promise<string[]> {
+  private async files(): Promise<string[]> {
     try {
-      const entries = await readdir(directory, { withFileTypes: true });
+      const entries = await readdir(this.directory, { withFileTypes: true });
       const names = entries.filter((entry) => entry.isFile() && entry.name.endsWith('.md')).map(({ name }) => name);
       if (names.length > maxFiles) {
         this.logger.warn({ metadata: { files: names.length, maxFiles } }, 'there are more templates than are read');

@@ -29,6 +29,7 @@ import { endOf, storedError } from './runs/run-errors.js';
 import { type RecordPorts, RunRecord, type TakeTurnEvents } from './runs/run-record.js';
 import { TurnState } from './turn-state.js';
 import { retoldEvents } from './runs/retell-run.js';
+import { turnOfCall } from './runs/turn-of-call.js';
 import type { TurnRequest } from './turn-request.js';
 
 export interface StartedTurn {
@@ -100,7 +101,7 @@ export class ChatService {
 
   /** @throws AppError for everything that is wrong before the first model call */
   async start(options: StartOptions): Promise<StartedTurn> {
-    const prepared = this.prepare(options);
+    const prepared = this.prepare(options.context.parentCall ? await turnOfCall(options, this.ports.models) : options);
     const { run, stored } = prepared;
     if (!stored) return this.execute(prepared, {});
     if (options.idempotencyKey === undefined) {

@@ -159,8 +159,9 @@ function callModel(turn: Turn, stoppedBy: StopCause | null, ports: TurnPorts, an
   );
 }
 
-const payer = ({ principal, keyId, access }: RequestContext) => ({
+const payer = ({ principal, keyId, access, parentCall }: RequestContext) => ({
   principal,
+  ...(parentCall === undefined ? {} : { parentCall }),
   ...(keyId === undefined ? {} : { keyId }),
   ...(access === undefined ? {} : { access }),
 });

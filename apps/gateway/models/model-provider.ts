@@ -28,7 +28,7 @@ export interface ModelRequest {
 export interface ModelCall {
   requestId: string;
   /** Who pays for it, and in which round of the turn; absent: it is not counted. */
-  paidBy?: Pick<RequestContext, 'principal' | 'keyId' | 'access'> & { round: number };
+  paidBy?: Pick<RequestContext, 'principal' | 'keyId' | 'access' | 'parentCall'> & { round: number };
   /** Identifies the turn; `requestId` may come from the client and repeat. */
   runId?: string;
   traceparent?: string;

@@ -18,9 +18,9 @@ import { AppError, toAppError } from '#libs/schemas/errors.js';
 import type { Budgets } from '#libs/usage/budgets.js';
 import type { FinishReason } from '#libs/schemas/model-event.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
+import { chooseModel } from '../models/choose-model.js';
 import type { ModelRouter, RoutedModelEvent } from '../models/model-provider.js';
 import type { SamplingCaller, SamplingDesk } from '../tools/calls/dispatch-services.js';
-import { chooseModel } from './choose-model.js';
 import { toModelRequest } from './to-model-request.js';
 
 export interface SamplingPorts {

@@ -55,7 +55,7 @@ export class RunToolCall implements CallListener {
       if (await this.mayRun(call)) await this.runPermitted(call);
       await this.fault('before-ack');
     } finally {
-      call.forgetHeaders?.();
+      call.forgetSecrets?.();
       running.end(callId);
       call.span?.end();
     }

@@ -1,10 +1,11 @@
 // Runs a call that was allowed: session, server, MCP call within its time, result within its limits. Always resolves
 // with an outcome; knows neither the queue nor the journal.
+import type { CallTokenMint } from '#libs/access/call-tokens.js';
 import type { SealedValues } from '#libs/backing/sealed-values.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Faults } from '#libs/config/fault-points.js';
 import type { Logger } from '#libs/logging/logger.js';
-import { callMetaKeys, toCallMeta } from '#libs/mcp-server/call-meta.js';
+import { callMetaKeys, callTokenMetaKey, toCallMeta } from '#libs/mcp-server/call-meta.js';
 import type { SessionStore } from '#libs/runs/sessions/session-store.js';
 import { AppError, toAppError, toolErrorCodes, type ToolErrorCode } from '#libs/schemas/errors.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
@@ -30,6 +31,8 @@ export interface ToolRunParts {
   bounds: ResultBounds;
   /** Where the callers' headers for servers are stored. */
   sealed: Pick<SealedValues, 'get'>;
+  /** For servers that act for their caller. */
+  callTokens: Pick<CallTokenMint, 'mint'>;
   /** Resolves with a check of structured content, if the tool declares a schema for it. */
   outputCheck: (job: ToolJob) => Promise<((value: Json, bytes: number) => string | undefined) | undefined>;
   onBound?: PoolEvents['onBound'];
@@ -48,7 +51,9 @@ export async function runTool(parts: ToolRunParts, call: ToolCall): Promise<Read
   try {
     user.directory = madeDirectory(job) ?? (await makeSession(parts, call));
     if (job.sealedHeaders !== undefined) call.useHeaders(await unsealed(job.sealedHeaders, parts));
-    const result = await parts.pool.use(job.server, call, (connection, server) => askTool(call, connection, server));
+    const result = await parts.pool.use(job.server, call, (connection, server) =>
+      askTool(parts, call, connection, server),
+    );
     call.answered();
     await parts.faults?.at('after-effect');
     const onBound = (bound: ServerBound) => parts.onBound?.(job.server, bound);
@@ -62,12 +67,18 @@ export async function runTool(parts: ToolRunParts, call: ToolCall): Promise<Read
 }
 
 /** Our error codes in a result count only if the result is from our own servers. */
-async function askTool(call: ToolCall, connection: ToolConnection, server: ConfiguredServer): Promise<RawToolResult> {
+async function askTool(
+  parts: ToolRunParts,
+  call: ToolCall,
+  connection: ToolConnection,
+  server: ConfiguredServer,
+): Promise<RawToolResult> {
   const tool = ownName(server, call.job.tool);
   const parent = call.span?.traceparent ?? call.job.traceparent;
   const span = tracing?.start(mcpClientSpan(tool, server.name, connection.peer), parent);
   const meta = metaOf(call, server, span?.traceparent ?? parent);
   try {
+    if (server.actsForCaller) meta[callTokenMetaKey] = await callTokenOf(call, parts);
     const result = await connection.callTool({ tool, arguments: call.arguments!, meta }, call);
     span?.end(result.isError === true ? toolErrorType : undefined);
     return server.builtin ? result : { ...result, _meta: undefined };
@@ -94,6 +105,14 @@ async function unsealed(headers: NonNullable<ToolJob['sealedHeaders']>, { sealed
   const text = await sealed.get(headers, AbortSignal.timeout(headersMs));
   if (text === undefined) throw new AppError('tool_unavailable', 'The headers of the request are no longer kept');
   return JSON.parse(text) as Record<string, string>;
+}
+
+/** Made here, where the call runs: a job carries no secret. @throws AppError tool_unavailable */
+async function callTokenOf(call: ToolCall, { callTokens }: ToolRunParts): Promise<string> {
+  const { principal, keyId, callId, maxTimeoutMs } = call.job;
+  const token = await callTokens.mint({ principal, keyId, callId }, maxTimeoutMs);
+  call.holdSecrets([token]);
+  return token;
 }
 
 /** Only servers of this process receive the caller and the location of the files. */

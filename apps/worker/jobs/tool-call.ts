@@ -70,7 +70,7 @@ export class ToolCall implements UseOptions, CallOptions {
   private asking: Promise<unknown> = Promise.resolve();
   /** Nobody needs answers to its questions any more. */
   private over: AbortController | undefined;
-  forgetHeaders: (() => void) | undefined;
+  forgetSecrets: (() => void) | undefined;
   readonly onQuestion: CallOptions['onQuestion'];
   readonly onSampling: CallOptions['onSampling'];
 
@@ -91,10 +91,20 @@ export class ToolCall implements UseOptions, CallOptions {
     this.user = { principal: job.principal, sessionId: job.sessionId, directory: '', headers: undefined };
   }
 
-  /** What they contain is struck out of everything until `forgetHeaders`. */
+  /** What they contain is struck out of everything until `forgetSecrets`. */
   useHeaders(headers: Record<string, string>): void {
     this.user.headers = headers;
-    this.forgetHeaders = holdSecrets(Object.values(headers).flatMap(secretsOfHeader));
+    this.holdSecrets(Object.values(headers).flatMap(secretsOfHeader));
+  }
+
+  /** Struck out of everything until `forgetSecrets`. */
+  holdSecrets(secrets: readonly string[]): void {
+    const others = this.forgetSecrets;
+    const forget = holdSecrets(secrets);
+    this.forgetSecrets = () => {
+      others?.();
+      forget();
+    };
   }
 
   get maxTimeoutMs(): number {

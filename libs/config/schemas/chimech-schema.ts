@@ -19,7 +19,9 @@ export const chimechSchema = z.strictObject({
     .url({ protocol: /^https?$/ })
     .optional()
     .describe('The gateway whose models it uses; default: the one of server.host and server.port'),
-  gateway_key: secret.optional().describe('API key for that gateway'),
+  gateway_key: secret
+    .optional()
+    .describe('API key for that gateway, for callers of Chimech itself; calls of a worker act for their own callers'),
   model: z.string().min(1).optional().describe('Model that answers; default: the default of the gateway'),
   embeddings_model: z.string().min(1).optional().describe('Model for embeddings'),
   embeddings_url: z
@@ -27,5 +29,9 @@ export const chimechSchema = z.strictObject({
     .optional()
     .describe('OpenAI-compatible server of embeddings for the knowledge base, up to and with /v1'),
   embeddings_key: secret.optional().describe('API key for that server'),
-  templates_dir: z.string().min(1).optional().describe('Directory of templates for chimech/generate'),
+  templates_dir: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Directory of templates for chimech/generate; default: those that come with Signalbox'),
 });

@@ -102,6 +102,10 @@ export const serverSchema = z.strictObject({
     .default(false)
     .describe('Whether it may ask models (MCP sampling), or `{ models: […], max_tokens: … }`'),
   trusted: z.boolean().default(false).describe('Whether its annotations are trusted'),
+  act_for_caller: z
+    .boolean()
+    .optional()
+    .describe('Whether it asks models of the gateway as its caller; default: as own tools declare it, else false'),
   tools: toolRulesSchema.prefault({}),
   forward_headers: z.array(z.string()).default([]).describe("Headers of the caller's request that are sent to it"),
 });

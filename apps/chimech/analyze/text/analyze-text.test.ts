@@ -118,6 +118,51 @@ verifies('chimech.analyze.text', 'languages', () => {
   expect(() => analyzed('text', 'klingon')).toThrow('zh, en');
 });
 
+verifies('chimech.analyze.text', 'notes without function words', () => {
+  const english = [
+    'Q3 revenue up 12% YoY. EMEA flat. Churn 2.1%. Hire 3 SREs by EOM. Freeze travel budget. Ship v2 GA Oct 15. NPS 45. CAC down 8%. Runway 18 months.',
+    'Standup:\n- auth refactor done\n- billing webhook retries blocked\n- deploy staging tomorrow\n- flaky login tests\n- pair Bob/Alice, latency dashboards\n- review PR 4411\n- vacation Thu/Fri',
+    'Attendees: José García, Zoë Müller, Jürgen Weiß, Søren Ødegård, François Lefèvre, Ana Muñoz. Budget approved. Next meeting Tuesday 10am. Action items: José vendor contract, Zoë hiring plan, Jürgen cloud costs, Ana press release.',
+    'Apple unveils M7 chips; Fed holds rates steady; Oil slips 3%; Tokyo stocks rally; Senate passes spending bill; Storm hits Florida coast; Lakers beat Celtics; SpaceX launches crew; Nvidia earnings top estimates; Gold hits record',
+    'KEY METRICS: MRR $1.2M, ARR $14.4M, GROSS MARGIN 71%, BURN $350K, CASH $6.1M, HEADCOUNT 64, PIPELINE $3.8M, WIN RATE 24%, SALES CYCLE 41 DAYS, LOGO CHURN 1.9%, LA, UN, DE OFFICES OPEN',
+    'eggs, milk, flour, butter, sugar, yeast, salt, olive oil, tomatoes, basil, mozzarella, chicken thighs, rice, black beans, cilantro, limes, avocados, tortillas, coffee, paper towels, dish soap, sponges',
+    'Risks: vendor lock-in, GPU shortage, key-person dependency, GDPR audit Q1. Mitigation: second supplier, reserved capacity, cross-training, external counsel. Owner: Priya. Deadline: Nov 30. Status: amber. Escalation path: CTO, board.',
+    'Client visit Los Angeles, San José, Rio de Janeiro, Buenos Aires. Flights booked. Hotels pending. Demo laptops charged, badges printed, slides final, NDA signed, contracts drafted, interpreters hired, dinner reservations confirmed.',
+    'Senior SRE. Kubernetes, Terraform, AWS, Go, Python, Prometheus, Grafana. Remote EU timezone. Competitive salary, stock options, 30 days vacation, home office budget, conference allowance, sabbatical after five years.',
+    'Call Dan re renewal. Send quote. Follow up Acme, Globex, Initech. Legal review MSA redlines. Invoice 2231 overdue. Chase AP dept. Book QBR. Update CRM. Log hours. Cancel Zoom trial. Mail info@example.com, sales@example.de.',
+  ];
+  const chinese = [
+    'Q3 营收增长 12%，EMEA 持平，流失率 2.1%，月底前招 3 名 SRE。',
+    'Q3 OKR: MRR 上涨, ARR 1.2M, CAC 下降, LTV/CAC 3.2, NPS 45, DAU/MAU 38%, GMV 持平, ROI 2.4, SRE HC 3, PR/IR, API SLA 99.9%, CI/CD 完成',
+    '待办：合同、预算、招聘、PPT、OKR 复盘、demo 环境、API 文档',
+  ];
+  for (const text of english) expect([detectLanguage(text), text]).toEqual(['en', text]);
+  for (const text of chinese) expect([detectLanguage(text), text]).toEqual(['zh', text]);
+  expect(detectLanguage('Q3 review 增长: revenue up 12% YoY, churn 2.1%, hire 3 SREs, EMEA flat, 招聘 done')).toBe(
+    'en',
+  );
+  expect(analyzed(english[0]!)).toMatchObject({
+    metrics: { readability_score: expect.any(Number) as number },
+    warnings: [],
+  });
+});
+
+verifies('chimech.analyze.text', 'notes of other languages', () => {
+  const others = [
+    'CA T3 en hausse de 12 % sur un an. EMEA stable. Attrition 2,1 %. Recruter 3 SRE avant la fin du mois. Gel des budgets de voyage. Sortie de la v2 le 15 octobre.',
+    'Umsatz Q3 um 12 % über Vorjahr. EMEA stabil. Abwanderung bei 2,1 %. 3 SREs bis zum Monatsende einstellen. Reisen nur mit Freigabe. Vertrag mit Acme noch nicht unterschrieben. Termin für Audit offen.',
+    'Ingresos del T3 suben 12 % interanual. EMEA sin cambios. Contratar 3 SRE para fin de mes. Congelar el presupuesto de viajes. Lanzamiento de la v2 el 15 de octubre.',
+    'Receita do T3 sobe 12 % no ano. EMEA estável. Contratar 3 SREs até o fim do mês. Congelar viagens. Lançamento da v2 em outubro, com revisão dos contratos.',
+    'Ricavi del T3 in crescita del 12 %. EMEA stabile. Assumere 3 SRE entro la fine del mese. Viaggi bloccati. Lancio della v2 il 15 ottobre, con revisione dei contratti.',
+    'Omzet Q3 stijgt met 12 %. EMEA vlak. Voor het einde van de maand 3 SREs aannemen. Reisbudget bevroren. Lancering van v2 op 15 oktober, contract met Acme nog niet getekend.',
+    'Przychody w III kw. wzrosły o 12 %. EMEA bez zmian. Zatrudnić 3 SRE do końca miesiąca. Podróże służbowe wstrzymane. Premiera wersji drugiej w październiku.',
+    'Doanh thu quý ba tăng 12 %. Thị trường châu Âu ổn định. Tuyển ba kỹ sư trước cuối tháng. Ngừng chi phí đi lại. Ra mắt phiên bản hai vào tháng mười.',
+    'Pendapatan kuartal ketiga naik 12 % dari tahun lalu. Pasar Eropa stabil. Rekrut tiga insinyur untuk tim dan tutup anggaran perjalanan. Peluncuran versi dua pada bulan Oktober.',
+    'Le chat est sur la table.',
+  ];
+  for (const text of others) expect([detectLanguage(text), text]).toEqual(['other', text]);
+});
+
 const english = `Rivers carry water to the sea. A river begins at a spring, or where glaciers melt.
 Glaciers melt faster in warm years. Many people drink river water, and farmers use river water for their fields.
 The weather was nice. River water must be cleaned before people drink it.`;

@@ -1,29 +1,43 @@
-// Chinese, English, or neither: by the script, and for Latin letters by the share of English function words.
-import { englishStopWords } from './stop-words.js';
+// Chinese, English, or neither: by the script, and for Latin letters by function words. Notes, lists and headlines have hardly
+// any: they are English unless they show another language.
+import { hanCharacters, isChinese, latinWords } from '../../language.js';
 import type { Tongue } from '../say.js';
+import { englishStopWords, foreignStopWords } from './stop-words.js';
 
 export type TextLanguage = Tongue | 'other';
 
 /** Characters that are looked at. */
 const sample = 50_000;
-/** Texts below this many words say too little for the share of function words. */
-const minWords = 20;
-/** English prose has 40 % and more; other languages share a few words with it. */
+/** English prose has 40 % function words and more; other languages share a few of them. */
 const minFunctionWords = 0.15;
+/** What shows another language, and not only a name or a loanword: so many words, and this share of all. */
+const minMarks = 3;
+const minMarksShare = 0.1;
+/** A small word with an accent: capitalized ones are names in notes of any language. */
+const accented = /^\p{Ll}*(?![a-z])\p{Ll}/u;
 
 export function detectLanguage(text: string): TextLanguage {
   const part = text.slice(0, sample);
-  const han = part.match(/\p{Script=Han}/gu)?.length ?? 0;
+  const han = hanCharacters(part);
   const syllabic = part.match(/[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu)?.length ?? 0;
-  const words = part.match(/\p{Script=Latin}+/gu) ?? [];
+  const words = latinWords(part);
   const letters = part.match(/\p{L}/gu)?.length ?? 0;
   const latin = words.reduce((sum, word) => sum + word.length, 0);
   if (syllabic > han / 10 && syllabic > words.length) return 'other';
-  if (han > 0 && han >= words.length) return 'zh';
+  if (isChinese(han, words)) return 'zh';
   if (latin + han < letters / 2) return 'other';
-  const functionWords = words.filter((word) => englishStopWords.has(word.toLowerCase())).length;
-  return words.length < minWords || functionWords >= words.length * minFunctionWords ? 'en' : 'other';
+  return showsAnother(words) ? 'other' : 'en';
 }
+
+function showsAnother(words: readonly string[]): boolean {
+  const english = words.filter((word) => englishStopWords.has(word.toLowerCase())).length;
+  if (english >= words.length * minFunctionWords) return false;
+  const marks = words.filter((word) => accented.test(word) || foreignStopWords.has(asWritten(word))).length;
+  return marks >= minMarks && marks > english && marks >= words.length * minMarksShare;
+}
+
+/** At the start of a sentence too; `LA`, `UN` and `DE` are abbreviations. */
+const asWritten = (word: string) => word[0]!.toLowerCase() + word.slice(1);
 
 /** The language of what is said about a text: English, where it is not Chinese. */
 export function tongueOf(text: string): Tongue {

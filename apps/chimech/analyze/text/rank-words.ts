@@ -39,31 +39,49 @@ function candidate(word: string | undefined): string | undefined {
   return plain.length < 3 || plain.length > 40 || englishStopWords.has(plain) ? undefined : plain;
 }
 
+/** In flat arrays: a map for each word would take megabytes. */
 function vote(nodes: readonly string[], tokens: readonly (string | undefined)[]): Map<string, number> {
-  const links = new Map(nodes.map((word) => [word, new Map<string, number>()]));
-  const near: string[] = [];
-  for (const word of tokens) {
-    if (word === undefined || !links.has(word)) continue;
-    for (const other of near) {
-      if (other === word) continue;
-      links.get(word)!.set(other, (links.get(word)!.get(other) ?? 0) + 1);
-      links.get(other)!.set(word, (links.get(other)!.get(word) ?? 0) + 1);
+  const { ends, weights } = linksOf(nodes, tokens);
+  const strength = new Float64Array(nodes.length);
+  for (let link = 0; link < weights.length; link += 1) {
+    const weight = weights[link]!;
+    strength[ends[2 * link]!]! += weight;
+    strength[ends[2 * link + 1]!]! += weight;
+  }
+  let scores = new Float64Array(nodes.length).fill(1);
+  let next = new Float64Array(nodes.length);
+  for (let round = 0; round < rounds; round += 1) {
+    next.fill(1 - damping);
+    for (let link = 0; link < weights.length; link += 1) {
+      const weight = weights[link]!;
+      const one = ends[2 * link]!;
+      const other = ends[2 * link + 1]!;
+      next[one]! += (damping * weight * scores[other]!) / strength[other]!;
+      next[other]! += (damping * weight * scores[one]!) / strength[one]!;
     }
-    near.push(word);
+    [scores, next] = [next, scores];
+  }
+  return new Map(nodes.map((word, index) => [word, scores[index]!]));
+}
+
+/** The two ends of each link, and how often they stand close to each other. */
+function linksOf(nodes: readonly string[], tokens: readonly (string | undefined)[]) {
+  const places = new Map(nodes.map((word, index) => [word, index]));
+  const counts = new Map<number, number>();
+  const near: number[] = [];
+  for (const word of tokens) {
+    const here = word === undefined ? undefined : places.get(word);
+    if (here === undefined) continue;
+    for (const other of near) {
+      if (other === here) continue;
+      const link = Math.min(here, other) * maxNodes + Math.max(here, other);
+      counts.set(link, (counts.get(link) ?? 0) + 1);
+    }
+    near.push(here);
     if (near.length > window) near.shift();
   }
-  const strength = new Map([...links].map(([word, to]) => [word, [...to.values()].reduce((a, b) => a + b, 0)]));
-  let scores = new Map(nodes.map((word) => [word, 1]));
-  for (let round = 0; round < rounds; round += 1) {
-    const next = new Map<string, number>();
-    for (const [word, from] of links) {
-      let votes = 0;
-      for (const [other, weight] of from) votes += (weight / strength.get(other)!) * scores.get(other)!;
-      next.set(word, 1 - damping + damping * votes);
-    }
-    scores = next;
-  }
-  return scores;
+  const ends = Uint16Array.from([...counts.keys()].flatMap((link) => [Math.floor(link / maxNodes), link % maxNodes]));
+  return { ends, weights: Float64Array.from(counts.values()) };
 }
 
 /** The best words; two of them that stand side by side more than once are one keyword. */

@@ -2,6 +2,8 @@
 // read and before Nest. No part of a key or token is logged, stored or passed on to tool servers.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { shownKey } from '#libs/access/api-key.js';
+import { isCallToken } from '#libs/access/call-token.js';
+import type { CallTokenRing, CallTokenSignIn } from '#libs/access/call-tokens.js';
 import type { FailedSignIns } from '#libs/access/failed-sign-ins.js';
 import type { AuditNotes } from '#libs/audit/audit-notes.js';
 import type { KeyRing, SignIn } from '#libs/access/key-ring.js';
@@ -22,6 +24,7 @@ export interface AuthenticationParts {
   ring: KeyRing;
   /** Undefined if no token issuer is configured. */
   tokens: TokenRing | undefined;
+  callTokens: Pick<CallTokenRing, 'signIn' | 'isRemembered' | 'verify'>;
   failures: FailedSignIns;
   store: Pick<KeyStore, 'noteFailure'>;
   notes: Pick<AuditNotes, 'write'>;
@@ -33,7 +36,11 @@ interface Caller {
   principal: string;
   keyId?: string;
   access: Access;
+  parentCall?: string;
 }
+
+/** What a call token opens. */
+const chatRoute = 'POST /v1/chat/completions';
 
 /** The exact reason is only in the audit. */
 function messageOf({ reason }: SignInFailure): string {
@@ -62,11 +69,11 @@ export class Authentication {
    */
   authenticate(request: FastifyRequest): Promise<void> | undefined {
     const { ring, tokens, failures } = this.parts;
-    if (!ring.required) return undefined;
+    if (!ring.required) return this.noteCall(request);
     const access = routeAccess(request.method, request.routeOptions.url ?? '');
     if (access === 'open') return undefined;
     const shown = shownKey(request.headers);
-    const credentials = shown !== undefined && tokens?.hasForm(shown.key) === true ? tokens : ring;
+    const credentials = shown === undefined ? ring : this.credentialsOf(shown.key);
     // Operator routes accept other credentials as well.
     if (access === 'operator' && credentials === ring && shown?.key.startsWith('sb_') !== true) return undefined;
     if (shown === undefined) {
@@ -75,17 +82,40 @@ export class Authentication {
     }
     const wait = failures.refusedFor(request.ip);
     if (wait !== undefined && !credentials.isRemembered(shown.key)) throw this.tooMany(wait);
-    const finish = (signIn: SignIn | TokenSignIn) => this.admit(request, signIn, { access, header: shown.header });
+    const finish = (signIn: SignIn | TokenSignIn | CallTokenSignIn) =>
+      this.admit(request, signIn, { access, header: shown.header, isOurs: credentials === this.parts.callTokens });
     const signIn = credentials.signIn(shown.key);
     return signIn instanceof Promise ? signIn.then(finish) : finish(signIn);
   }
 
+  /** Where no keys are needed a token only says which call asks: it is offered no tools there either. */
+  private noteCall(request: FastifyRequest): Promise<void> | undefined {
+    const { authorization } = request.headers;
+    if (authorization?.startsWith('Bearer sbc_') !== true) return undefined;
+    return this.parts.callTokens.verify(authorization.slice('Bearer '.length)).then((claims) => {
+      if ('callId' in claims) requestContext(request).parentCall = claims.callId;
+    });
+  }
+
+  private credentialsOf(key: string): KeyRing | TokenRing | AuthenticationParts['callTokens'] {
+    const { ring, tokens, callTokens } = this.parts;
+    if (isCallToken(key)) return callTokens;
+    return tokens?.hasForm(key) === true ? tokens : ring;
+  }
+
   private admit(
     request: FastifyRequest,
-    signIn: SignIn | TokenSignIn,
-    { access, header }: { access: RouteAccess | undefined; header: string },
+    signIn: SignIn | TokenSignIn | CallTokenSignIn,
+    { access, header, isOurs }: { access: RouteAccess | undefined; header: string; isOurs: boolean },
   ): Promise<never> | undefined {
-    if ('reason' in signIn) return this.refuse(request, signIn);
+    if ('reason' in signIn) return this.refuse(request, signIn, isOurs && signIn.reason !== 'token_invalid');
+    if ('caller' in signIn) {
+      if (`${request.method} ${request.routeOptions.url}` !== chatRoute) {
+        throw new AppError('insufficient_scope', `A call token opens ${chatRoute} only`);
+      }
+      this.identify(request, signIn.caller, header);
+      return undefined;
+    }
     const caller =
       'token' in signIn ? signIn.token : { principal: signIn.key.owner, keyId: signIn.key.id, access: signIn.key };
     const scope = access === 'operator' ? 'admin' : access;
@@ -99,20 +129,22 @@ export class Authentication {
     return undefined;
   }
 
-  private identify(request: FastifyRequest, { principal, keyId, access }: Caller, header: string): void {
+  private identify(request: FastifyRequest, { principal, keyId, access, parentCall }: Caller, header: string): void {
     const context = requestContext(request);
     const read = context.header;
     context.principal = principal;
     if (keyId !== undefined) context.keyId = keyId;
     context.access = access;
+    if (parentCall !== undefined) context.parentCall = parentCall;
     context.roles = access.roles;
     // Its value is secret: tool servers that ask for this header do not get it.
     context.header = (name) => (name === header ? undefined : read?.(name));
   }
 
-  private async refuse(request: FastifyRequest, failure: SignInFailure): Promise<never> {
+  /** `isSigned`: by us, so nobody guesses; all callers of a worker come from its address. */
+  private async refuse(request: FastifyRequest, failure: SignInFailure, isSigned = false): Promise<never> {
     const { failures, store, logger } = this.parts;
-    const wait = await failures.add(request.ip);
+    const wait = isSigned ? undefined : await failures.add(request.ip);
     // Has no row of its own: so an address has as many a minute as it may try keys.
     if (wait !== undefined) {
       this.countUnwritten();

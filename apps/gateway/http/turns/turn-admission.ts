@@ -37,9 +37,11 @@ export class TurnAdmission {
    * The returned function must be called when the turn has ended.
    * @throws AppError concurrency_exceeded, budget_exceeded, shutting_down, store_unavailable
    */
-  async enter(caller: Pick<RequestContext, 'principal' | 'keyId' | 'access'>): Promise<() => void> {
-    const { principal, access } = caller;
+  async enter(caller: Pick<RequestContext, 'principal' | 'keyId' | 'access' | 'parentCall'>): Promise<() => void> {
+    const { principal, access, parentCall } = caller;
     await this.refuseWithoutBudget(caller);
+    // It is a part of a call, which has a place of its own: the caller's turn that waits for it may be the last allowed.
+    if (parentCall !== undefined) return this.enterHere(`call ${parentCall}`, Infinity);
     const keyLimit = access?.limits.turns ?? Infinity;
     const limit = Math.min(keyLimit, this.bounds.principalTurns(principal));
     const leave = this.enterHere(principal, limit);

@@ -1,4 +1,5 @@
 // Counts, times and logs model calls: one line for each, never its content.
+import type { AuditNotes } from '#libs/audit/audit-notes.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { requestFields } from '#libs/logging/request-fields.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
@@ -15,6 +16,8 @@ export interface Measuring {
   clocks: TurnClocks;
   logger: Logger;
   accounts?: Pick<UsageAccounts, 'modelCall'>;
+  /** Of what tool calls ask models as their caller. */
+  notes?: Pick<AuditNotes, 'write'>;
 }
 
 /** Counts failed attempts and exports the state of each provider's circuit breaker. */
@@ -55,10 +58,33 @@ export class ModelCallMeasure {
       if (count > 0) metrics.tokens.inc({ provider, model: labels.model, kind }, count);
     }
     const failed = outcome !== 'ok' && outcome !== 'cancelled';
-    const metadata = { provider, model, outcome, ...(usage === undefined ? {} : { usage: tokens }) };
     const { requestId, runId, traceparent, paidBy } = call;
+    const callId = paidBy?.parentCall;
+    const metadata = {
+      provider,
+      model,
+      outcome,
+      ...(usage === undefined ? {} : { usage: tokens }),
+      ...(callId === undefined ? {} : { callId }),
+    };
     const ids = requestFields({ requestId, runId, traceparent, principal: paidBy?.principal });
     logger[failed ? 'warn' : 'info']({ ...ids, duration: durationMs, metadata }, 'model call');
+    if (callId !== undefined) this.note(routed, callId, outcome);
+  }
+
+  /** In the audit a tool call has rows of the model calls that it made as its caller. */
+  private note(
+    { provider, model, call: { paidBy, requestId, traceparent } }: RoutedCall,
+    callId: string,
+    outcome: string,
+  ) {
+    const { notes, logger } = this.measuring;
+    const { principal = '', keyId } = paidBy ?? {};
+    const success = outcome === 'ok';
+    const about = { callId, principal, keyId, requestId, traceparent, name: `${provider}/${model}` };
+    const state = success ? 'completed' : outcome === 'cancelled' ? 'cancelled' : 'failed';
+    const note = { kind: 'model_call' as const, state, success, ...(success ? {} : { errorCode: outcome }), ...about };
+    notes?.write(note).catch((error: unknown) => logger.warn({ error }, 'a model call could not be audited'));
   }
 }
 

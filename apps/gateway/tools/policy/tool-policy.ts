@@ -14,7 +14,7 @@ import type { Decide } from './decide.js';
 const maxViews = 1_000;
 
 /** Who asks, with what the caller's key allows. */
-export type KeyedCaller = Caller & { access?: Access };
+export type KeyedCaller = Caller & { access?: Access; parentCall?: string };
 
 /** The catalog as a caller sees it. */
 export type CatalogOf = (caller: KeyedCaller) => ToolCatalog;
@@ -58,6 +58,8 @@ export class ToolPolicy {
 
   /** Without the tools that the caller's key, or the policy, denies whatever their arguments: they do not exist for it. */
   readonly catalogOf: CatalogOf = (caller) => {
+    // A tool that could call tools might call itself in a circle.
+    if (caller.parentCall !== undefined) return noTools;
     const key = callerKeyOf(caller);
     const known = this.views.get(key);
     // A key that was changed brings another object.
@@ -82,6 +84,8 @@ export class ToolPolicy {
     };
   };
 }
+
+const noTools: ToolCatalog = { find: () => undefined, list: () => [], hasServer: () => false, version: '' };
 
 class CatalogView implements ToolCatalog {
   /** Of the list of all tools that was filtered last: the catalog makes a new one when anything changes. */

@@ -194,6 +194,7 @@ function publishedTool(tool: ReadTool, definitionHash: string, server: Configure
     ...(server.scope === 'session' ? { stateful: true } : {}),
     ...cacheOf(tool, server, readOnlyWhen !== undefined),
     ...(server.forwardHeaders.length === 0 ? {} : { forwardHeaders: [...server.forwardHeaders] }),
+    ...(server.actsForCaller ? { actsForCaller: true } : {}),
     isolation: server.isolation,
     timeoutMs,
     maxTimeoutMs: Math.max(timeoutMs, server.maxTimeoutMs),

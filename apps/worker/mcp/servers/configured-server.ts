@@ -36,6 +36,8 @@ export interface ConfiguredServer {
   configHash: string;
   builtin: boolean;
   trusted: boolean;
+  /** Gets a token of each call, to ask models of the gateway as its caller. */
+  actsForCaller: boolean;
   /** Isolation of its tools, as in the audit: `builtin`, `remote`, or a level of isolation. */
   isolation: string;
   scope: 'session' | 'shared';

@@ -9,6 +9,8 @@ import { readProgress } from '../wire/guarded-transport.js';
 /** A server inside this process, from `createMcpServer`. */
 export interface InProcessServer {
   readonly name: string;
+  /** Its tools ask models of the gateway as their caller. */
+  readonly actsForCaller?: boolean;
   list(): unknown[];
   call(call: ServedCall): Promise<RawToolResult>;
   attach(listener: ServerListener): () => void;

@@ -40,7 +40,7 @@ export interface ServerParts extends CommandParts {
   running?: ConfiguredServers;
 }
 
-type Opened = Pick<ConfiguredServer, 'open' | 'spares' | 'builtin' | 'isolation' | 'slots'>;
+type Opened = Pick<ConfiguredServer, 'open' | 'spares' | 'builtin' | 'isolation' | 'slots' | 'actsForCaller'>;
 
 const httpConnectMs = 10_000;
 /** Exchanges besides those of calls: notifications, cancellations, answers that a server leaves open. */
@@ -102,16 +102,18 @@ function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opene
   if (builtin !== undefined) {
     const inProcess = parts.builtins.get(builtin);
     if (inProcess === undefined) throw new CommandRefused(`there is no builtin server '${builtin}'`);
-    return { builtin: true, isolation: 'builtin', open: async () => new InProcessConnection(inProcess) };
+    const actsForCaller = server.act_for_caller ?? inProcess.actsForCaller === true;
+    return { builtin: true, isolation: 'builtin', actsForCaller, open: async () => new InProcessConnection(inProcess) };
   }
   if (command !== undefined) {
     const memory = memoryOf(key, parts);
     const { isolation, open, spares } = new CommandServer(name, { ...server, command }, { ...parts, memory });
-    return { builtin: false, isolation, open, spares };
+    return { builtin: false, isolation, actsForCaller: false, open, spares };
   }
   if (url !== undefined) {
     const open = openUrl({ ...server, url }, parts, key);
-    return { builtin: false, isolation: 'remote', open, slots: sharedSlots(server, parts, key) };
+    const actsForCaller = server.act_for_caller === true;
+    return { builtin: false, isolation: 'remote', actsForCaller, open, slots: sharedSlots(server, parts, key) };
   }
   throw new CommandRefused('it names neither a builtin, nor a command, nor a URL');
 }

@@ -1,4 +1,4 @@
-// The model that answers a tool server: one that its settings and the caller's key allow. Pure.
+// The model that answers a tool server, or a tool call: one that its settings and the caller's key allow. Pure.
 import { allowsModel, matchesGlob } from '#libs/access/access.js';
 import type { SamplingRequest } from '#libs/approvals/sampling.js';
 import type { Access } from '#libs/schemas/call-context.js';
@@ -22,7 +22,7 @@ export function chooseModel(
       (models === undefined || models.some((glob) => matchesGlob(glob, name))),
   );
   const [first] = allowed;
-  if (first === undefined) throw new AppError('model_forbidden', 'No model is allowed for this tool server and key');
+  if (first === undefined) throw new AppError('model_forbidden', 'No model is allowed for this tool and key');
   for (const hint of hints.map((each) => each.toLowerCase())) {
     const found =
       allowed.find((name) => name.toLowerCase() === hint) ?? allowed.find((name) => name.toLowerCase().includes(hint));

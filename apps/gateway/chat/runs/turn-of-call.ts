@@ -1,0 +1,25 @@
+// The chat of a tool call that asks as its caller (a call token): it continues nothing of the caller's, and a caller whose key
+// does not allow the default model is answered by one that it allows.
+import type { RequestContext } from '#libs/schemas/call-context.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { chooseModel } from '../../models/choose-model.js';
+import type { ModelRouter } from '../../models/model-provider.js';
+import type { TurnRequest } from '../turn-request.js';
+
+/** @throws AppError insufficient_scope, model_forbidden */
+export async function turnOfCall<Options extends { request: TurnRequest; context: RequestContext }>(
+  options: Options,
+  models: Pick<ModelRouter, 'list' | 'resolve'>,
+): Promise<Options> {
+  const { request, context } = options;
+  const { access, signal } = context;
+  // Results of tools could answer an approval that waits for the caller.
+  if (request.messages.some(({ role }) => role === 'tool')) {
+    throw new AppError('insufficient_scope', 'A call token is for chats without tools');
+  }
+  if (request.model !== undefined || access?.models === undefined) return options;
+  const known = (await models.list(signal)).map(({ id }) => id);
+  const preferred = models.resolve(undefined).candidates.map(({ provider, model }) => `${provider.name}/${model}`)[0];
+  const model = chooseModel({ hints: [] }, { known, preferred: preferred ?? '' }, access);
+  return model === undefined ? options : { ...options, request: { ...request, model } };
+}

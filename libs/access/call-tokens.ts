@@ -1,0 +1,74 @@
+// Call tokens as workers make them and gateways take them. A token is worth no more than the key that its call was made with
+// is now, and opens chats without server tools only.
+import type { Access } from '#libs/schemas/call-context.js';
+import { keylessPrincipal } from '#libs/schemas/call-context.js';
+import { type CallTokenClaims, signCallToken, signingKeyOf, verifiedClaims } from './call-token.js';
+import type { CallTokenKeys } from './call-token-keys.js';
+import type { KeyRing } from './key-ring.js';
+import type { SignInFailure } from './key-store.js';
+
+/** The clocks of two machines, and what a call still does when its time is over. */
+const toleranceMs = 30_000;
+
+export class CallTokenMint {
+  constructor(private readonly keys: Pick<CallTokenKeys, 'toSign'>) {}
+
+  /** @throws AppError store_unavailable */
+  async mint(call: Omit<CallTokenClaims, 'expiresAt'>, lifeMs: number): Promise<string> {
+    return signCallToken({ ...call, expiresAt: Date.now() + lifeMs }, await this.keys.toSign());
+  }
+}
+
+export interface CallTokenCaller {
+  principal: string;
+  keyId?: string;
+  access: Access;
+  /** The tool call that acts for this caller. */
+  parentCall: string;
+}
+
+export type CallTokenSignIn = { caller: CallTokenCaller } | SignInFailure;
+
+/** Of a user of a token issuer: the gateway does not know the user's own token any more. */
+const userAccess: Access = { roles: [], scopes: ['chat'], tools: {}, limits: {} };
+
+export class CallTokenRing {
+  constructor(
+    private readonly parts: {
+      keys: Pick<CallTokenKeys, 'find' | 'has'>;
+      ring: Pick<KeyRing, 'inForce'>;
+      /** A token issuer is configured: callers may have no key. */
+      hasIssuer: boolean;
+    },
+  ) {}
+
+  /** Where keys are needed. @throws AppError store_unavailable */
+  async signIn(token: string): Promise<CallTokenSignIn> {
+    const claims = await this.verify(token);
+    if ('reason' in claims) return claims;
+    const { principal, keyId, callId: parentCall } = claims;
+    if (keyId === undefined) {
+      // It began before the first key was made, or while there was an issuer.
+      if (principal === keylessPrincipal || !this.parts.hasIssuer) return { reason: 'token_invalid', principal };
+      return { caller: { principal, access: userAccess, parentCall } };
+    }
+    const signIn = await this.parts.ring.inForce(keyId);
+    if ('reason' in signIn) return { reason: signIn.reason, key: { id: keyId, owner: principal } };
+    return { caller: { principal: signIn.key.owner, keyId, access: signIn.key, parentCall } };
+  }
+
+  /** Its signing key is known here. */
+  isRemembered(token: string): boolean {
+    return this.parts.keys.has(signingKeyOf(token) ?? '');
+  }
+
+  /** Who signed it, and whether its time is over. @throws AppError store_unavailable */
+  async verify(token: string): Promise<CallTokenClaims | SignInFailure> {
+    const id = signingKeyOf(token);
+    const key = id === undefined ? undefined : await this.parts.keys.find(id);
+    const claims = key && verifiedClaims(token, key);
+    if (claims === undefined) return { reason: 'token_invalid' };
+    if (Date.now() > claims.expiresAt + toleranceMs) return { reason: 'token_expired', principal: claims.principal };
+    return claims;
+  }
+}
