@@ -9,6 +9,14 @@ export interface ToolDefinition {
   strict?: boolean;
 }
 
+/** How a caller knows a function that models are offered under another name or in another form. */
+export interface CallerForm {
+  name: string;
+  namespace?: string;
+  /** It takes free text: models are offered a function with one argument (`chat-apis/free-text.ts`). */
+  custom?: true;
+}
+
 export interface ToolAnnotations {
   title?: string;
   readOnlyHint?: boolean;

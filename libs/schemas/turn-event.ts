@@ -3,6 +3,7 @@
 import type { Json, JsonObject } from './json.js';
 import type { AnswerExtras, FinishReason } from './model-event.js';
 import type { ToolErrorCode } from './errors.js';
+import type { CallerForm } from './tool-definition.js';
 import type { Usage } from './usage.js';
 
 export type StopCause = 'max_rounds' | 'max_calls' | 'max_time' | 'budget' | 'repeated_failure';
@@ -50,6 +51,8 @@ export type TurnEvent =
       extraContent?: JsonObject;
       /** For a call that runs here, on its first fragment, if its tool is known. */
       server?: string;
+      /** Set only for renderers: `name` and `arguments` are the caller's own (`chat-apis/caller-events.ts`). */
+      form?: CallerForm;
       arguments: string;
     }
   | {

@@ -140,8 +140,10 @@ export function toEndedCall({ planned }: TurnCall, outcome: ToolOutcome, round: 
 /** One model call. At a bound no tools are offered, so that the caller always gets an answer. */
 function callModel(turn: Turn, stoppedBy: StopCause | null, ports: TurnPorts, answer: MessageAssembler): Promise<void> {
   const { request, state, offer, context } = turn;
-  const tools = stoppedBy === null ? offer.definitions : [];
-  const toolChoice = state.round === 1 ? offer.toolChoice : undefined;
+  const isFirst = state.round === 1;
+  const definitions = (isFirst ? offer.firstDefinitions : undefined) ?? offer.definitions;
+  const tools = stoppedBy === null ? definitions : [];
+  const toolChoice = isFirst ? offer.toolChoice : undefined;
   return ports.models.call(
     turn.route,
     toModelRequest(request, state.messages, { definitions: tools, ...(toolChoice && { toolChoice }) }),

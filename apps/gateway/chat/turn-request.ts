@@ -2,10 +2,10 @@
 import type { Dialect } from '#libs/schemas/dialect.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
-import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
+import type { CallerForm, ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 
 export type RequestedTool =
-  | { type: 'function'; definition: ToolDefinition }
+  | { type: 'function'; definition: ToolDefinition; form?: CallerForm }
   /** `serverLabel` `*`: every server that the caller may use. */
   | {
       type: 'mcp';
@@ -22,6 +22,12 @@ export interface ToolFilter {
   readOnly?: boolean;
 }
 
+/** A tool of a server by its name, or any of them. */
+export interface ChosenServer {
+  server: string;
+  name?: string;
+}
+
 export interface TurnRequest {
   dialect: Dialect;
   model?: string;
@@ -35,7 +41,12 @@ export interface TurnRequest {
   /** Members of the request that the answer repeats. */
   echo?: JsonObject;
   tools: RequestedTool[];
-  toolChoice?: ToolChoice;
+  /** The caller knows no tools but `functions`, the older form of chat completions. */
+  legacyFunctions?: true;
+  /** For the first round. */
+  toolChoice?: ToolChoice | ChosenServer;
+  /** The only tools that may be called, of those in `tools`. */
+  allowedTools?: ({ name: string } | ChosenServer)[];
   parallelToolCalls?: boolean;
   stream: boolean;
   includeUsage: boolean;

@@ -2,7 +2,7 @@
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import type { Rendering } from './render-json.js';
+import { type Rendering, shownReason } from './render-json.js';
 
 export interface ChunkParts {
   choice?: number | undefined;
@@ -36,7 +36,7 @@ export class ChunkWriter {
         ...extras?.choice,
         index: parts.finishReasons === undefined ? (parts.choice ?? 0) : index,
         delta: extras?.delta === undefined ? delta : { ...extras.delta, ...delta },
-        finish_reason: finishReason,
+        finish_reason: finishReason && shownReason(finishReason, this.rendering.legacyFunctions),
       }),
     );
     return `${first}${this.head}"choices":[${choices.join(',')}]${tail(extras?.chunk)}${tail(parts.members)}}`;
@@ -65,8 +65,19 @@ function tail(members: JsonObject | undefined): string {
   return text === '' ? '' : `,${text}`;
 }
 
+type CallEvent = Extract<TurnEvent, { type: 'tool_call' }>;
+
+/** What a call for the caller adds to the message. */
+export function callDelta(event: CallEvent, { legacyFunctions = false }: Rendering): JsonObject {
+  if (!legacyFunctions) return deltaOf(event);
+  // A message of that form has one call; the model asks for the others again when it has the result.
+  if (event.clientIndex !== 0) return {};
+  const { id, name = '', arguments: text } = event;
+  return { function_call: id === undefined ? { arguments: text } : { name, arguments: text } };
+}
+
 /** What an event adds to the message. */
-export function deltaOf(event: Extract<TurnEvent, { type: 'content' | 'reasoning' | 'tool_call' }>): JsonObject {
+export function deltaOf(event: Extract<TurnEvent, { type: 'content' | 'reasoning' }> | CallEvent): JsonObject {
   switch (event.type) {
     case 'content':
       return { content: event.text };
@@ -74,7 +85,11 @@ export function deltaOf(event: Extract<TurnEvent, { type: 'content' | 'reasoning
       return { reasoning_content: event.text };
     case 'tool_call': {
       const index = event.clientIndex ?? event.index;
-      const { id, name = '', arguments: text, extraContent } = event;
+      const { id, name = '', arguments: text, extraContent, form } = event;
+      if (form?.custom === true) {
+        const first: JsonObject = id === undefined ? {} : { id, type: 'custom' };
+        return { tool_calls: [{ index, ...first, custom: { ...(id !== undefined && { name }), input: text } }] };
+      }
       if (id === undefined) return { tool_calls: [{ index, function: { arguments: text } }] };
       const extra: JsonObject = extraContent === undefined ? {} : { extra_content: extraContent };
       return { tool_calls: [{ index, id, type: 'function', function: { name, arguments: text }, ...extra }] };
