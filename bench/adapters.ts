@@ -3,7 +3,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { providerSchema } from '#libs/config/schema.js';
-import { silentLogger } from '#libs/logging/logger.js';
 import { MessageAssembler } from '../apps/gateway/chat/assemble-message.js';
 import { wireFamily } from '../apps/gateway/models/routing/create-provider.js';
 import { PromptedAnswer } from '../apps/gateway/models/prompted/read-prompted-answer.js';
@@ -13,6 +12,7 @@ import { readAnswer } from '../apps/gateway/models/wire/read-answer.js';
 import { createErrorReader } from '../apps/gateway/models/wire/read-upstream-error.js';
 import { createSseReader } from '../apps/gateway/models/wire/sse-reader.js';
 import { mapToolNames } from '../apps/gateway/models/conversation/tool-names.js';
+import { Warnings } from '../apps/gateway/models/conversation/warnings.js';
 import { OpenAiSseRenderer } from '../apps/gateway/openai-api/render-sse.js';
 
 interface Stream {
@@ -138,11 +138,11 @@ function answer(
     return piece;
   };
   const upstream = answering('text/event-stream', next);
-  const family = wireFamily(stream.kind, providerSchema.parse({ kind: stream.kind }), silentLogger);
+  const family = wireFamily(stream.kind, providerSchema.parse({ kind: stream.kind }));
   const errors = createErrorReader({ provider: 'bench', secrets: [], readError: (body) => family.readError(body) });
   const names = mapToolNames([], family.toolNames);
   const request = { model: 'bench', messages: [], tools: [], stream: true, parameters: {}, unknown: {} };
-  const { reader } = family.toRequest(request, { provider: 'bench', errors, names });
+  const { reader } = family.toRequest(request, { provider: 'bench', errors, names, warnings: new Warnings() });
   const told = stream.prompted === true ? new PromptedAnswer(new Set(['get_time']), take).take : take;
   return readAnswer(upstream, reader, { provider: 'bench', maxEventChars }, told);
 }

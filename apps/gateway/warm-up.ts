@@ -14,6 +14,7 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { type ChatPorts, ChatService } from './chat/chat-service.js';
 import { RunCancels } from './chat/runs/run-cancels.js';
 import { mapToolNames, namesIn } from './models/conversation/tool-names.js';
+import { Warnings } from './models/conversation/warnings.js';
 import type { ModelProvider } from './models/model-provider.js';
 import { openAiFamily } from './models/openai/openai-family.js';
 import { ModelCallMeasure } from './models/routing/measure-model-calls.js';
@@ -70,7 +71,7 @@ function withoutNetwork(): ModelProvider {
     name: provider,
     async call(request, _call, take) {
       const names = mapToolNames(namesIn(request), family.toolNames);
-      const { reader } = family.toRequest(request, { provider, errors, names });
+      const { reader } = family.toRequest(request, { provider, errors, names, warnings: new Warnings() });
       const answer = {
         headers: { 'content-type': request.stream ? 'text/event-stream' : 'application/json' },
         read: async (push: (bytes: Uint8Array) => unknown) => void (await push(bytesFor(request))),

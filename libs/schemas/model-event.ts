@@ -4,6 +4,7 @@ import type { AppError } from './errors.js';
 import type { JsonObject } from './json.js';
 import type { ProviderState } from './message.js';
 import type { Usage } from './usage.js';
+import type { Warning } from './warning.js';
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
@@ -18,7 +19,8 @@ export interface AnswerExtras {
 }
 
 export type ModelEvent =
-  | { type: 'message_start'; model: string; responseId: string }
+  /** `warnings`: what the request to the model left out or changed. */
+  | { type: 'message_start'; model: string; responseId: string; warnings?: readonly Warning[] }
   /** `choice` is the index if the caller requested `n > 1`; absent means 0. */
   | { type: 'text_delta'; text: string; choice?: number; extras?: AnswerExtras }
   | { type: 'reasoning_delta'; text: string; choice?: number }

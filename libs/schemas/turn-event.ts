@@ -5,6 +5,7 @@ import type { AnswerExtras, FinishReason } from './model-event.js';
 import type { ToolErrorCode } from './errors.js';
 import type { CallerForm } from './tool-definition.js';
 import type { Usage } from './usage.js';
+import type { Warning } from './warning.js';
 
 export type StopCause = 'max_rounds' | 'max_calls' | 'max_time' | 'budget' | 'repeated_failure';
 
@@ -73,6 +74,8 @@ export type TurnEvent =
       usage: Usage;
       toolExecution?: ToolExecution;
       extras?: AnswerExtras;
+      /** What was left out of the request or changed, each sentence once; never empty. */
+      warnings?: Warning[];
     }
   /** Only in the stored log: the loop itself throws instead. */
   | { type: 'error'; error: JsonObject };

@@ -54,7 +54,7 @@ const kindOf = (file: string) => file.split('/')[0] as Kind;
 async function ask(file: string, origin: string): Promise<ModelEvent[]> {
   const base_url = file.startsWith('openai/') ? `${origin}/${file}/v1` : `${origin}/${file}`;
   const config = providerSchema.parse({ kind: kindOf(file), base_url, max_retries: 0 });
-  const provider = new WireProvider('recorded', config, wireFamily(kindOf(file), config, silentLogger), {
+  const provider = new WireProvider('recorded', config, wireFamily(kindOf(file), config), {
     logger: silentLogger,
   });
   const call = { requestId: 'r', deadline: Date.now() + 25_000, signal: new AbortController().signal };

@@ -48,5 +48,7 @@ export const chatRequirements = {
   'chat.stream.strict': 'server calls do not show in the /v1 dialect',
   'chat.tool-choice': 'of the tools of a request only those are called that tool_choice allows, by name or by server',
   'chat.tools.failures': 'a tool that fails is told to the model and does not fail the turn',
+  'chat.warnings':
+    'what was left out of a request or changed is told in the answer of every chat API, each sentence once, and nothing else is',
   'chat.usage.summed': 'usage is the sum of all rounds, shown on a /v1 stream only when asked for',
 } as const;

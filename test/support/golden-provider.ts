@@ -47,7 +47,11 @@ export class GoldenProvider implements ModelProvider {
   }
 
   async call(request: ModelRequest, _call: unknown, take: TakeModelEvents): Promise<void> {
-    const { path, body, json, reader, errors } = writeRequest(this.family.kind, request, this.family.settings);
+    const { path, body, json, reader, errors, warnings } = writeRequest(
+      this.family.kind,
+      request,
+      this.family.settings,
+    );
     for (let sent: string | undefined = body; sent !== undefined; sent = reader.again?.()) {
       const upstream = this.answers.shift();
       if (upstream === undefined) throw new Error('a request more than there are answers');
@@ -67,10 +71,11 @@ export class GoldenProvider implements ModelProvider {
         return;
       }
       const answer = open(upstream, request.stream, this.family);
-      await readAnswer(answer, reader, { provider: 'up', maxEventChars: 1_000_000 }, (batch) => {
+      const told = warnings.toldTo((batch) => {
         for (const event of batch) note(event, exchange.reads);
         return take(batch);
       });
+      await readAnswer(answer, reader, { provider: 'up', maxEventChars: 1_000_000 }, told);
     }
   }
 

@@ -53,6 +53,7 @@ export class MessageFold {
         message.stop_reason = event.delta.stop_reason;
         message.usage = event.usage;
         if (event.tool_execution !== undefined) message.tool_execution = event.tool_execution;
+        if (event.warnings !== undefined) message.warnings = event.warnings;
         break;
       case 'message_stop':
         break;

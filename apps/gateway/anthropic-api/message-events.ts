@@ -166,6 +166,7 @@ export class MessageEvents {
       delta: { stop_reason, stop_sequence: null, stop_details: null, container: null },
       usage: toWireUsage(event.usage),
       ...(event.toolExecution === undefined ? {} : { tool_execution: event.toolExecution }),
+      ...(event.warnings === undefined ? {} : { warnings: event.warnings }),
     };
     yield { type: 'message_stop' };
   }

@@ -11,12 +11,13 @@ type BetaEvent<Type extends WireEvent['type']> = Extract<
   { type: Type }
 >;
 
+/** `usage` is compared separately, the others are our extensions. */
+type NotTheirs = 'usage' | 'tool_execution' | 'warnings';
+
 verifies('apis.messages.sdk', 'every member that we write has the SDK’s type', () => {
   expectTypeOf<WireBlock>().toExtend<Anthropic.Beta.Messages.BetaContentBlock>();
   expectTypeOf<Exclude<WireBlock, { type: `mcp_${string}` }>['type']>().toExtend<Anthropic.ContentBlock['type']>();
-  expectTypeOf<Omit<WireMessage, 'usage' | 'tool_execution'>>().toExtend<
-    Pick<Beta, keyof Omit<WireMessage, 'usage' | 'tool_execution'>>
-  >();
+  expectTypeOf<Omit<WireMessage, NotTheirs>>().toExtend<Pick<Beta, keyof Omit<WireMessage, NotTheirs>>>();
   expectTypeOf<WireUsage>().toExtend<Pick<Beta['usage'], keyof WireUsage>>();
   expectTypeOf<WireUsage>().toExtend<Pick<Anthropic.Usage, keyof WireUsage>>();
   expectTypeOf<WireDelta>().toExtend<Anthropic.RawContentBlockDelta>();

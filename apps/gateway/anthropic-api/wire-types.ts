@@ -2,6 +2,7 @@
 // them with the official SDK.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolExecution } from '#libs/schemas/turn-event.js';
+import type { Warning } from '#libs/schemas/warning.js';
 
 export interface WireText {
   type: 'text';
@@ -55,8 +56,9 @@ export interface WireMessage {
   stop_details: null;
   container: null;
   usage: WireUsage;
-  /** Our extension. */
+  /** Our extensions. */
   tool_execution?: ToolExecution;
+  warnings?: Warning[];
 }
 
 export type WireDelta =
@@ -74,6 +76,7 @@ export type WireEvent =
       delta: { stop_reason: WireStopReason; stop_sequence: null; stop_details: null; container: null };
       usage: WireUsage;
       tool_execution?: ToolExecution;
+      warnings?: Warning[];
     }
   | { type: 'message_stop' };
 

@@ -7,6 +7,7 @@ import type { AssistantMessage, ProviderState } from '#libs/schemas/message.js';
 import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { noUsage, type Usage } from '#libs/schemas/usage.js';
+import type { Warning } from '#libs/schemas/warning.js';
 import type { RoutedModelEvent } from '../models/model-provider.js';
 
 export interface AssembledCall {
@@ -31,6 +32,7 @@ export interface AssembledMessage {
   startedAt: Date;
   extras?: AnswerExtras;
   providerState?: ProviderState;
+  warnings?: readonly Warning[];
 }
 
 export interface CallNumbering {
@@ -109,6 +111,7 @@ export class MessageAssembler {
       case 'message_start': {
         this.restart();
         message.model = event.model;
+        if (event.warnings !== undefined) message.warnings = event.warnings;
         const start = options.onStart(event.model);
         if (start !== undefined) told.push(start);
         break;

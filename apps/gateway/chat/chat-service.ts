@@ -235,6 +235,7 @@ export class ChatService {
         state: new TurnState(messages, this.config.limits, maxRounds, context.deadline),
         announce: true,
       };
+      turn.state.addWarnings(request.warnings);
       const past = from === undefined ? undefined : await resumeTurn(turn, from, this.ports);
       const { requestId, traceparent, keyId, ip } = context;
       const record = new RunRecord(this.recordPorts, {

@@ -70,6 +70,7 @@ export async function runChatTurn(turn: Turn, ports: TurnPorts, record: TurnReco
     answer.throwIfFailed();
     const message = answer.message();
     state.addUsage(message.usage);
+    state.addWarnings(message.warnings);
     state.addText(message.text);
 
     const mayRun = message.finishReason === 'tool_calls' || message.finishReason === 'stop';
@@ -217,6 +218,7 @@ export function givenBack({ state, sessionId }: Turn): DoneEvent {
     finishReason: 'tool_calls',
     usage: state.usage,
     ...(toolExecution === undefined ? {} : { toolExecution }),
+    ...(state.warnings === undefined ? {} : { warnings: state.warnings }),
   };
 }
 
@@ -273,6 +275,7 @@ function done(
   finishReason: FinishReason,
   stoppedBy: StopCause | null,
 ): DoneEvent {
+  const { warnings } = turn.state;
   const toolExecution = turn.state.toolExecution(turn.sessionId, stoppedBy);
   const extras: AnswerExtras | undefined = message.extras;
   return {
@@ -282,5 +285,6 @@ function done(
     ...(message.finishReasons.length > 1 ? { finishReasons: message.finishReasons } : {}),
     ...(toolExecution === undefined ? {} : { toolExecution }),
     ...(extras === undefined ? {} : { extras }),
+    ...(warnings === undefined ? {} : { warnings }),
   };
 }

@@ -5,6 +5,7 @@ import type { ToolCall } from '#libs/schemas/message.js';
 import type { CallerForm } from '#libs/schemas/tool-definition.js';
 import type { ToolExecution, TurnEvent } from '#libs/schemas/turn-event.js';
 import { noUsage, type Usage } from '#libs/schemas/usage.js';
+import type { Warning } from '#libs/schemas/warning.js';
 
 export interface AnswerChoice {
   text: string;
@@ -24,6 +25,7 @@ export interface TurnAnswer {
   toolCalls: (ToolCall & { form?: CallerForm })[];
   usage: Usage;
   toolExecution?: ToolExecution;
+  warnings?: Warning[];
   /** Unknown members beside `choices`. */
   extras: JsonObject;
 }
@@ -67,6 +69,7 @@ export class TurnFold {
         });
         if (event.finishReasons === undefined) answer.choices[0]!.finishReason = event.finishReason;
         if (event.toolExecution !== undefined) answer.toolExecution = event.toolExecution;
+        if (event.warnings !== undefined) answer.warnings = event.warnings;
         this.addExtras(answer.choices[0]!, event.extras);
         // Calls of a message that was cut do not count.
         if (event.finishReason !== 'tool_calls') answer.toolCalls = [];

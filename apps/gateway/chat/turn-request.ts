@@ -3,6 +3,7 @@ import type { Dialect } from '#libs/schemas/dialect.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { CallerForm, ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
+import type { Warning } from '#libs/schemas/warning.js';
 
 export type RequestedTool =
   | { type: 'function'; definition: ToolDefinition; form?: CallerForm }
@@ -54,6 +55,8 @@ export interface TurnRequest {
   parameters: JsonObject;
   /** Unknown fields. */
   unknown: Record<string, Json>;
+  /** What the reader of the request left out of it or changed. */
+  warnings?: Warning[];
   sessionId?: string;
   /** Set only if the caller chose a mode. */
   toolMode?: 'auto' | 'manual';

@@ -7,6 +7,7 @@ import type { ChatMessage, ToolMessage } from '#libs/schemas/message.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { ShownToolResult, StopCause, ToolExecution } from '#libs/schemas/turn-event.js';
 import { addUsage, noUsage, type Usage } from '#libs/schemas/usage.js';
+import type { Warning } from '#libs/schemas/warning.js';
 import type { CallNumbering } from './assemble-message.js';
 
 /** Separates the texts of two rounds when they are combined. */
@@ -29,6 +30,8 @@ export class TurnState {
   round = 0;
   usage: Usage = noUsage;
   text = '';
+  /** Each sentence once. Undefined if there are none. */
+  warnings: Warning[] | undefined;
   readonly numbering: CallNumbering = { calls: 0, clientCalls: 0 };
   readonly ended: EndedCall[] = [];
   private serverCalls = 0;
@@ -68,6 +71,13 @@ export class TurnState {
 
   addText(text: string): void {
     if (text !== '') this.text += this.separator() + text;
+  }
+
+  addWarnings(warnings: readonly Warning[] | undefined): void {
+    for (const warning of warnings ?? []) {
+      this.warnings ??= [];
+      if (!this.warnings.some(({ message }) => message === warning.message)) this.warnings.push(warning);
+    }
   }
 
   /** Separates the text so far from more text. */

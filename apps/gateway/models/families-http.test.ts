@@ -1,6 +1,6 @@
 import { afterEach, expect } from 'vitest';
 import { providerSchema } from '#libs/config/schema.js';
-import { silentLogger, type LogFields } from '#libs/logging/logger.js';
+import { silentLogger } from '#libs/logging/logger.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { oneByOne } from '#libs/testing/one-by-one.js';
 import { foldEvents } from '#libs/testing/collect-model-events.js';
@@ -19,20 +19,17 @@ import type { ModelProvider, ModelRequest } from './model-provider.js';
 
 let upstream: ScriptedUpstream | undefined;
 let provider: ModelProvider | undefined;
-const logged: LogFields[] = [];
 
 afterEach(async () => {
   await provider?.close();
   await upstream?.close();
-  logged.length = 0;
 });
 
 async function open(kind: Kind, script: Script, settings: object = {}): Promise<ScriptedUpstream> {
   upstream = await startScriptedUpstream(script);
   const base_url = upstream.baseUrl.replace('/v1', '');
   const config = providerSchema.parse({ kind, base_url, api_key: 'canary-123456', ...settings });
-  const logger = { ...silentLogger, info: (fields: LogFields) => void logged.push(fields) };
-  provider = createProvider('up', config, { logger, offline: undefined as never });
+  provider = createProvider('up', config, { logger: silentLogger, offline: undefined as never });
   return upstream;
 }
 
@@ -160,13 +157,15 @@ verifies('models.families.request', 'the key is in a header, never in the addres
   }
 });
 
-verifies('models.families.schemas', 'what was lost is told once in the log', async () => {
+verifies('models.families.schemas', 'what was lost is told with every answer', async () => {
   await open('gemini', () => ({ chunks: [finish('STOP', [{ text: 'ok' }])] }));
+  const parameters = { type: 'object', properties: { p: { type: 'string', contentEncoding: 'x' } } };
+  const tools = [{ name: 'f', parameters }];
+  const message = expect.stringMatching(/tool 'f'.*contentEncoding/);
   for (let n = 0; n < 2; n += 1) {
-    const parameters = { type: 'object', properties: { p: { type: 'string', contentEncoding: 'x' } } };
-    await ask({ tools: [{ name: 'f', parameters }] });
+    expect((await ask({ tools }))[0]).toMatchObject({ type: 'message_start', warnings: [{ message, param: 'tools' }] });
   }
-  expect(logged.map(({ metadata }) => metadata)).toEqual([{ tool: 'f', keywords: ['contentEncoding'] }]);
+  expect((await ask())[0]).not.toHaveProperty('warnings');
 });
 
 verifies('models.families.lists', 'Anthropic’s list, whose largest answers are remembered', async () => {

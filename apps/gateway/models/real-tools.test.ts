@@ -123,4 +123,5 @@ function keywordsOf(node: Json, root: Json = node, found = new Set<string>(), se
 
 const saysNothing = (key: string, value: Json) =>
   (key === 'required' && list(value).length === 0) ||
-  (key === 'additionalProperties' && (value === true || (isJsonObject(value) && Object.keys(value).length === 0)));
+  (key === 'additionalProperties' &&
+    (typeof value === 'boolean' || (isJsonObject(value) && Object.keys(value).length === 0)));

@@ -39,7 +39,7 @@ export class ChunkWriter {
         finish_reason: finishReason && shownReason(finishReason, this.rendering.legacyFunctions),
       }),
     );
-    return `${first}${this.head}"choices":[${choices.join(',')}]${tail(extras?.chunk)}${tail(parts.members)}}`;
+    return `${first}${this.head}"choices":[${choices.join(',')}]${tail(besides(extras?.chunk, parts.members))}}`;
   }
 
   /** A fast path for text of the first choice, the most frequent chunk. Equal to what `chunk` writes. */
@@ -58,6 +58,10 @@ export class ChunkWriter {
     return `${head.slice(1, -1)},`;
   }
 }
+
+/** A member of both, as of another gateway upstream, is written once. */
+const besides = (theirs: JsonObject | undefined, ours: JsonObject | undefined): JsonObject | undefined =>
+  theirs === undefined || ours === undefined ? (theirs ?? ours) : { ...theirs, ...ours };
 
 function tail(members: JsonObject | undefined): string {
   if (members === undefined) return '';

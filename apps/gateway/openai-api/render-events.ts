@@ -6,7 +6,7 @@ import { CallerEvents } from '../chat-apis/caller-events.js';
 import { commentKeepAlive, type SseRenderer } from '../chat-apis/sse-renderer.js';
 import { callDelta, ChunkWriter, deltaOf } from './chunk-writer.js';
 import { renderChunkError } from './render-chunk-error.js';
-import { type Rendering, shownReason } from './render-json.js';
+import { besideChoices, type Rendering, shownReason } from './render-json.js';
 
 export class EventsSseRenderer implements SseRenderer {
   readonly end = 'data: [DONE]\n\n';
@@ -66,9 +66,7 @@ export class EventsSseRenderer implements SseRenderer {
       }
       case 'approval_required':
         return chunks.chunk({}, { first: { type: event.type, approval: event.approval } });
-      case 'done': {
-        const execution: JsonObject =
-          event.toolExecution === undefined ? {} : { tool_execution: event.toolExecution as unknown as JsonObject };
+      case 'done':
         return chunks.chunk(
           {},
           {
@@ -79,11 +77,10 @@ export class EventsSseRenderer implements SseRenderer {
               type: 'done',
               finish_reason: shownReason(event.finishReason, this.rendering.legacyFunctions),
               usage: event.usage,
-              ...execution,
             },
+            members: besideChoices(event),
           },
         );
-      }
       case 'error':
         return JSON.stringify({ error: event.error });
     }

@@ -3,6 +3,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { mintCompletionId } from '#libs/schemas/identifiers.js';
 import type { FinishReason } from '#libs/schemas/model-event.js';
+import type { DoneEvent } from '../chat/chat-turn.js';
 import { type AnswerChoice, type TurnAnswer, TurnFold } from '../chat/fold-turn.js';
 import type { TurnRequest } from '../chat/turn-request.js';
 import { CallerEvents, callerForms, type CallerForms } from '../chat-apis/caller-events.js';
@@ -61,7 +62,15 @@ export function renderJson(answer: TurnAnswer, rendering: Rendering): JsonObject
     model: answer.model,
     choices: answer.choices.map((choice, index) => renderChoice(choice, index, { answer, ...rendering })),
     usage: answer.usage,
-    ...(answer.toolExecution === undefined ? {} : { tool_execution: answer.toolExecution as unknown as JsonObject }),
+    ...besideChoices(answer),
+  };
+}
+
+/** Our members of an answer: what ran here, and what was not served as it was asked. */
+export function besideChoices({ toolExecution, warnings }: Pick<DoneEvent, 'toolExecution' | 'warnings'>): JsonObject {
+  return {
+    ...(toolExecution === undefined ? {} : { tool_execution: toolExecution as unknown as JsonObject }),
+    ...(warnings === undefined ? {} : { warnings: warnings as unknown as JsonObject[] }),
   };
 }
 

@@ -1,11 +1,10 @@
 // Renders turn events as strict OpenAI chunks for the `/v1` dialect. Leaves out server calls, which a client would run again.
-import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { callDelta, ChunkWriter, deltaOf } from './chunk-writer.js';
 import { CallerEvents } from '../chat-apis/caller-events.js';
 import { commentKeepAlive, type SseRenderer } from '../chat-apis/sse-renderer.js';
 import { renderChunkError } from './render-chunk-error.js';
-import type { Rendering } from './render-json.js';
+import { besideChoices, type Rendering } from './render-json.js';
 
 export class OpenAiSseRenderer implements SseRenderer {
   readonly end = 'data: [DONE]\n\n';
@@ -58,8 +57,7 @@ export class OpenAiSseRenderer implements SseRenderer {
   }
 
   private renderDone(event: Extract<TurnEvent, { type: 'done' }>): string {
-    const members: JsonObject = {};
-    if (event.toolExecution !== undefined) members['tool_execution'] = event.toolExecution as unknown as JsonObject;
+    const members = besideChoices(event);
     const reasons = event.finishReasons ?? [event.finishReason];
     const finish = reasons.map((finishReason, choice) =>
       frame(this.chunks.chunk({}, { finishReason, choice, extras: choice === 0 ? event.extras : undefined, members })),

@@ -148,6 +148,25 @@ verifies('chat.json.fold', 'an answer told again folds into itself', () => {
   expect(fold(storedEvents(runOf(answer), []))).toEqual(answer);
 });
 
+verifies(
+  'chat.warnings',
+  'on the finish of a stream and beside choices; what an upstream said of the same name is replaced',
+  () => {
+    const warnings = [{ message: 'Left out.', param: 'seed' }];
+    const told = [
+      ...turn.slice(0, -1),
+      { ...turn.at(-1)!, extras: { chunk: { warnings: [] } }, warnings } as TurnEvent,
+    ];
+    for (const chunks of [strict(told), typed(told)]) {
+      expect(chunks.filter((chunk) => 'warnings' in chunk)).toEqual([chunks.at(-1)]);
+      expect(chunks.at(-1)).toMatchObject({ warnings, tool_execution: turnExecution });
+    }
+    expect(renderJson(fold(told), rendering)).toMatchObject({ warnings });
+    expect(fold(storedEvents(runOf(fold(told)), []))).toEqual(fold(told));
+    expect(JSON.stringify([strict(turn), typed(turn), renderJson(fold(turn), rendering)])).not.toContain('warnings');
+  },
+);
+
 verifies('chat.json.fold', 'several choices, each with its reason', () => {
   const answer = fold([
     { type: 'start', model: 'm', runId: 'r' },

@@ -192,6 +192,7 @@ export class ResponseEvents {
     }
     response.usage = toWireUsage(event.usage);
     if (event.toolExecution !== undefined) response.tool_execution = event.toolExecution;
+    if (event.warnings !== undefined) response.warnings = event.warnings;
     yield { type: cut ? 'response.incomplete' : 'response.completed', response: this.snapshot() };
   }
 

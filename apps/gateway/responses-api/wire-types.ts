@@ -1,6 +1,7 @@
 // The types of the OpenAI responses that we send. A type test compares them with the official SDK.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolExecution } from '#libs/schemas/turn-event.js';
+import type { Warning } from '#libs/schemas/warning.js';
 
 type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
@@ -77,8 +78,9 @@ export interface WireResponse {
   error: { code: 'server_error'; message: string } | null;
   incomplete_details: { reason: 'max_output_tokens' | 'content_filter' } | null;
   usage?: WireUsage;
-  /** Our extension. */
+  /** Our extensions. */
   tool_execution?: ToolExecution;
+  warnings?: Warning[];
   /** Members repeated from the request. */
   [echoed: string]: unknown;
 }

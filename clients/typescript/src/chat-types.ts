@@ -98,6 +98,13 @@ export interface ToolExecution {
   }[];
 }
 
+/** What was left out of a request, or changed, so that the model could be asked. */
+export interface Warning {
+  message: string;
+  /** The member of the request that it is about. */
+  param?: string;
+}
+
 export interface ChatCompletion {
   id: string;
   object: 'chat.completion';
@@ -111,6 +118,7 @@ export interface ChatCompletion {
   usage: Usage;
   /** If a tool ran on the gateway's side. */
   tool_execution?: ToolExecution;
+  warnings?: Warning[];
 }
 
 /** A piece of a call: `id`, `type` and `name` are in its first piece only. */
@@ -183,7 +191,7 @@ export type GatewayEvent = Chunk &
       }
     | { type: 'tool_result'; tool_call_id: string; result: ToolResult }
     | { type: 'approval_required'; approval: RequiredApproval }
-    | { type: 'done'; finish_reason: FinishReason; usage: Usage; tool_execution?: ToolExecution }
+    | { type: 'done'; finish_reason: FinishReason; usage: Usage; tool_execution?: ToolExecution; warnings?: Warning[] }
   );
 
 /**

@@ -31,6 +31,7 @@ export function foldEvents(events: readonly GatewayEvent[]): ChatCompletion {
     choices: [...choices.entries()].sort(([a], [b]) => a - b).map(([index, choice]) => toChoice(index, choice)),
     usage: last.usage,
     ...(last.tool_execution === undefined ? {} : { tool_execution: last.tool_execution }),
+    ...(last.warnings === undefined ? {} : { warnings: last.warnings }),
   };
 }
 

@@ -144,7 +144,7 @@ function* clientCalls(answer: TurnAnswer, numbering: { index: number; clientInde
   }
 }
 
-function doneEvent({ choices, extras, usage, toolExecution }: TurnAnswer): TurnEvent {
+function doneEvent({ choices, extras, usage, toolExecution, warnings }: TurnAnswer): TurnEvent {
   const first = choices[0]!;
   return {
     type: 'done',
@@ -153,5 +153,6 @@ function doneEvent({ choices, extras, usage, toolExecution }: TurnAnswer): TurnE
     extras: { chunk: extras, choice: first.choiceExtras, delta: first.messageExtras },
     ...(choices.length > 1 ? { finishReasons: choices.map((choice) => choice.finishReason) } : {}),
     ...(toolExecution === undefined ? {} : { toolExecution }),
+    ...(warnings === undefined ? {} : { warnings }),
   };
 }

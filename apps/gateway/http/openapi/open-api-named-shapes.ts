@@ -11,6 +11,7 @@ import {
   text,
   textOrNull,
   toolExecution,
+  warnings,
 } from './open-api-shapes.js';
 
 const codes = { enum: Object.keys(errorTable) };
@@ -89,7 +90,7 @@ export const namedShapes: Record<string, object> = {
     }),
     id: { type: ['string', 'number', 'null'] },
   }),
-  ChatChunk: { anyOf: [chunk({}, { usage: completionUsage, tool_execution: toolExecution }), ref('Error')] },
+  ChatChunk: { anyOf: [chunk({}, { usage: completionUsage, tool_execution: toolExecution, warnings }), ref('Error')] },
   ChatEvent: {
     description: 'With `choices`, each event is also an OpenAI chunk. An error ends the stream.',
     anyOf: [
@@ -104,7 +105,7 @@ export const namedShapes: Record<string, object> = {
       ),
       event('tool_result', { tool_call_id: text, result: toolResult }),
       event('approval_required', { approval: approvalRequest }),
-      event('done', { finish_reason: text, usage: completionUsage }, { tool_execution: toolExecution }),
+      event('done', { finish_reason: text, usage: completionUsage }, { tool_execution: toolExecution, warnings }),
       ref('Error'),
     ],
   },

@@ -46,6 +46,8 @@ export const toolExecution = object({
     object({ id: text, name: text, server: text, success: flag, duration_ms: number, cached: flag, round: integer }),
   ),
 });
+/** What was left out of a request, or changed, so that the model could be asked. */
+export const warnings = list(object({ message: text, param: text }, ['message']));
 export const completion = object(
   {
     id: text,
@@ -55,6 +57,7 @@ export const completion = object(
     choices: list(object({ index: integer, message: anything, finish_reason: text })),
     usage: completionUsage,
     tool_execution: toolExecution,
+    warnings,
   },
   ['id', 'object', 'created', 'model', 'choices', 'usage'],
 );
@@ -73,6 +76,7 @@ export const message = object(
       cache_read_input_tokens: integer,
     }),
     tool_execution: toolExecution,
+    warnings,
   },
   ['id', 'type', 'role', 'model', 'content', 'stop_reason', 'usage'],
 );
@@ -89,6 +93,7 @@ export const response = object(
     usage: object({ input_tokens: integer, output_tokens: integer, total_tokens: integer }),
     previous_response_id: textOrNull,
     tool_execution: toolExecution,
+    warnings,
   },
   ['id', 'object', 'created_at', 'status', 'model', 'output', 'error', 'incomplete_details'],
 );

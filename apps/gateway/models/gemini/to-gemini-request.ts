@@ -5,25 +5,26 @@ import type { ModelRequest } from '../model-provider.js';
 import { readConversation } from '../conversation/read-conversation.js';
 import { readResponseFormat, readStops } from '../conversation/read-response-format.js';
 import type { ToolNames } from '../conversation/tool-names.js';
+import type { Warnings } from '../conversation/warnings.js';
 import { takesJsonSchema, toThinkingConfig, wantsSignatures } from './gemini-models.js';
 import { toGeminiContents } from './to-gemini-contents.js';
-import { toGeminiTools, toSchemaForm, type ReportLost } from './to-gemini-tools.js';
+import { lostKeywords, toGeminiTools, toSchemaForm } from './to-gemini-tools.js';
 
 export interface RequestRules {
   provider: string;
   names: ToolNames;
-  report: ReportLost;
+  warnings: Warnings;
 }
 
 /** @throws AppError invalid_value */
-export function toGeminiRequest(request: ModelRequest, { provider, names, report }: RequestRules): string {
+export function toGeminiRequest(request: ModelRequest, { provider, names, warnings }: RequestRules): string {
   const { model } = request;
   const conversation = readConversation(request.messages);
-  const generationConfig = toGenerationConfig(request, report);
+  const generationConfig = toGenerationConfig(request, warnings);
   return JSON.stringify({
     ...(conversation.system !== '' && { systemInstruction: { parts: [{ text: conversation.system }] } }),
     contents: toGeminiContents(conversation, { provider, names, wantsSignatures: wantsSignatures(model) }),
-    ...toGeminiTools(request, { names, jsonSchema: takesJsonSchema(model), report }),
+    ...toGeminiTools(request, { names, jsonSchema: takesJsonSchema(model), warnings }),
     ...(Object.keys(generationConfig).length > 0 && { generationConfig }),
   });
 }
@@ -42,7 +43,7 @@ const sameMeaning: Record<string, string> = {
   max_completion_tokens: 'maxOutputTokens',
 };
 
-function toGenerationConfig({ model, parameters }: ModelRequest, report: ReportLost): JsonObject {
+function toGenerationConfig({ model, parameters }: ModelRequest, warnings: Warnings): JsonObject {
   const config: JsonObject = {};
   for (const [name, theirs] of Object.entries(sameMeaning)) {
     if (parameters[name] !== undefined) config[theirs] = parameters[name];
@@ -52,15 +53,15 @@ function toGenerationConfig({ model, parameters }: ModelRequest, report: ReportL
   const effort = parameters['reasoning_effort'];
   const thinking = typeof effort === 'string' ? toThinkingConfig(model, effort) : undefined;
   if (thinking !== undefined) config['thinkingConfig'] = thinking;
-  return { ...config, ...toFormat(parameters, model, report) };
+  return { ...config, ...toFormat(parameters, model, warnings) };
 }
 
-function toFormat(parameters: JsonObject, model: string, report: ReportLost): JsonObject {
+function toFormat(parameters: JsonObject, model: string, warnings: Warnings): JsonObject {
   const format = readResponseFormat(parameters);
   if (format.type === 'text') return {};
   const json = { responseMimeType: 'application/json' };
   if (format.type === 'json') return json;
   const { form, schema, lost } = toSchemaForm(format.schema, takesJsonSchema(model));
-  if (lost.length > 0) report('response_format', lost);
+  if (lost.length > 0) warnings.add(lostKeywords('response_format', lost), 'response_format');
   return { ...json, [form === 'openApi' ? 'responseSchema' : 'responseJsonSchema']: schema };
 }

@@ -161,8 +161,11 @@ const specials: Record<string, (made: JsonObject, node: JsonObject, context: Con
     const required = list(node['required']).filter((name) => typeof name === 'string' && Object.hasOwn(compiled, name));
     if (required.length > 0) made['required'] = required;
     const { additionalProperties: more } = node;
-    if (isJsonObject(more) && Object.keys(more).length > 0) context.needsJsonSchema = true;
-    return more === true ? ['properties', 'required', 'additionalProperties'] : ['properties', 'required'];
+    // Gemini writes the named members only, so `false` loses nothing.
+    if (!isJsonObject(more) || Object.keys(more).length === 0)
+      return ['properties', 'required', 'additionalProperties'];
+    context.needsJsonSchema = true;
+    return ['properties', 'required'];
   },
   array(made, node, context) {
     const { items } = node;

@@ -3,17 +3,15 @@ import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
 import type { ToolNames } from '../conversation/tool-names.js';
+import type { Warnings } from '../conversation/warnings.js';
 import { hasPlainReferences, toGeminiJsonSchema } from './to-gemini-json-schema.js';
 import { toGeminiSchema } from './to-gemini-schema.js';
-
-/** Receives the keywords of a tool's schema that were left out. */
-export type ReportLost = (tool: string, keywords: readonly string[]) => void;
 
 export interface ToolRules {
   names: ToolNames;
   /** Whether the model also accepts JSON Schema. */
   jsonSchema: boolean;
-  report: ReportLost;
+  warnings: Warnings;
 }
 
 export function toGeminiTools(request: ModelRequest, rules: ToolRules): JsonObject {
@@ -33,23 +31,40 @@ function toCallingMode({ toolChoice }: ModelRequest, names: ToolNames): JsonObje
 }
 
 /** Definitions are the same objects in every request, so each is translated once. */
-const written = new WeakMap<ToolDefinition, { declaration: JsonObject; jsonSchema: boolean }>();
+const written = new WeakMap<ToolDefinition, Declared>();
 
-function toDeclaration(tool: ToolDefinition, { names, jsonSchema, report }: ToolRules): JsonObject {
-  const name = names.toWire(tool.name);
-  const known = written.get(tool);
-  if (known?.jsonSchema === jsonSchema && known.declaration['name'] === name) return known.declaration;
+interface Declared {
+  declaration: JsonObject;
+  jsonSchema: boolean;
+  /** The warning about it, if the schema lost something. */
+  warning: string | undefined;
+}
+
+function toDeclaration(tool: ToolDefinition, rules: ToolRules): JsonObject {
+  const name = rules.names.toWire(tool.name);
+  let declared = written.get(tool);
+  if (declared?.jsonSchema !== rules.jsonSchema || declared.declaration['name'] !== name) {
+    declared = declare(tool, name, rules.jsonSchema);
+    written.set(tool, declared);
+  }
+  if (declared.warning !== undefined) rules.warnings.add(declared.warning, 'tools');
+  return declared.declaration;
+}
+
+function declare(tool: ToolDefinition, name: string, jsonSchema: boolean): Declared {
   const { form, schema, lost } = toSchemaForm(tool.parameters ?? {}, jsonSchema);
-  if (lost.length > 0) report(tool.name, lost);
   const { description } = tool;
   const declaration: JsonObject = {
     name,
     ...(description && { description }),
     ...(takesArguments(schema) && { [form === 'openApi' ? 'parameters' : 'parametersJsonSchema']: schema }),
   };
-  written.set(tool, { declaration, jsonSchema });
-  return declaration;
+  const warning = lost.length > 0 ? lostKeywords(`the parameters of tool '${tool.name}'`, lost) : undefined;
+  return { declaration, jsonSchema, warning };
 }
+
+export const lostKeywords = (where: string, keywords: readonly string[]): string =>
+  `Gemini does not support these keywords of JSON Schema, so they were left out of ${where}: ${keywords.join(', ')}`;
 
 export interface SchemaForm {
   form: 'openApi' | 'jsonSchema';

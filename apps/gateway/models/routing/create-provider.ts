@@ -1,6 +1,5 @@
 // Chooses the family for each `kind`. A new family needs a folder and a case here.
 import type { Config, ProviderConfig } from '#libs/config/schema.js';
-import type { Logger } from '#libs/logging/logger.js';
 import type { ModelProvider } from '../model-provider.js';
 import { anthropicFamily } from '../anthropic/anthropic-family.js';
 import { geminiFamily } from '../gemini/gemini-family.js';
@@ -17,23 +16,19 @@ export function createProvider(name: string, config: ProviderConfig, parts: Prov
   const { kind, tools } = config;
   // The offline model has native tool use and needs no retries or circuit breaker.
   if (kind === 'offline') return tools === 'none' ? new PromptedProvider(parts.offline, tools) : parts.offline;
-  const family = wireFamily(kind, config, parts.logger);
+  const family = wireFamily(kind, config);
   const provider = new WireProvider(name, config, family, parts);
   return tools === 'native' ? provider : new PromptedProvider(provider, tools);
 }
 
-export function wireFamily(
-  kind: Exclude<ProviderConfig['kind'], 'offline'>,
-  config: ProviderConfig,
-  logger: Logger,
-): WireFamily {
+export function wireFamily(kind: Exclude<ProviderConfig['kind'], 'offline'>, config: ProviderConfig): WireFamily {
   switch (kind) {
     case 'openai':
       return openAiFamily(config);
     case 'anthropic':
       return anthropicFamily(config);
     case 'gemini':
-      return geminiFamily(config, logger);
+      return geminiFamily(config);
   }
 }
 

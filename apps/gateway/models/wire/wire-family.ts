@@ -6,6 +6,7 @@ import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ModelRequest } from '../model-provider.js';
 import type { ErrorReader, UpstreamErrorMember } from './read-upstream-error.js';
 import type { ToolNameRule, ToolNames } from '../conversation/tool-names.js';
+import type { Warnings } from '../conversation/warnings.js';
 
 export interface WireFamily {
   /** The address used if the configuration has none. */
@@ -14,9 +15,9 @@ export interface WireFamily {
   /** Sent with every request; lower-case names. */
   headers(apiKey: string | undefined): Record<string, string>;
   /** @throws AppError for a request that the family cannot express */
-  toRequest(request: ModelRequest, reading: Reading): WireRequest;
+  toRequest(request: ModelRequest, writing: Writing): WireRequest;
   /** The request that counts tokens; absent if the API cannot count. @throws AppError as `toRequest` */
-  toCount?(request: ModelRequest, reading: Reading): CountRequest;
+  toCount?(request: ModelRequest, writing: Writing): CountRequest;
   /** The error in a body, if it has one. */
   readError(body: JsonObject): UpstreamErrorMember | undefined;
   readonly modelsPath: string;
@@ -29,6 +30,12 @@ export interface Reading {
   provider: string;
   errors: ErrorReader;
   names: ToolNames;
+}
+
+/** What a writer needs to know. */
+export interface Writing extends Reading {
+  /** Gets what the request leaves out or changes. */
+  warnings: Warnings;
 }
 
 export interface WireRequest {

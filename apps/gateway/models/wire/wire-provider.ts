@@ -18,9 +18,10 @@ import { readAnswer } from './read-answer.js';
 import { RetryBudget } from '../resilience/retry-budget.js';
 import { createErrorReader, type ErrorReader } from './read-upstream-error.js';
 import { mapToolNames, namesIn } from '../conversation/tool-names.js';
+import { Warnings } from '../conversation/warnings.js';
 import { openUpstream } from './upstream.js';
 
-import type { Reading, WireFamily, WireRequest } from './wire-family.js';
+import type { WireFamily, WireRequest, Writing } from './wire-family.js';
 
 const errorBodyBytes = 64 * 1024;
 const countBytes = 64 * 1024;
@@ -77,14 +78,16 @@ export class WireProvider implements ModelProvider {
     const guarded = new GuardedCall(pass, call, take);
     let answer: HttpAnswer | undefined;
     try {
-      const wire = this.write(request);
+      const warnings = new Warnings();
+      const wire = this.write(request, warnings);
+      const take = warnings.toldTo(guarded.take);
       const bounds = { provider: this.name, maxEventChars: this.config.max_response_bytes };
       for (let body: string | undefined = wire.body; body !== undefined; body = wire.reader.again?.()) {
         answer?.close(true);
         answer = undefined;
         guarded.complete = false;
         answer = await this.open(wire.path, body, request.model, call);
-        await readAnswer(answer, wire.reader, bounds, guarded.take);
+        await readAnswer(answer, wire.reader, bounds, take);
       }
     } catch (error) {
       await guarded.take([{ type: 'error', error: toAppError(error) }]);
@@ -96,7 +99,7 @@ export class WireProvider implements ModelProvider {
 
   async countTokens(request: ModelRequest, call: ModelCall): Promise<number> {
     if (this.family.toCount === undefined) throw countsNone(this.name);
-    const count = this.family.toCount(request, this.reading(request));
+    const count = this.family.toCount(request, this.writing(request, new Warnings()));
     const answer = await this.open(count.path, count.body, request.model, call);
     try {
       const body = parse(await readText(answer, countBytes));
@@ -123,18 +126,18 @@ export class WireProvider implements ModelProvider {
     return this.client.close();
   }
 
-  private write(request: ModelRequest): WireRequest {
+  private write(request: ModelRequest, warnings: Warnings): WireRequest {
     const { tools } = request;
     if (tools.length > maxTools) {
       const message = `${tools.length} tools are offered, but the model accepts at most ${maxTools}`;
       throw new AppError('too_many_tools', message, { param: 'tools' });
     }
-    return this.family.toRequest(request, this.reading(request));
+    return this.family.toRequest(request, this.writing(request, warnings));
   }
 
-  private reading(request: ModelRequest): Reading {
+  private writing(request: ModelRequest, warnings: Warnings): Writing {
     const names = mapToolNames(namesIn(request), this.family.toolNames);
-    return { provider: this.name, errors: this.errors, names };
+    return { provider: this.name, errors: this.errors, names, warnings };
   }
 
   private open(path: string, body: string, model: string, call: ModelCall): Promise<HttpAnswer> {

@@ -1,0 +1,23 @@
+// Gathers what a provider's request leaves out of the caller's, or changes, so that the provider accepts it. A request that
+// is sent as it was asked gathers nothing and costs nothing.
+import type { Warning } from '#libs/schemas/warning.js';
+import type { TakeModelEvents } from '../model-provider.js';
+
+/** Of one model call. */
+export class Warnings {
+  private list: Warning[] | undefined;
+
+  /** `param`: the member of the request, in OpenAI's words. The same sentence again is not added. */
+  add(message: string, param?: string): void {
+    this.list ??= [];
+    if (this.list.some((known) => known.message === message)) return;
+    this.list.push({ message, ...(param !== undefined && { param }) });
+  }
+
+  /** `take`, told the warnings with the start of the message. */
+  toldTo(take: TakeModelEvents): TakeModelEvents {
+    const warnings = this.list;
+    if (warnings === undefined) return take;
+    return (batch) => take(batch.map((event) => (event.type === 'message_start' ? { ...event, warnings } : event)));
+  }
+}
