@@ -9,6 +9,14 @@ export interface ToolDefinition {
   strict?: boolean;
 }
 
+/** A tool that a provider's API has itself, as that API writes it. */
+export interface ProviderTool {
+  api: 'openai' | 'anthropic';
+  tool: JsonObject & { type: string };
+  /** The model must use it in the first round. */
+  chosen?: true;
+}
+
 /** How a caller knows a function that models are offered under another name or in another form. */
 export interface CallerForm {
   name: string;

@@ -7,6 +7,8 @@ export const chatApisRequirements = {
   'apis.messages.faults': 'on /v1/messages one fault is named by its field',
   'apis.messages.read': 'on /v1/messages a request is read as Anthropic reads it',
   'apis.messages.sdk': 'the official Anthropic SDK reads every answer and runs its tool loop, streamed and not',
+  'apis.responses.codex':
+    'on /v1/responses requests of Codex are served: tools of free text and of namespaces, in `tools` and in the input, and their calls and results',
   'apis.responses.cut': 'on /v1/responses an upstream that is cut makes the official SDK throw',
   'apis.responses.events': 'on /v1/responses a stream is typed, numbered events that come to its last one',
   'apis.responses.faults': 'on /v1/responses one fault is named by its field',

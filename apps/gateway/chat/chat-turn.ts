@@ -147,7 +147,11 @@ function callModel(turn: Turn, stoppedBy: StopCause | null, ports: TurnPorts, an
   const toolChoice = isFirst ? offer.toolChoice : undefined;
   return ports.models.call(
     turn.route,
-    toModelRequest(request, state.messages, { definitions: tools, ...(toolChoice && { toolChoice }) }),
+    toModelRequest(request, state.messages, {
+      definitions: tools,
+      ...(toolChoice && { toolChoice }),
+      ...(stoppedBy === null ? providerTools(request, isFirst) : {}),
+    }),
     {
       requestId: context.requestId,
       runId: turn.runId,
@@ -161,16 +165,26 @@ function callModel(turn: Turn, stoppedBy: StopCause | null, ports: TurnPorts, an
   );
 }
 
+const providerTools = (
+  { providerTools: given }: TurnRequest,
+  isFirst: boolean,
+): Pick<ModelRequest, 'providerTools'> => {
+  if (given === undefined) return {};
+  return { providerTools: isFirst ? given : given.map(({ chosen: _, ...tool }) => tool) };
+};
+
 const payer = ({ principal, keyId, access }: RequestContext) => ({
   principal,
   ...(keyId === undefined ? {} : { keyId }),
   ...(access === undefined ? {} : { access }),
 });
 
+type Offering = Pick<ToolOffer, 'definitions' | 'toolChoice'> & Pick<ModelRequest, 'providerTools'>;
+
 export function toModelRequest(
   request: TurnRequest,
   messages: ChatMessage[],
-  { definitions: tools, toolChoice }: Pick<ToolOffer, 'definitions' | 'toolChoice'>,
+  { definitions: tools, toolChoice, providerTools }: Offering,
 ): Omit<ModelRequest, 'model'> {
   return {
     messages,
@@ -179,6 +193,7 @@ export function toModelRequest(
     parameters: request.parameters,
     unknown: request.unknown,
     ...(toolChoice === undefined || tools.length === 0 ? {} : { toolChoice }),
+    ...(providerTools === undefined ? {} : { providerTools }),
     ...(request.parallelToolCalls === undefined ? {} : { parallelToolCalls: request.parallelToolCalls }),
   };
 }

@@ -2,7 +2,7 @@
 import type { Dialect } from '#libs/schemas/dialect.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
-import type { CallerForm, ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
+import type { CallerForm, ProviderTool, ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { Warning } from '#libs/schemas/warning.js';
 
 export type RequestedTool =
@@ -42,6 +42,8 @@ export interface TurnRequest {
   /** Members of the request that the answer repeats. */
   echo?: JsonObject;
   tools: RequestedTool[];
+  /** Tools that run at the provider, if it has them. */
+  providerTools?: ProviderTool[];
   /** The caller knows no tools but `functions`, the older form of chat completions. */
   legacyFunctions?: true;
   /** For the first round. */
