@@ -13,7 +13,8 @@ export const modelRequirements = {
   'models.families.golden':
     'a caller gets the same answer whichever family gave it, streamed or whole, wherever its bytes are cut',
   'models.families.lists': 'the models of every family can be listed, page by page',
-  'models.families.request': 'a request is written as its family wants it; what a family cannot say is refused by name',
+  'models.families.request':
+    'a request is written as its family wants it; what a family cannot say is told or refused by name',
   'models.families.restart':
     'a message that begins again in the middle of a stream is told once, and none of its first calls run',
   'models.families.schemas': 'a schema is widened to what a family can say, never narrowed, and what was lost is told',
@@ -23,6 +24,8 @@ export const modelRequirements = {
   'models.families.tool-loop':
     'a tool loop looks the same to a caller whichever family answers, and breaks no rule of it',
   'models.families.types': 'what is sent to a model and what is read of it has the types of the official SDKs',
+  'models.media-types':
+    'media go out under the name that a family knows; what it does not take is told in text, with a warning, and ends no turn',
   'models.open-end': 'an answer with its finish reason ends soon, also when the upstream leaves the connection open',
   'models.openai.byte-boundaries': 'an answer means the same wherever its bytes are cut',
   'models.openai.call-ids': 'ids of calls are rewritten for providers that take only their own form',

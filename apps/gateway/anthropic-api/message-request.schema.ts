@@ -16,7 +16,7 @@ const imageBlock = z.looseObject({
     [
       z.looseObject({
         type: z.literal('base64'),
-        media_type: z.enum(['image/jpeg', 'image/png', 'image/gif', 'image/webp']),
+        media_type: text.regex(/^image\//i, 'must be an image type'),
         data: base64,
       }),
       z.looseObject({ type: z.literal('url'), url: httpUrl }),

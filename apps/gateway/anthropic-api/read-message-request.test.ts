@@ -209,8 +209,8 @@ const faults: [string, object, string, string?][] = [
   ['a text block without text', user({ type: 'text' }), 'messages[0].content[0].text'],
   ['an image from a file', user({ type: 'image', source: { type: 'file' } }), 'messages[0].content[0].source.type'],
   [
-    'an image of a type that nobody reads',
-    user({ type: 'image', source: { type: 'base64', media_type: 'image/tiff', data: 'AA==' } }),
+    'an image of a type that is none',
+    user({ type: 'image', source: { type: 'base64', media_type: 'text/plain', data: 'AA==' } }),
     'messages[0].content[0].source.media_type',
   ],
   [

@@ -47,9 +47,9 @@ verifies('models.tool-results', 'Anthropic takes pictures and documents, the res
         content: [
           text('a'),
           { type: 'image', source: { media_type: 'image/png', data: 'BBBB' } },
-          text('[audio/wav]'),
+          text('[audio/wav, 3 bytes]'),
           { type: 'document', source: { media_type: 'application/pdf', data: 'DDDD' } },
-          text('[application/zip]'),
+          text('[application/zip, 3 bytes]'),
           text('inside'),
           text('[resource link: https://x.test/a]'),
         ],

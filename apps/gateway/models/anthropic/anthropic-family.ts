@@ -4,7 +4,7 @@ import { isJsonObject } from '#libs/schemas/json.js';
 import { openAiToolNames } from '../conversation/tool-names.js';
 import { versionPath } from '../wire/version-path.js';
 import type { ModelRequest } from '../model-provider.js';
-import type { Reading, WireFamily } from '../wire/wire-family.js';
+import type { WireFamily, Writing } from '../wire/wire-family.js';
 import { readAnthropicError } from './read-anthropic-error.js';
 import { AnthropicAnswerReader } from './read-anthropic-event.js';
 import { toAnthropicRequest } from './to-anthropic-request.js';
@@ -16,10 +16,12 @@ export function anthropicFamily(config: ProviderConfig): WireFamily {
   const version = versionPath(config.base_url, '/v1');
   /** `max_tokens` by model, from the API's list of models. */
   const maxima = new Map<string, number>();
-  const write = (request: ModelRequest, { provider, names }: Reading) =>
+  const write = (request: ModelRequest, { provider, names, warnings }: Writing) =>
     toAnthropicRequest(request, {
       provider,
       names,
+      model: request.model,
+      warnings,
       promptCaching: config.prompt_caching,
       listedMaximum: maxima.get(request.model),
     });

@@ -28,6 +28,9 @@ export const takesOutputFormat = (model: string): boolean => (claudeVersion(mode
 /** Opus 4.7 and all later models refuse `temperature`, `top_p` and `top_k`. */
 export const takesSampling = (model: string): boolean => (claudeVersion(model) ?? 0) < 407;
 
+/** 4.6 and all later models refuse to continue a last message of the assistant; assumed of unknown names that they accept it. */
+export const takesPrefill = (model: string): boolean => (claudeVersion(model) ?? 0) < 406;
+
 const leastBudget = 1_024;
 const budgets = new Map<string, number>([
   ['minimal', leastBudget],

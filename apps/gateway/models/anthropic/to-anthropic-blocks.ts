@@ -1,25 +1,26 @@
-// Translates content parts and tool results to Anthropic's blocks. Leaves out empty text, which the API refuses.
+// Translates content parts and tool results to Anthropic's blocks. Leaves out blank text, which the API refuses, and tells of
+// media that it does not take in text.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { MessageContent, ToolMessage } from '#libs/schemas/message.js';
-import { readContent, readResult, unsupported, type ReadPart } from '../conversation/read-content-part.js';
+import { notTaken, plainMediaType, toSentPart } from '../conversation/media-types.js';
+import { readContent, readResult, type ReadPart } from '../conversation/read-content-part.js';
+import type { Warnings } from '../conversation/warnings.js';
 
-/** @throws AppError invalid_value for parts that the API does not support */
-export function toBlocks(content: MessageContent | null, provider: string): JsonObject[] {
-  return readContent(content).flatMap((part) => {
-    if (part.kind === 'text') return textBlocks(part.text);
-    const block = mediaBlock(part);
-    if (block === undefined) throw unsupported(provider, describe(part));
-    return [block];
-  });
+export interface BlockRules {
+  model: string;
+  warnings: Warnings;
 }
 
-export function toResultBlock(message: ToolMessage, id: string): JsonObject {
-  const parts = readResult(message);
-  const content = parts.flatMap((part) => {
-    if (part.kind === 'text') return textBlocks(part.text);
-    return [mediaBlock(part) ?? { type: 'text', text: `[${describe(part)}]` }];
-  });
-  const onlyText = parts.length === 1 && content[0]?.['type'] === 'text';
+export function toBlocks(content: MessageContent | null, rules: BlockRules): JsonObject[] {
+  return readContent(content).flatMap((part) => blocksOf(part, rules));
+}
+
+export function toResultBlock(message: ToolMessage, id: string, rules: BlockRules): JsonObject {
+  const content = readResult(message).flatMap((part) => blocksOf(part, rules));
+  // The API refuses an error without content.
+  if (content.length === 0 && message.is_error === true)
+    content.push(...textBlocks('The tool failed and said nothing.'));
+  const onlyText = content.length === 1 && content[0]?.['type'] === 'text';
   return {
     type: 'tool_result',
     tool_use_id: id,
@@ -30,29 +31,27 @@ export function toResultBlock(message: ToolMessage, id: string): JsonObject {
 
 export const textBlocks = (text: string): JsonObject[] => (text.trim() === '' ? [] : [{ type: 'text', text }]);
 
-const describe = (part: ReadPart) =>
-  part.kind === 'data' ? part.mediaType : part.kind === 'other' ? `${part.type} content` : part.kind;
-
-const images = /^image\/(?:jpeg|png|gif|webp)$/i;
-
-function mediaBlock(part: Exclude<ReadPart, { kind: 'text' }>): JsonObject | undefined {
+function blocksOf(part: ReadPart, { model, warnings }: BlockRules): JsonObject[] {
   switch (part.kind) {
+    case 'text':
+      return textBlocks(part.text);
     case 'url':
-      return { type: part.image ? 'image' : 'document', source: { type: 'url', url: part.url } };
+      return [{ type: part.image ? 'image' : 'document', source: { type: 'url', url: part.url } }];
     case 'data': {
-      const { mediaType, data, name } = part;
-      const title: JsonObject = name === undefined ? {} : { title: name };
-      if (images.test(mediaType)) {
-        return { type: 'image', source: { type: 'base64', media_type: mediaType.toLowerCase(), data } };
+      const sent = toSentPart('anthropic', part);
+      if ('text' in sent && sent.told) {
+        warnings.add(notTaken(model, plainMediaType(part.mediaType)), 'messages');
+        return textBlocks(sent.text);
       }
-      if (mediaType === 'application/pdf') {
-        return { type: 'document', source: { type: 'base64', media_type: mediaType, data }, ...title };
+      const title: JsonObject = part.name === undefined ? {} : { title: part.name };
+      if ('text' in sent) {
+        return [{ type: 'document', source: { type: 'text', media_type: 'text/plain', data: sent.text }, ...title }];
       }
-      if (!mediaType.startsWith('text/') && mediaType !== 'application/json') return undefined;
-      const text = Buffer.from(data, 'base64').toString('utf8');
-      return { type: 'document', source: { type: 'text', media_type: 'text/plain', data: text }, ...title };
+      const source = { type: 'base64', media_type: sent.mediaType, data: sent.data };
+      return [sent.mediaType.startsWith('image/') ? { type: 'image', source } : { type: 'document', source, ...title }];
     }
     case 'other':
-      return undefined;
+      warnings.add(notTaken(model, `${part.type} content`), 'messages');
+      return textBlocks(`[${part.type}]`);
   }
 }

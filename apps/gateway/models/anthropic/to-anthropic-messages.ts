@@ -5,9 +5,10 @@ import { isJsonObject, jsonObjectOf, type JsonObject } from '#libs/schemas/json.
 import type { AssistantMessage, ToolCall } from '#libs/schemas/message.js';
 import type { AssistantGroup, Conversation, UserGroup } from '../conversation/read-conversation.js';
 import type { ToolNames } from '../conversation/tool-names.js';
-import { textBlocks, toBlocks, toResultBlock } from './to-anthropic-blocks.js';
+import { takesPrefill } from './claude-models.js';
+import { textBlocks, toBlocks, toResultBlock, type BlockRules } from './to-anthropic-blocks.js';
 
-export interface MessageRules {
+export interface MessageRules extends BlockRules {
   /** Only the `provider_state` of this provider is read. */
   provider: string;
   names: ToolNames;
@@ -18,19 +19,31 @@ export interface AnthropicMessage {
   content: JsonObject[];
 }
 
-/** @throws AppError invalid_value for content that the API does not support */
 export function toAnthropicMessages({ groups }: Conversation, rules: MessageRules): AnthropicMessage[] {
   const messages: AnthropicMessage[] = [];
   for (const group of groups) {
     const content = group.role === 'user' ? userBlocks(group, rules) : assistantBlocks(group, rules);
+    // Without it the request would end with the assistant's message.
+    if (content.length === 0 && group.role === 'user' && group === groups.at(-1)) content.push(...nothingSaid);
     const last = messages.at(-1);
     if (last?.role === group.role) last.content.push(...content);
     else if (content.length > 0) messages.push({ role: group.role, content });
   }
   // The API requires a user message first.
-  if (messages[0]?.role !== 'user') messages.unshift({ role: 'user', content: textBlocks('…') });
-  trimPrefill(messages.at(-1)!);
+  if (messages[0]?.role !== 'user') messages.unshift({ role: 'user', content: [...nothingSaid] });
+  const last = messages.at(-1)!;
+  if (last.role === 'assistant' && !takesPrefill(rules.model)) messages.push(goOn(rules));
+  else trimPrefill(last);
   return messages;
+}
+
+/** In place of a blank message: the API refuses text that is only white space. */
+const nothingSaid = textBlocks('…');
+
+function goOn({ model, warnings }: MessageRules): AnthropicMessage {
+  const text = 'Continue.';
+  warnings.add(`${model} refuses a conversation that ends with the assistant, so the user says '${text}'`, 'messages');
+  return { role: 'user', content: textBlocks(text) };
 }
 
 /**
@@ -44,9 +57,9 @@ export function lacksThinking({ groups }: Conversation, provider: string): boole
     .some((group) => group.role === 'assistant' && group.messages.some((message) => !stateOf(message, provider)));
 }
 
-function userBlocks(group: UserGroup, { provider }: MessageRules): JsonObject[] {
-  const results = group.results.map((result) => toResultBlock(result, wireCallId(result.tool_call_id)));
-  return [...results, ...group.messages.flatMap((message) => toBlocks(message.content, provider))];
+function userBlocks(group: UserGroup, rules: MessageRules): JsonObject[] {
+  const results = group.results.map((result) => toResultBlock(result, wireCallId(result.tool_call_id), rules));
+  return [...results, ...group.messages.flatMap((message) => toBlocks(message.content, rules))];
 }
 
 function assistantBlocks(group: AssistantGroup, rules: MessageRules): JsonObject[] {
@@ -55,7 +68,7 @@ function assistantBlocks(group: AssistantGroup, rules: MessageRules): JsonObject
     const stored = stateOf(message, rules.provider);
     if (stored === undefined) {
       const said = message.content ?? (typeof message.refusal === 'string' ? message.refusal : null);
-      return [...toBlocks(said, rules.provider), ...calls];
+      return [...toBlocks(said, rules), ...calls];
     }
     const rest = new Set(calls);
     const blocks = stored.flatMap((block) => {

@@ -50,7 +50,7 @@ export function readConversation(history: readonly ChatMessage[]): Conversation 
   groups.forEach((group, at) => {
     if (group.role === 'user') group.results = inCallOrder(group.results, groups[at - 1]);
   });
-  return { system: system.filter((text) => text !== '').join('\n\n'), groups };
+  return { system: system.filter((text) => text.trim() !== '').join('\n\n'), groups };
 }
 
 /** The last group if it has that role, else a new one. */

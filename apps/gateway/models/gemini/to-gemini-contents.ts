@@ -3,14 +3,18 @@
 import type { AssistantMessage, MessageContent, ToolCall, ToolMessage } from '#libs/schemas/message.js';
 import { messageText } from '#libs/schemas/message.js';
 import { isJsonObject, jsonObjectOf, type Json, type JsonObject } from '#libs/schemas/json.js';
-import { readContent, readResult, unsupported, type ReadPart } from '../conversation/read-content-part.js';
+import { notTaken, plainMediaType, toSentPart, type DataPart } from '../conversation/media-types.js';
+import { readContent, readResult } from '../conversation/read-content-part.js';
 import type { AssistantGroup, Conversation, UserGroup } from '../conversation/read-conversation.js';
 import type { ToolNames } from '../conversation/tool-names.js';
+import type { Warnings } from '../conversation/warnings.js';
 
 export interface ContentRules {
   /** Only the `provider_state` of this provider is read. */
   provider: string;
   names: ToolNames;
+  model: string;
+  warnings: Warnings;
   /** Whether the model refuses calls of the current turn without a signature. */
   wantsSignatures: boolean;
 }
@@ -23,10 +27,12 @@ export interface GeminiContent {
 /** By the caller's id of a call: the tool's name at the provider, and the provider's id of the call if it has one. */
 type CalledTools = Map<string, { name: string; id?: Json }>;
 
+/** In place of a blank message: the API refuses contents without parts. */
+const nothingSaid = { text: '…' };
+
 /** For calls by other models: https://ai.google.dev/gemini-api/docs/thought-signatures */
 const foreignSignature = 'skip_thought_signature_validator';
 
-/** @throws AppError invalid_value for content that the API does not support */
 export function toGeminiContents({ groups }: Conversation, rules: ContentRules): GeminiContent[] {
   const contents: GeminiContent[] = [];
   const called: CalledTools = new Map();
@@ -35,25 +41,24 @@ export function toGeminiContents({ groups }: Conversation, rules: ContentRules):
     const isUser = group.role === 'user';
     const parts = isUser ? userParts(group, called, rules) : modelParts(group, called, rules);
     if (!isUser && rules.wantsSignatures && at > underWay) signForeign(parts);
+    // Without it the request would end with the model's content.
+    if (parts.length === 0 && isUser && at === groups.length - 1) parts.push(nothingSaid);
     if (parts.length > 0) contents.push({ role: isUser ? 'user' : 'model', parts });
   });
-  return contents.length > 0 ? contents : [{ role: 'user', parts: [{ text: '…' }] }];
+  return contents.length > 0 ? contents : [{ role: 'user', parts: [nothingSaid] }];
 }
 
 function userParts(group: UserGroup, called: CalledTools, rules: ContentRules): JsonObject[] {
   const media: JsonObject[] = [];
   const responses = group.results.map((result) => {
     for (const part of readResult(result)) {
-      if (part.kind === 'data' && supportedMedia.test(part.mediaType)) media.push(inline(part));
+      if (part.kind === 'data') media.push(...mediaParts(part, rules, false));
     }
     const { name, id } = called.get(result.tool_call_id) ?? { name: 'unknown' };
     return { functionResponse: { ...(id !== undefined && { id }), name, response: toResponse(result) } };
   });
-  return [...responses, ...media, ...group.messages.flatMap(({ content }) => toParts(content, rules.provider))];
+  return [...responses, ...media, ...group.messages.flatMap(({ content }) => toParts(content, rules))];
 }
-
-/** Other data in a tool's result is only named in its text, so that the request is not refused. */
-const supportedMedia = /^(?:image|audio|video|text)\/|^application\/pdf$/;
 
 /** The API requires an object. */
 function toResponse(result: ToolMessage): JsonObject {
@@ -73,7 +78,7 @@ function modelParts(group: AssistantGroup, called: CalledTools, rules: ContentRu
       const call = calls[Number(number)];
       return call !== undefined && rest.delete(call) ? [callPart(call, beside, called)] : [];
     });
-    const said = stored === undefined ? toParts(message.content, rules.provider) : parts;
+    const said = stored === undefined ? toParts(message.content, rules) : parts;
     return [...said, ...[...rest].map((call) => callPart(call, offered(call), called))];
   });
 }
@@ -108,24 +113,32 @@ function signForeign(parts: JsonObject[]): void {
   if (first !== undefined) first['thoughtSignature'] ??= foreignSignature;
 }
 
-function toParts(content: MessageContent | null, provider: string): JsonObject[] {
+function toParts(content: MessageContent | null, rules: ContentRules): JsonObject[] {
   return readContent(content).flatMap((part): JsonObject[] => {
     switch (part.kind) {
       case 'text':
         return part.text === '' ? [] : [{ text: part.text }];
       case 'data':
-        return [inline(part)];
+        return mediaParts(part, rules);
       case 'url':
         return [{ fileData: { fileUri: part.url, ...mediaTypeOf(part.url) } }];
       case 'other':
-        throw unsupported(provider, `${part.type} content`);
+        rules.warnings.add(notTaken(rules.model, `${part.type} content`), 'messages');
+        return [{ text: `[${part.type}]` }];
     }
   });
 }
 
-const inline = ({ mediaType, data }: Extract<ReadPart, { kind: 'data' }>): JsonObject => ({
-  inlineData: { mimeType: mediaType === 'image/jpg' ? 'image/jpeg' : mediaType, data },
-});
+/** `tells`: what is not taken is named here; a response names it itself. */
+function mediaParts(part: DataPart, { model, warnings }: ContentRules, tells = true): JsonObject[] {
+  const sent = toSentPart('gemini', part);
+  if (!('text' in sent)) return [{ inlineData: { mimeType: sent.mediaType, data: sent.data } }];
+  if (sent.told) {
+    warnings.add(notTaken(model, plainMediaType(part.mediaType)), 'messages');
+    return tells ? [{ text: sent.text }] : [];
+  }
+  return [{ text: part.name === undefined ? sent.text : `${part.name}:\n${sent.text}` }];
+}
 
 const mediaTypes: Record<string, string> = {
   gif: 'image/gif',

@@ -23,7 +23,13 @@ export function toGeminiRequest(request: ModelRequest, { provider, names, warnin
   const generationConfig = toGenerationConfig(request, warnings);
   return JSON.stringify({
     ...(conversation.system !== '' && { systemInstruction: { parts: [{ text: conversation.system }] } }),
-    contents: toGeminiContents(conversation, { provider, names, wantsSignatures: wantsSignatures(model) }),
+    contents: toGeminiContents(conversation, {
+      provider,
+      names,
+      model,
+      warnings,
+      wantsSignatures: wantsSignatures(model),
+    }),
     ...toGeminiTools(request, { names, jsonSchema: takesJsonSchema(model), warnings }),
     ...(Object.keys(generationConfig).length > 0 && { generationConfig }),
   });

@@ -52,7 +52,7 @@ function toDeclaration(tool: ToolDefinition, rules: ToolRules): JsonObject {
 }
 
 function declare(tool: ToolDefinition, name: string, jsonSchema: boolean): Declared {
-  const { form, schema, lost } = toSchemaForm(tool.parameters ?? {}, jsonSchema);
+  const { form, schema, lost } = toSchemaForm(tool.parameters ?? { type: 'object' }, jsonSchema);
   const { description } = tool;
   const declaration: JsonObject = {
     name,

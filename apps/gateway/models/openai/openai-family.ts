@@ -14,11 +14,11 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
     toolNames: openAiToolNames,
     headers: (apiKey): Record<string, string> => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
     toRequest(request, reading) {
-      const { provider, names } = reading;
+      const { provider, names, warnings } = reading;
       const { model, parameters } = request;
       return {
         path: '/chat/completions',
-        body: toOpenAiRequest(request, { provider, names, reasoningReplay, callIds }),
+        body: toOpenAiRequest(request, { provider, names, model, warnings, reasoningReplay, callIds }),
         reader: new OpenAiAnswerReader({
           ...reading,
           model,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AssistantMessage, ChatMessage } from '#libs/schemas/message.js';
 import { verifies } from '../../../../test/verifies.js';
+import { Warnings } from '../conversation/warnings.js';
 import { mapToolNames } from '../conversation/tool-names.js';
 import { toOpenAiMessages, wireCallId, type MessageRules } from './to-openai-messages.js';
 
@@ -9,6 +10,8 @@ const rules = (more: Partial<MessageRules>): MessageRules => ({
   reasoningReplay: 'never',
   callIds: 'minted',
   names: mapToolNames([]),
+  model: 'm',
+  warnings: new Warnings(),
   ...more,
 });
 

@@ -2,8 +2,10 @@
 // where configured. A message that needs no change is returned as the same object.
 import { createHash } from 'node:crypto';
 import type { ProviderConfig } from '#libs/config/schema.js';
-import type { AssistantMessage, ChatMessage, ToolCall } from '#libs/schemas/message.js';
+import type { AssistantMessage, ChatMessage, ToolCall, UserMessage } from '#libs/schemas/message.js';
 import type { ToolNames } from '../conversation/tool-names.js';
+import type { Warnings } from '../conversation/warnings.js';
+import { toOpenAiContent } from './to-openai-content.js';
 
 export interface MessageRules {
   /** Only the `provider_state` of this provider is read. */
@@ -11,11 +13,14 @@ export interface MessageRules {
   reasoningReplay: ProviderConfig['reasoning_replay'];
   callIds: ProviderConfig['call_ids'];
   names: ToolNames;
+  model: string;
+  warnings: Warnings;
 }
 
 export function toOpenAiMessages(messages: readonly ChatMessage[], rules: MessageRules): object[] {
   return messages.map((message) => {
     if (message.role === 'assistant') return toAssistant(message, rules);
+    if (message.role === 'user') return toUser(message, rules);
     if (message.role !== 'tool') return message;
     const id = wireCallId(message.tool_call_id, rules.callIds);
     if (id === message.tool_call_id && !('is_error' in message) && !('blocks' in message)) return message;
@@ -23,6 +28,11 @@ export function toOpenAiMessages(messages: readonly ChatMessage[], rules: Messag
     const { is_error: _isError, blocks: _blocks, ...wire } = message;
     return { ...wire, tool_call_id: id };
   });
+}
+
+function toUser(message: UserMessage, { model, warnings }: MessageRules): UserMessage {
+  const content = toOpenAiContent(message.content, model, warnings);
+  return content === message.content ? message : { ...message, content };
 }
 
 function toAssistant(message: AssistantMessage, rules: MessageRules): object {
