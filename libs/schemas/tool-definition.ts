@@ -7,6 +7,8 @@ export interface ToolDefinition {
   description?: string;
   parameters?: JsonObject;
   strict?: boolean;
+  /** What a provider of this API is sent in its place. Its calls are those of a function. */
+  own?: ProviderTool;
 }
 
 /** A tool that a provider's API has itself, as that API writes it. */

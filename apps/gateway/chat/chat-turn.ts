@@ -170,7 +170,7 @@ const providerTools = (
   isFirst: boolean,
 ): Pick<ModelRequest, 'providerTools'> => {
   if (given === undefined) return {};
-  return { providerTools: isFirst ? given : given.map(({ chosen: _, ...tool }) => tool) };
+  return { providerTools: isFirst ? given : given.map(({ api, tool }) => ({ api, tool })) };
 };
 
 const payer = ({ principal, keyId, access }: RequestContext) => ({

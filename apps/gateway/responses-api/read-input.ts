@@ -3,8 +3,9 @@ import { type ContentBlock, contentText } from '#libs/schemas/content-block.js';
 import type { ChatMessage, ContentPart, MessageContent, ToolMessage } from '#libs/schemas/message.js';
 import { toArguments } from '../chat-apis/free-text.js';
 import { readRounds, toCall, type TurnPiece } from '../chat-apis/read-rounds.js';
+import { tellContent } from '../chat-apis/tell-content.js';
 import type { JoinedNames } from './tools/joined-names.js';
-import { isResult, readOtherItem, tellPart } from './read-other-item.js';
+import { isResult, readOtherItem } from './read-other-item.js';
 import type { InputItem, InputPart, MessageItem, OutputPart } from './response-request.schema.js';
 
 type Item<Type extends InputItem['type']> = Extract<InputItem, { type: Type }>;
@@ -118,7 +119,7 @@ function readOutput({ call_id, output }: OutputItem): ToolMessage {
   if (typeof output === 'string') return { role: 'tool', tool_call_id: call_id, content: output };
   const blocks = output.map((part: OutputPart): ContentBlock => {
     if (part.type === 'input_text') return { type: 'text', text: part.text };
-    if (part.type === 'other') return { type: 'text', text: tellPart(part.given) };
+    if (part.type === 'other') return { type: 'text', text: tellContent(part.given) };
     const url = part.type === 'input_image' ? part.image_url : part.file_data;
     const name = part.type === 'input_image' ? 'image' : (part.filename ?? 'file');
     const data = /^data:([^;,]+);base64,(.*)$/s.exec(url);

@@ -3,22 +3,9 @@
 import { z } from 'zod';
 import { gatewayFields, modelName, toolName } from '../chat-apis/gateway-fields.js';
 import { mcpChoice, mcpTool } from '../chat-apis/mcp-tool.js';
+import { otherThan } from '../chat-apis/other-types.js';
 
 const text = z.string();
-const typed = z.looseObject({ type: z.string().min(1).max(64) });
-/** Types that this version does not know: they are kept as they are. `refused`: why one of them cannot be served. */
-const otherThan = (
-  known: readonly { shape: { type: z.ZodLiteral<string> } }[],
-  refused: Record<string, string> = {},
-) => {
-  const names = new Set(known.flatMap(({ shape }) => [...shape.type.values]));
-  return typed
-    .refine(({ type }) => !names.has(type) && !Object.hasOwn(refused, type), {
-      path: ['type'],
-      error: ({ input }) => refused[(input as { type: string }).type] ?? 'is incomplete',
-    })
-    .transform((given) => ({ type: 'other' as const, given }));
-};
 const callId = z.string().min(1).max(256);
 const calledName = z.string().min(1).max(256);
 const unsupported = (what: string) => z.undefined({ error: `is not supported: ${what}` }).optional();

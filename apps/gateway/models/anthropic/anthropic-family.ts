@@ -28,6 +28,7 @@ export function anthropicFamily(config: ProviderConfig): WireFamily {
   return {
     baseUrl: 'https://api.anthropic.com',
     toolNames: openAiToolNames,
+    toolsOf: () => 'anthropic',
     headers: (apiKey) => ({
       'anthropic-version': '2023-06-01',
       ...(apiKey !== undefined && { 'x-api-key': apiKey }),

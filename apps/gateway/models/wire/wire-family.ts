@@ -3,6 +3,7 @@
 import type { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
+import type { ProviderTool } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
 import type { ErrorReader, UpstreamErrorMember } from './read-upstream-error.js';
 import type { ToolNameRule, ToolNames } from '../conversation/tool-names.js';
@@ -12,6 +13,8 @@ export interface WireFamily {
   /** The address used if the configuration has none. */
   readonly baseUrl: string;
   readonly toolNames: ToolNameRule;
+  /** The API whose own tools the model can be offered; absent: none. */
+  toolsOf?(model: string): ProviderTool['api'] | undefined;
   /** Sent with every request; lower-case names. */
   headers(apiKey: string | undefined): Record<string, string>;
   /** @throws AppError for a request that the family cannot express */
