@@ -2,8 +2,13 @@
 // results; `readRounds` splits it.
 import { type ContentBlock, contentText } from '#libs/schemas/content-block.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { originalOf, withOriginal } from '#libs/schemas/original.js';
-import type { ChatMessage, ContentPart, ToolMessage } from '#libs/schemas/message.js';
+import {
+  type ChatMessage,
+  type ContentPart,
+  type ToolMessage,
+  originalOf,
+  withOriginal,
+} from '#libs/schemas/message.js';
 import { roundSeparator } from '../chat/turn-state.js';
 import { tellContent, type TypedContent } from '../chat-apis/tell-content.js';
 import { readRounds, toCall, type TurnPiece } from '../chat-apis/read-rounds.js';

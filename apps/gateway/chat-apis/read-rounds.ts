@@ -2,8 +2,13 @@
 // stays one message: `chat/runs/restore-history.ts` replaces it with the stored rounds.
 import { isKeptCallId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { withOriginal } from '#libs/schemas/original.js';
-import type { AssistantMessage, ChatMessage, ToolCall, ToolMessage } from '#libs/schemas/message.js';
+import {
+  type AssistantMessage,
+  type ChatMessage,
+  type ToolCall,
+  type ToolMessage,
+  withOriginal,
+} from '#libs/schemas/message.js';
 import { roundSeparator } from '../chat/turn-state.js';
 
 /** `block`: as the caller's API wrote it. */

@@ -1,9 +1,8 @@
 // Translates turn events to the events of OpenAI's responses stream. The last one contains the whole response.
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { roundSeparator } from '../chat/turn-state.js';
-import { CallerEvents } from '../chat-apis/caller-events.js';
+import { CallerEvents, type CallerForms } from '../chat-apis/caller-events.js';
 import { refusalOf } from '../chat-apis/refusal.js';
-import type { ResponseRendering } from './render-response.js';
 import { type CallItem, deltaTypes, isOwnCall, newCall, toWireUsage } from './wire-items.js';
 import type {
   WireEvent,
@@ -18,6 +17,11 @@ import type {
 type CallEvent = Extract<TurnEvent, { type: 'tool_call' }>;
 type ResultEvent = Extract<TurnEvent, { type: 'tool_result' }>;
 type DoneEvent = Extract<TurnEvent, { type: 'done' }>;
+
+interface Shown {
+  listed?: readonly WireMcpListTools[];
+  forms?: CallerForms | undefined;
+}
 
 export class ResponseEvents {
   private open: WireMessage | WireReasoning | undefined;
@@ -34,7 +38,7 @@ export class ResponseEvents {
   /** `response` must be new, without output. */
   constructor(
     readonly response: WireResponse,
-    { listed = [], forms }: Pick<ResponseRendering, 'listed' | 'forms'> = {},
+    { listed = [], forms }: Shown = {},
   ) {
     this.listed = listed;
     this.caller = forms && new CallerEvents(forms);

@@ -1,8 +1,7 @@
 // Translates content parts and tool results to Anthropic's blocks. Leaves out blank text, which the API refuses, and tells of
 // media that it does not take in text.
 import type { JsonObject } from '#libs/schemas/json.js';
-import { originalOf } from '#libs/schemas/original.js';
-import type { MessageContent, ToolMessage } from '#libs/schemas/message.js';
+import { type MessageContent, type ToolMessage, originalOf } from '#libs/schemas/message.js';
 import { notTaken, plainMediaType, toSentPart } from '../conversation/media-types.js';
 import { readContent, readResult, type ReadPart } from '../conversation/read-content-part.js';
 import type { Warnings } from '../conversation/warnings.js';

@@ -2,8 +2,7 @@
 // message after it, and thinking unchanged in its old place.
 import { createHash } from 'node:crypto';
 import { isJsonObject, jsonObjectOf, type JsonObject } from '#libs/schemas/json.js';
-import { originalOf } from '#libs/schemas/original.js';
-import type { AssistantMessage, ToolCall } from '#libs/schemas/message.js';
+import { type AssistantMessage, type ToolCall, originalOf } from '#libs/schemas/message.js';
 import type { AssistantGroup, Conversation, UserGroup } from '../conversation/read-conversation.js';
 import type { ToolNames } from '../conversation/tool-names.js';
 import { takesPrefill } from './claude-models.js';
