@@ -16,7 +16,7 @@ let client: OpenAI;
 function script(request: ReceivedRequest): ScriptedAnswer {
   const tools = (request.body['tools'] ?? []) as { function: { name: string } }[];
   const last = messagesOf(request).at(-1)!;
-  if (last['role'] === 'tool') return { text: `Got ${String(last['content'])}` };
+  if (last['role'] === 'tool') return { text: `Got ${last['content'] as string}` };
   const [first] = tools;
   if (first === undefined) return { text: 'Hello' };
   const { name } = first.function;
