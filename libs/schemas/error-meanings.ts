@@ -9,7 +9,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   turn_expired: 'The calls that these tool messages answer are no longer known.',
   reserved_name: 'A tool has a name that the gateway keeps for itself.',
   invalid_api_key: 'The key is unknown, expired or revoked, or the token is not valid.',
-  tool_forbidden: 'The key does not allow this tool.',
+  tool_forbidden: 'The key does not allow this tool. What the policy does not allow is `tool_denied` (422).',
   model_forbidden: 'The key does not allow this model.',
   insufficient_scope: 'The key or token lacks the scope that this path needs.',
   origin_forbidden: 'The page that sent this is not in `server.allowed_origins`.',
@@ -57,7 +57,9 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   tool_unavailable: 'The server of the tool cannot be reached.',
   tool_outcome_unknown:
     'A worker died during the call, or the store became unavailable as it began: it may or may not have taken effect.',
-  tool_denied: 'The policy refuses this call.',
+  tool_denied: 'The policy refuses this call. What the key does not allow is `tool_forbidden` (403).',
+  approval_required:
+    'The call waits for an approval and has not run; the message says where to approve. The tools API answers 202 with the approval instead.',
   approval_denied: 'A person refused this call.',
   approval_expired: 'Nobody decided this call in time.',
   invalid_tool_arguments: 'The arguments are not JSON, or break the schema of the tool.',

@@ -61,3 +61,15 @@ export function messageText(content: MessageContent | null | undefined): string 
   if (typeof content === 'string') return content;
   return content.map((part) => (typeof part['text'] === 'string' ? part['text'] : '')).join('');
 }
+
+/** Content as the API wrote it that its caller used, beside its text for everybody else. A symbol, because it is not stored. */
+const original = Symbol('original');
+
+/** `value` with its original. */
+export function withOriginal<Value extends object>(value: Value, form: JsonObject | JsonObject[]): Value {
+  return Object.assign(value, { [original]: form });
+}
+
+export function originalOf(value: object): JsonObject | JsonObject[] | undefined {
+  return (value as { [original]?: JsonObject | JsonObject[] })[original];
+}

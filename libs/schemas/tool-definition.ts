@@ -7,6 +7,24 @@ export interface ToolDefinition {
   description?: string;
   parameters?: JsonObject;
   strict?: boolean;
+  /** What a provider of this API is sent in its place. Its calls are those of a function. */
+  own?: ProviderTool;
+}
+
+/** A tool that a provider's API has itself, as that API writes it. */
+export interface ProviderTool {
+  api: 'openai' | 'anthropic';
+  tool: JsonObject & { type: string };
+  /** The model must use it in the first round. */
+  chosen?: true;
+}
+
+/** How a caller knows a function that models are offered under another name or in another form. */
+export interface CallerForm {
+  name: string;
+  namespace?: string;
+  /** It takes free text: models are offered a function with one argument (`chat-apis/free-text.ts`). */
+  custom?: true;
 }
 
 export interface ToolAnnotations {

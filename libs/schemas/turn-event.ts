@@ -3,6 +3,7 @@
 import type { Json, JsonObject } from './json.js';
 import type { AnswerExtras, FinishReason } from './model-event.js';
 import type { ToolErrorCode } from './errors.js';
+import type { CallerForm } from './tool-definition.js';
 import type { Usage } from './usage.js';
 import type { Warning } from './warning.js';
 
@@ -52,6 +53,8 @@ export type TurnEvent =
       extras?: JsonObject;
       /** For a call that runs here, on its first fragment, if its tool is known. */
       server?: string;
+      /** Set only for renderers: `name` and `arguments` are the caller's own (`chat-apis/caller-events.ts`). */
+      form?: CallerForm;
       arguments: string;
     }
   | {

@@ -16,6 +16,8 @@ import { openApiDocument, routesOf } from '../../apps/gateway/http/openapi/open-
 import { describedOperations } from '../../apps/gateway/http/openapi/open-api-operations.js';
 import { setupOpenApi } from '../../apps/gateway/http/openapi/open-api.js';
 
+type Shapes = Record<string, { properties?: object }>;
+
 verifies('operations.open-api-routes', 'every route of every controller is described', async () => {
   const routes = routesOf(await gatewayControllers());
   expect(routes).toContain('POST /v1/chat/completions');
@@ -40,6 +42,18 @@ test('operations have distinct ids, and every path parameter is declared', async
     const declared = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => `{${name}}`);
     expect(declared).toEqual([...path.matchAll(/\{\w+\}/g)].map(([name]) => name));
   }
+});
+
+test('the request of a key lists the members of its objects', async () => {
+  const { paths } = openApiDocument(routesOf(await gatewayControllers()));
+  const { requestBody } = (paths['/api/keys'] as { post: { requestBody: object } }).post;
+  const { properties } = (requestBody as { content: Record<string, { schema: { properties: Shapes } }> }).content[
+    'application/json'
+  ]!.schema;
+  const membersOf = (name: string) => Object.keys(properties[name]!.properties!);
+  expect(membersOf('tools')).toEqual(['allow', 'deny']);
+  expect(membersOf('limits')).toEqual(['requests_per_minute', 'tokens_per_minute', 'turns']);
+  expect(membersOf('budgets')).toEqual(['day_usd', 'month_usd']);
 });
 
 verifies('operations.open-api-served', 'page, script and document come from this machine', async () => {

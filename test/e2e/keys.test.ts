@@ -36,7 +36,7 @@ const ask = async (path: string, key?: string, init: RequestInit = {}) => {
   const answer = await fetch(box.url + path, { ...init, headers: { ...headers, ...(init.headers as object) } });
   const text = await answer.text();
   const body = (text.startsWith('{') ? JSON.parse(text) : {}) as {
-    error?: { code?: string };
+    error?: { code?: string; message?: string };
     id: string;
     key: string;
     data: { function: { name: string } }[];
@@ -180,6 +180,7 @@ verifies('access.forbidden-audited', 'what a key does not allow is not listed an
   expect((await ask('/api/tools/write_file', key)).status).toBe(404);
   const call = await post('/api/tools/call', key, { name: 'write_file', arguments: { path: 'a', content: '' } });
   expect([call.status, call.body.error?.code]).toEqual([403, 'tool_forbidden']);
+  expect(call.body.error?.message).toBe("This key may not use 'write_file'");
   const rows = await box.rows(
     `select server, tool, success, error_code, key_id, arguments from audit_events where principal = 'carol'`,
   );

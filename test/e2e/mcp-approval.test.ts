@@ -109,7 +109,7 @@ for (const [name, connect] of Object.entries(askedClients)) {
         const _meta = { 'signalbox/session_id': 'sess_later' };
         const result = await client.call({ ...append(text), _meta });
         waiting = await lastApproval();
-        expect([codeOf(result), runs(text), waiting.state]).toEqual(['tool_denied', 0, 'waiting']);
+        expect([codeOf(result), runs(text), waiting.state]).toEqual(['approval_required', 0, 'waiting']);
         expect(textOf(result)).toContain(`POST /api/approvals/${waiting.id}`);
       },
     );
@@ -175,7 +175,7 @@ verifies('mcp.approvals', 'a client that cannot be asked: no capability, no stre
   for (const connect of Object.values(mcpClients)) {
     const client = await connect(server.url);
     const result = await client.call(append('not asked'));
-    expect([codeOf(result), runs('not asked')]).toEqual(['tool_denied', 0]);
+    expect([codeOf(result), runs('not asked')]).toEqual(['approval_required', 0]);
     expect(textOf(result)).toContain('POST /api/approvals/appr_');
     await client.close();
   }
@@ -267,7 +267,7 @@ verifies('mcp.approvals-checked', 'a requestState that was tampered with, and of
   });
   const odd = { action: 'accept', content: { decision: 'perhaps' } };
   const undecided = (await round({ ...append('checked'), requestState: id, inputResponses: { [id]: odd } })).result;
-  expect([codeOf(undecided), runs('checked')]).toEqual(['tool_denied', 0]);
+  expect([codeOf(undecided), runs('checked')]).toEqual(['approval_required', 0]);
 });
 
 verifies('mcp.approvals-checked', 'an answer that is sent again: the call runs once, a denial stays one', async () => {

@@ -5,8 +5,14 @@ export const chatApisRequirements = {
   'apis.messages.cut': 'on /v1/messages an upstream that is cut makes the official SDK throw',
   'apis.messages.events': 'on /v1/messages a stream is one message of whole blocks, one after the other',
   'apis.messages.faults': 'on /v1/messages one fault is named by its field',
+  'apis.messages.own-content':
+    'on /v1/messages blocks that only Anthropic knows are sent to it as they came, and told to others as text',
+  'apis.messages.own-tools':
+    'on /v1/messages Anthropic’s own tools are sent to it as they came; others get those that the caller runs as functions',
   'apis.messages.read': 'on /v1/messages a request is read as Anthropic reads it',
   'apis.messages.sdk': 'the official Anthropic SDK reads every answer and runs its tool loop, streamed and not',
+  'apis.responses.codex':
+    'on /v1/responses requests of Codex are served: tools of free text and of namespaces, in `tools` and in the input, and their calls and results',
   'apis.responses.cut': 'on /v1/responses an upstream that is cut makes the official SDK throw',
   'apis.responses.events': 'on /v1/responses a stream is typed, numbered events that come to its last one',
   'apis.responses.faults': 'on /v1/responses one fault is named by its field',

@@ -29,6 +29,9 @@ export const chatRequirements = {
     'turns of one principal above its limit are refused at once by every chat API, and each that ends gives its place back',
   'chat.overload.principal-shared':
     'turns of one principal are counted over all gateways, and those of a gateway that died are forgotten within its lease',
+  'chat.custom-tools': 'a tool of free text works with any model: its calls are told in that form, and read back',
+  'chat.functions':
+    'a request with `functions` is answered by `function_call`, and results of role `function` are read back',
   'chat.plain.not-stored': 'a plain chat writes nothing to the store',
   'chat.read.requests': 'a request is read as OpenAI reads it, and one fault is named by its field',
   'chat.runs.begin':
@@ -46,6 +49,7 @@ export const chatRequirements = {
   'chat.stream.keep-alive': 'silence is broken by comments, and headers do not wait for ever',
   'chat.stream.one-finish-reason': 'a stream has one role, one id and one finish reason',
   'chat.stream.strict': 'server calls do not show in the /v1 dialect',
+  'chat.tool-choice': 'of the tools of a request only those are called that tool_choice allows, by name or by server',
   'chat.tools.failures': 'a tool that fails is told to the model and does not fail the turn',
   'chat.warnings':
     'what was left out of a request or changed is told in the answer of every chat API, each sentence once, and nothing else is',

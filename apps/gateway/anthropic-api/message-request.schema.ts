@@ -2,6 +2,7 @@
 // needs (cache hints, service tiers, betas) are ignored.
 import { z } from 'zod';
 import { gatewayFields, modelName, toolName } from '../chat-apis/gateway-fields.js';
+import { otherThan } from '../chat-apis/other-types.js';
 
 const text = z.string();
 const base64 = z.string().regex(/^[A-Za-z0-9+/]+={0,2}$/, 'must be base64');
@@ -33,20 +34,16 @@ const documentBlock = z.looseObject({
       z.looseObject({ type: z.literal('base64'), media_type: z.literal('application/pdf'), data: base64 }),
       z.looseObject({ type: z.literal('text'), media_type: z.literal('text/plain').optional(), data: text }),
       z.looseObject({ type: z.literal('content'), content: z.union([text, z.array(textBlock).min(1)]) }),
+      z.looseObject({ type: z.literal('url'), url: httpUrl }),
+      z.looseObject({ type: z.literal('file'), file_id: z.string().min(1).max(256) }),
     ],
-    { error: 'must be of type base64, text or content: documents are sent along, not fetched' },
+    { error: 'must be of type base64, text, content, url or file' },
   ),
 });
 
+const resultBlocks = [textBlock, imageBlock, documentBlock] as const;
 const resultContent = z
-  .union([
-    text,
-    z.array(
-      z.discriminatedUnion('type', [textBlock, imageBlock, documentBlock], {
-        error: 'must be a text, image or document block',
-      }),
-    ),
-  ])
+  .union([text, z.array(z.union([z.discriminatedUnion('type', resultBlocks), otherThan(resultBlocks)]))])
   .nullish();
 const toolResult = z.looseObject({
   type: z.literal('tool_result'),
@@ -55,27 +52,28 @@ const toolResult = z.looseObject({
   is_error: z.boolean().nullish(),
 });
 
-const userBlock = z.discriminatedUnion('type', [textBlock, imageBlock, documentBlock, toolResult], {
-  error: 'must be a text, image, document or tool_result block',
-});
+const ofAssistant = 'belongs into a message of the assistant';
+const notOfUser = { tool_use: ofAssistant, thinking: ofAssistant, redacted_thinking: ofAssistant };
+const userBlocks = [...resultBlocks, toolResult] as const;
+const userBlock = z.union([z.discriminatedUnion('type', userBlocks), otherThan(userBlocks, notOfUser)]);
 const input = z.record(z.string(), z.unknown());
-const assistantBlock = z.discriminatedUnion(
-  'type',
-  [
-    textBlock,
-    z.looseObject({ type: z.literal('thinking'), thinking: text }),
-    z.looseObject({ type: z.literal('redacted_thinking') }),
-    z.looseObject({ type: z.literal('tool_use'), id: callId, name: z.string().min(1).max(256), input }),
-    z.looseObject({ type: z.literal('mcp_tool_use'), id: callId, name: z.string().min(1).max(256), input }),
-    z.looseObject({
-      type: z.literal('mcp_tool_result'),
-      tool_use_id: callId,
-      content: z.union([text, z.array(textBlock)]).nullish(),
-      is_error: z.boolean().nullish(),
-    }),
-  ],
-  { error: 'must be a text, thinking, tool_use, mcp_tool_use or mcp_tool_result block' },
-);
+const assistantBlocks = [
+  textBlock,
+  z.looseObject({ type: z.literal('thinking'), thinking: text }),
+  z.looseObject({ type: z.literal('redacted_thinking') }),
+  z.looseObject({ type: z.literal('tool_use'), id: callId, name: z.string().min(1).max(256), input }),
+  z.looseObject({ type: z.literal('mcp_tool_use'), id: callId, name: z.string().min(1).max(256), input }),
+  z.looseObject({
+    type: z.literal('mcp_tool_result'),
+    tool_use_id: callId,
+    content: z.union([text, z.array(textBlock)]).nullish(),
+    is_error: z.boolean().nullish(),
+  }),
+] as const;
+const assistantBlock = z.union([
+  z.discriminatedUnion('type', assistantBlocks),
+  otherThan(assistantBlocks, { tool_result: 'belongs into a message of the user' }),
+]);
 
 const message = z.discriminatedUnion(
   'role',
@@ -100,15 +98,14 @@ const toolset = z.looseObject({
   default_config: z.looseObject({ enabled: z.boolean().nullish() }).nullish(),
   configs: z.record(z.string().min(1).max(256), z.looseObject({ enabled: z.boolean().nullish() })).nullish(),
 });
+const knownTools = [customTool, toolset] as const;
 /** A tool without a type is a custom one. */
 const tool = z.preprocess(
   (given) =>
     typeof given === 'object' && given !== null && !('type' in given && given.type !== null)
       ? { ...given, type: 'custom' }
       : given,
-  z.discriminatedUnion('type', [customTool, toolset], {
-    error: "must be a custom tool or an mcp_toolset: Anthropic's own tools do not run here",
-  }),
+  z.union([z.discriminatedUnion('type', knownTools), otherThan(knownTools)]),
 );
 
 const parallel = { disable_parallel_tool_use: z.boolean().nullish() };

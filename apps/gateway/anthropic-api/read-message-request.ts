@@ -4,9 +4,11 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { isStrictSchema } from '#libs/schemas/strict-schema.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
+import type { ProviderTool } from '#libs/schemas/tool-definition.js';
 import type { RequestedTool, TurnRequest } from '../chat/turn-request.js';
 import { gatewayOptions } from '../chat-apis/gateway-fields.js';
 import { invalidValue, refuseTooMany, requireObject, withoutNulls } from '../chat-apis/invalid-value.js';
+import { asFunction, type OtherTool } from '../chat-apis/provider-tools.js';
 import { readFunction, refuseStrayResults, refuseTwice } from '../chat-apis/read-tools.js';
 import { type MessageRequestBody, messageRequestSchema } from './message-request.schema.js';
 import { joinedText, readMessages } from './read-messages.js';
@@ -19,8 +21,19 @@ export function readMessageRequest(body: unknown, limits: Config['limits']): Tur
   const parsed = messageRequestSchema.safeParse(withoutNulls(given));
   if (!parsed.success) throw invalidValue(parsed.error);
   const request = parsed.data;
-  const tools = (request.tools ?? []).map((tool, index) => readTool(tool, index, limits));
-  refuseTwice(tools, (index) => `tools[${index}].name`);
+  const providerTools: ProviderTool[] = [];
+  const tools: RequestedTool[] = [];
+  const places: number[] = [];
+  (request.tools ?? []).forEach((tool, index) => {
+    const own = tool.type === 'other' ? asFunction(tool.given as OtherTool) : undefined;
+    if (tool.type === 'other' && own === undefined) {
+      providerTools.push({ api: 'anthropic', tool: tool.given as OtherTool });
+      return;
+    }
+    tools.push(own === undefined ? readTool(tool as BodyTool, index, limits) : readOwnTool(own, index, limits));
+    places.push(index);
+  });
+  refuseTwice(tools, (index) => `tools[${places[index]}].name`);
   const { messages, paths } = readMessages(request.messages);
   refuseRepeatedCalls(messages);
   refuseStrayResults(messages, (result) => paths.get(result) ?? 'messages');
@@ -35,7 +48,7 @@ export function readMessageRequest(body: unknown, limits: Config['limits']): Tur
     unknown: request.top_k === undefined ? {} : { top_k: request.top_k },
     ...gatewayOptions(request),
     ...(request.model === undefined ? {} : { model: request.model }),
-    ...(choice === undefined ? {} : { toolChoice: readToolChoice(choice) }),
+    ...readToolChoice(choice, providerTools),
     ...(choice !== undefined && 'disable_parallel_tool_use' in choice && choice.disable_parallel_tool_use === true
       ? { parallelToolCalls: false }
       : {}),
@@ -53,7 +66,18 @@ function readSystem(system: MessageRequestBody['system']): ChatMessage[] {
   return text === '' ? [] : [{ role: 'system', content: text }];
 }
 
-type BodyTool = NonNullable<MessageRequestBody['tools']>[number];
+type BodyTool = Exclude<NonNullable<MessageRequestBody['tools']>[number], { type: 'other' }>;
+
+/** A tool of Anthropic's that the caller runs. */
+function readOwnTool(
+  tool: ReturnType<typeof asFunction> & object,
+  index: number,
+  limits: Config['limits'],
+): RequestedTool {
+  const paths = { name: `tools[${index}].name`, parameters: `tools[${index}]` };
+  const read = readFunction(tool, paths, limits);
+  return read.type === 'function' ? { ...read, definition: { ...read.definition, own: tool.own! } } : read;
+}
 
 function readTool(tool: BodyTool, index: number, limits: Config['limits']): RequestedTool {
   if (tool.type === 'custom') {
@@ -73,15 +97,26 @@ function readTool(tool: BodyTool, index: number, limits: Config['limits']): Requ
   };
 }
 
-function readToolChoice(choice: NonNullable<MessageRequestBody['tool_choice']>): TurnRequest['toolChoice'] {
-  switch (choice.type) {
+function readToolChoice(
+  choice: MessageRequestBody['tool_choice'],
+  providerTools: ProviderTool[],
+): Pick<TurnRequest, 'toolChoice' | 'providerTools'> {
+  const all = providerTools.length === 0 || choice?.type === 'none' ? {} : { providerTools };
+  switch (choice?.type) {
+    case undefined:
+      return all;
     case 'auto':
     case 'none':
-      return choice.type;
+      return { ...all, toolChoice: choice.type };
     case 'any':
-      return 'required';
-    case 'tool':
-      return { name: choice.name };
+      return { ...all, toolChoice: 'required' };
+    case 'tool': {
+      const { name } = choice;
+      if (!providerTools.some(({ tool }) => tool['name'] === name)) return { ...all, toolChoice: { name } };
+      return {
+        providerTools: providerTools.map((each) => (each.tool['name'] === name ? { ...each, chosen: true } : each)),
+      };
+    }
   }
 }
 

@@ -1,14 +1,23 @@
 // Translates Anthropic's messages to ours. An assistant message may contain several rounds, with server calls and their
 // results; `readRounds` splits it.
 import { anyImage, type ContentBlock, contentText } from '#libs/schemas/content-block.js';
-import type { ChatMessage, ContentPart, ToolMessage } from '#libs/schemas/message.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import {
+  type ChatMessage,
+  type ContentPart,
+  type ToolMessage,
+  originalOf,
+  withOriginal,
+} from '#libs/schemas/message.js';
 import { roundSeparator } from '../chat/turn-state.js';
+import { tellContent, type TypedContent } from '../chat-apis/tell-content.js';
 import { readRounds, toCall, type TurnPiece } from '../chat-apis/read-rounds.js';
 import type { AssistantBlock, BodyMessage, ResultContent, UserBlock } from './message-request.schema.js';
 
 type ResultBlock = Extract<UserBlock, { type: 'tool_result' }>;
 type McpResultBlock = Extract<AssistantBlock, { type: 'mcp_tool_result' }>;
 type PartBlock = Exclude<UserBlock, ResultBlock>;
+type Document = Extract<PartBlock, { type: 'document' }>;
 
 export interface ReadMessages {
   messages: ChatMessage[];
@@ -56,6 +65,8 @@ function readUser(blocks: UserBlock[], path: string, paths: ReadMessages['paths'
 
 function readPart(block: PartBlock): ContentPart[] {
   if (block.type === 'text') return [{ type: 'text', text: block.text }];
+  if (block.type === 'other') return [told(block.given)];
+  if (isElsewhere(block)) return [told(block)];
   const { source } = block;
   if (block.type === 'image') {
     const url = source.type === 'url' ? source.url : dataUrl(source as { media_type: string; data: string });
@@ -68,7 +79,15 @@ function readPart(block: PartBlock): ContentPart[] {
   return [{ type: 'text', text: documentText(block) }];
 }
 
-function documentText(block: Extract<PartBlock, { type: 'document' }>): string {
+/** Text for other families, and the block as it is for Anthropic. */
+const told = (block: TypedContent) =>
+  withOriginal({ type: 'text' as const, text: tellContent(block) }, block as JsonObject);
+
+/** A document that only the provider can fetch. */
+const isElsewhere = (block: PartBlock): boolean =>
+  block.type === 'document' && (block.source.type === 'url' || block.source.type === 'file');
+
+function documentText(block: Document): string {
   const { source, title } = block;
   const text = source.type === 'text' ? source.data : source.type === 'content' ? joinedText(source.content) : '';
   return typeof title === 'string' ? `${title}${roundSeparator}${text}` : text;
@@ -83,7 +102,7 @@ function readResult(block: ResultBlock | McpResultBlock): ToolMessage {
     tool_call_id: block.tool_use_id,
     content: contentText(blocks),
     // Most families support only text. Other blocks are passed on too, for those that support them.
-    ...(blocks.every(({ type }) => type === 'text') ? {} : { blocks }),
+    ...(blocks.every((each) => each.type === 'text' && originalOf(each) === undefined) ? {} : { blocks }),
     ...(block.is_error === true ? { is_error: true } : {}),
   };
 }
@@ -93,6 +112,8 @@ function resultBlocks(content: ResultContent): ContentBlock[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return content.map((block): ContentBlock => {
     if (block.type === 'text') return { type: 'text', text: block.text };
+    if (block.type === 'other') return told(block.given);
+    if (block.type === 'document' && isElsewhere(block)) return told(block);
     if (block.type === 'image') {
       const { source } = block;
       return source.type === 'url'
@@ -106,15 +127,23 @@ function resultBlocks(content: ResultContent): ContentBlock[] {
   });
 }
 
+const original = (block: object, isTaken: boolean) => (isTaken ? { block: block as JsonObject } : {});
+
+/** Thinking of other models has no signature, and Anthropic refuses it. */
+const isSigned = (block: Record<string, unknown>) =>
+  typeof block['signature'] === 'string' && block['signature'] !== '';
+
 function readAssistant(blocks: AssistantBlock[], path: string, paths: ReadMessages['paths']): ChatMessage[] {
   const pieces = blocks.flatMap((block, at): TurnPiece[] => {
     switch (block.type) {
       case 'text':
-        return [{ type: 'text', text: block.text }];
+        return [{ type: 'text', text: block.text, ...original(block, block.text.trim() !== '') }];
       case 'thinking':
-        return [{ type: 'reasoning', text: block.thinking }];
+        return [{ type: 'reasoning', text: block.thinking, ...original(block, isSigned(block)) }];
       case 'redacted_thinking':
-        return [];
+        return [{ type: 'reasoning', text: '', ...original(block, true) }];
+      case 'other':
+        return [{ type: 'told', text: tellContent(block.given), ...original(block.given, true) }];
       case 'tool_use':
       case 'mcp_tool_use': {
         const call = toCall(block.id, block.name, JSON.stringify(block.input));

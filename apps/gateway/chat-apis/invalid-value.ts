@@ -46,7 +46,7 @@ export function withoutNulls(members: JsonObject): JsonObject {
 /** Must run before the schema, which checks every element. */
 export function refuseTooMany(list: unknown, limit: number, param: string): void {
   if (!Array.isArray(list) || list.length <= limit) return;
-  throw param === 'tools'
+  throw param === 'tools' || param === 'functions'
     ? new AppError('too_many_tools', `At most ${limit} tools, got ${list.length}`, { param })
     : new AppError('invalid_value', `At most ${limit} messages, got ${list.length}`, { param });
 }

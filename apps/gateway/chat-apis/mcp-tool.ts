@@ -1,6 +1,6 @@
 // The entry of `tools` that offers a configured server, for chat completions and responses.
 import { z } from 'zod';
-import type { RequestedTool, ToolFilter } from '../chat/turn-request.js';
+import type { ChosenServer, RequestedTool, ToolFilter } from '../chat/turn-request.js';
 import { notFromRequests } from './gateway-fields.js';
 
 const toolNames = z.array(z.string().min(1).max(256)).max(1024);
@@ -16,6 +16,16 @@ export const mcpTool = z.looseObject({
     .union([z.enum(['always', 'never']), z.looseObject({ always: toolFilter.nullish(), never: toolFilter.nullish() })])
     .nullish(),
 });
+
+/** In `tool_choice`: a tool of a server, or any of them. */
+export const mcpChoice = z.looseObject({
+  type: z.literal('mcp'),
+  server_label: z.string().min(1).max(64),
+  name: z.string().min(1).max(256).nullish(),
+});
+
+export const readMcpChoice = ({ server_label: server, name }: z.output<typeof mcpChoice>): ChosenServer =>
+  name == null ? { server } : { server, name };
 
 type McpTool = z.output<typeof mcpTool>;
 type McpServer = Extract<RequestedTool, { type: 'mcp' }>;

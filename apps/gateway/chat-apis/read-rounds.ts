@@ -1,24 +1,46 @@
 // Splits the content of an assistant's turn into the rounds of the model. A turn that ends with stored calls of the caller
 // stays one message: `chat/runs/restore-history.ts` replaces it with the stored rounds.
 import { isKeptCallId } from '#libs/schemas/identifiers.js';
-import type { AssistantMessage, ChatMessage, ToolCall, ToolMessage } from '#libs/schemas/message.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import {
+  type AssistantMessage,
+  type ChatMessage,
+  type ToolCall,
+  type ToolMessage,
+  withOriginal,
+} from '#libs/schemas/message.js';
 import { roundSeparator } from '../chat/turn-state.js';
 
-export type TurnPiece =
+/** `block`: as the caller's API wrote it. */
+export type TurnPiece = (
   | { type: 'text'; text: string }
   | { type: 'reasoning'; text: string }
   /** `here`: a server call, whose result is another piece. */
   | { type: 'call'; call: ToolCall; here: boolean }
-  | { type: 'result'; result: ToolMessage };
+  | { type: 'result'; result: ToolMessage }
+  /** What only that API knows, as text. */
+  | { type: 'told'; text: string }
+) & { block?: JsonObject };
 
 interface Round {
   texts: string[];
   reasoning: string;
   calls: ToolCall[];
   results: ToolMessage[];
+  /** As the caller's API wrote it, with calls as positions in `calls`. */
+  blocks: JsonObject[];
+  /** Some of it is known to that API only. */
+  isOriginal: boolean;
 }
 
-const newRound = (): Round => ({ texts: [], reasoning: '', calls: [], results: [] });
+const newRound = (): Round => ({
+  texts: [],
+  reasoning: '',
+  calls: [],
+  results: [],
+  blocks: [],
+  isOriginal: false,
+});
 
 export function readRounds(pieces: readonly TurnPiece[]): ChatMessage[] {
   const isStored = pieces.some((piece) => piece.type === 'call' && !piece.here && isKeptCallId(piece.call.id));
@@ -30,9 +52,16 @@ export function readRounds(pieces: readonly TurnPiece[]): ChatMessage[] {
       continue;
     }
     if (round.results.length > 0) rounds.push((round = newRound()));
-    if (piece.type === 'text') round.texts.push(piece.text);
+    if (piece.block !== undefined) round.blocks.push(piece.block);
+    if (piece.type === 'told') {
+      round.isOriginal = true;
+      round.texts.push(`${piece.text}\n`);
+    } else if (piece.type === 'text') round.texts.push(piece.text);
     else if (piece.type === 'reasoning') round.reasoning += piece.text;
-    else if (!piece.here || !isStored) round.calls.push(piece.call);
+    else if (!piece.here || !isStored) {
+      round.blocks.push({ type: 'tool_use', call: round.calls.length });
+      round.calls.push(piece.call);
+    }
   }
   return rounds.flatMap((round) => [toAssistant(round, isStored), ...round.results]);
 }
@@ -43,12 +72,13 @@ export const toCall = (id: string, name: string, args: string): ToolCall => ({
   function: { name, arguments: args },
 });
 
-function toAssistant({ texts, reasoning, calls }: Round, manyRounds: boolean): AssistantMessage {
+function toAssistant({ texts, reasoning, calls, blocks, isOriginal }: Round, manyRounds: boolean): AssistantMessage {
   const text = texts.join(manyRounds ? roundSeparator : '');
-  return {
+  const message: AssistantMessage = {
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
   };
+  return isOriginal ? withOriginal(message, blocks) : message;
 }

@@ -141,11 +141,17 @@ export function toEndedCall({ planned }: TurnCall, outcome: ToolOutcome, round: 
 /** One model call. At a bound no tools are offered, so that the caller always gets an answer. */
 function callModel(turn: Turn, stoppedBy: StopCause | null, ports: TurnPorts, answer: MessageAssembler): Promise<void> {
   const { request, state, offer, context } = turn;
-  const tools = stoppedBy === null ? offer.definitions : [];
-  const toolChoice = state.round === 1 ? offer.toolChoice : undefined;
+  const isFirst = state.round === 1;
+  const definitions = (isFirst ? offer.firstDefinitions : undefined) ?? offer.definitions;
+  const tools = stoppedBy === null ? definitions : [];
+  const toolChoice = isFirst ? offer.toolChoice : undefined;
   return ports.models.call(
     turn.route,
-    toModelRequest(request, state.messages, { definitions: tools, ...(toolChoice && { toolChoice }) }),
+    toModelRequest(request, state.messages, {
+      definitions: tools,
+      ...(toolChoice && { toolChoice }),
+      ...(stoppedBy === null ? providerTools(request, isFirst) : {}),
+    }),
     {
       requestId: context.requestId,
       runId: turn.runId,
@@ -159,6 +165,14 @@ function callModel(turn: Turn, stoppedBy: StopCause | null, ports: TurnPorts, an
   );
 }
 
+const providerTools = (
+  { providerTools: given }: TurnRequest,
+  isFirst: boolean,
+): Pick<ModelRequest, 'providerTools'> => {
+  if (given === undefined) return {};
+  return { providerTools: isFirst ? given : given.map(({ api, tool }) => ({ api, tool })) };
+};
+
 const payer = ({ principal, keyId, access, parentCall }: RequestContext) => ({
   principal,
   ...(parentCall === undefined ? {} : { parentCall }),
@@ -166,10 +180,12 @@ const payer = ({ principal, keyId, access, parentCall }: RequestContext) => ({
   ...(access === undefined ? {} : { access }),
 });
 
+type Offering = Pick<ToolOffer, 'definitions' | 'toolChoice'> & Pick<ModelRequest, 'providerTools'>;
+
 export function toModelRequest(
   request: TurnRequest,
   messages: ChatMessage[],
-  { definitions: tools, toolChoice }: Pick<ToolOffer, 'definitions' | 'toolChoice'>,
+  { definitions: tools, toolChoice, providerTools }: Offering,
 ): Omit<ModelRequest, 'model'> {
   return {
     messages,
@@ -178,6 +194,7 @@ export function toModelRequest(
     parameters: request.parameters,
     unknown: request.unknown,
     ...(toolChoice === undefined || tools.length === 0 ? {} : { toolChoice }),
+    ...(providerTools === undefined ? {} : { providerTools }),
     ...(request.parallelToolCalls === undefined ? {} : { parallelToolCalls: request.parallelToolCalls }),
   };
 }

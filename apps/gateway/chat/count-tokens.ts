@@ -22,7 +22,13 @@ export async function countTokens(request: TurnRequest, context: RequestContext,
   const offer = offerTools(request, ports.catalogOf(context), ports.maxTools);
   const route = ports.models.resolve(request.model);
   const { messages } = await conversationOf(request, context.principal, ports.runs);
+  const { providerTools } = request;
+  const first = {
+    ...offer,
+    definitions: offer.firstDefinitions ?? offer.definitions,
+    ...(providerTools === undefined ? {} : { providerTools }),
+  };
   const { requestId, deadline, signal, traceparent } = context;
   const call = { requestId, deadline, signal, ...(traceparent === undefined ? {} : { traceparent }) };
-  return ports.models.countTokens(route, toModelRequest(request, messages, offer), call);
+  return ports.models.countTokens(route, toModelRequest(request, messages, first), call);
 }

@@ -2,6 +2,7 @@
 import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import { type Json, type JsonObject, isJsonObject } from '#libs/schemas/json.js';
 import type { ToolCall } from '#libs/schemas/message.js';
+import type { CallerForm } from '#libs/schemas/tool-definition.js';
 import type { ToolExecution, TurnEvent } from '#libs/schemas/turn-event.js';
 import { noUsage, type Usage } from '#libs/schemas/usage.js';
 import type { Warning } from '#libs/schemas/warning.js';
@@ -22,7 +23,7 @@ export interface TurnAnswer {
   sessionId?: string;
   choices: AnswerChoice[];
   /** Calls for the caller. */
-  toolCalls: ToolCall[];
+  toolCalls: (ToolCall & { form?: CallerForm })[];
   usage: Usage;
   toolExecution?: ToolExecution;
   warnings?: Warning[];
@@ -96,6 +97,7 @@ export class TurnFold {
         id: event.id,
         type: 'function',
         function: { name: event.name ?? '', arguments: '' },
+        ...(event.form === undefined ? {} : { form: event.form }),
       };
     }
     const call = toolCalls[event.clientIndex];

@@ -2,7 +2,7 @@
 import { AppError } from '#libs/schemas/errors.js';
 import type { CatalogTool, ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
-import type { RequestedTool, ToolFilter, TurnRequest } from './turn-request.js';
+import type { ChosenServer, RequestedTool, ToolFilter, TurnRequest } from './turn-request.js';
 
 /** A tool that the model may call. `tool` is set if it runs here, and absent if its calls go back to the caller. */
 export interface OfferedTool {
@@ -15,7 +15,10 @@ export interface OfferedTool {
 export interface ToolOffer {
   tools: Map<string, OfferedTool>;
   definitions: ToolDefinition[];
+  /** For the first round. */
   toolChoice?: ToolChoice;
+  /** What the first round offers, if that is not all: the tools of which one must be called. */
+  firstDefinitions?: ToolDefinition[];
   /** Whether any offered tool runs here. If so, the turn is a run, and the model gets an error for unknown names. */
   runsHere: boolean;
 }
@@ -34,15 +37,51 @@ export function offerTools(request: TurnRequest, catalog: ToolCatalog, maxTools:
   if (tools.size > maxTools) {
     throw new AppError('too_many_tools', `At most ${maxTools} tools, these are ${tools.size}`, { param: 'tools' });
   }
-  const choice = request.toolChoice;
-  if (typeof choice === 'object' && !tools.has(choice.name)) throw toolNotFound(choice.name, 'tool_choice');
+  if (request.allowedTools !== undefined) {
+    const allowed = new Set(request.allowedTools.flatMap((choice) => namesOf(choice, tools, catalog)));
+    for (const name of tools.keys()) if (!allowed.has(name)) tools.delete(name);
+  }
   const offered = [...tools.values()];
   return {
     tools,
     definitions: offered.map((each) => each.definition),
-    ...(choice === undefined ? {} : { toolChoice: choice }),
+    ...chosen(request.toolChoice, tools, catalog),
     runsHere: offered.some((each) => each.tool !== undefined),
   };
+}
+
+type Offered = ReadonlyMap<string, OfferedTool>;
+
+/** @throws AppError tool_not_found (400) */
+function chosen(
+  choice: TurnRequest['toolChoice'],
+  tools: Offered,
+  catalog: ToolCatalog,
+): Pick<ToolOffer, 'toolChoice' | 'firstDefinitions'> {
+  if (choice === undefined) return {};
+  if (typeof choice === 'string') return { toolChoice: choice };
+  const names = namesOf(choice, tools, catalog);
+  if (names.length === 1) return { toolChoice: { name: names[0]! } };
+  return { toolChoice: 'required', firstDefinitions: names.map((name) => tools.get(name)!.definition) };
+}
+
+/** The offered tools of a choice. @throws AppError tool_not_found (400) */
+function namesOf(choice: { name: string } | ChosenServer, tools: Offered, catalog: ToolCatalog): string[] {
+  if (!('server' in choice)) {
+    if (!tools.has(choice.name)) throw toolNotFound(choice.name, 'tool_choice');
+    return [choice.name];
+  }
+  const { server, name } = choice;
+  const names = catalog
+    .list(server === '*' ? undefined : server)
+    .filter((tool) => tools.has(tool.name) && (name === undefined || name === tool.name || name === tool.tool))
+    .map((tool) => tool.name);
+  if (names.length > 0) return names;
+  if (name !== undefined) throw toolNotFound(name, 'tool_choice');
+  throw new AppError('tool_not_found', `tools offers no tool of server '${server}'`, {
+    http: 400,
+    param: 'tool_choice',
+  });
 }
 
 function offerFunction(definition: ToolDefinition, request: TurnRequest, catalog: ToolCatalog): OfferedTool {

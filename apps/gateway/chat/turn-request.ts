@@ -2,11 +2,11 @@
 import type { Dialect } from '#libs/schemas/dialect.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
-import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
+import type { CallerForm, ProviderTool, ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { Warning } from '#libs/schemas/warning.js';
 
 export type RequestedTool =
-  | { type: 'function'; definition: ToolDefinition }
+  | { type: 'function'; definition: ToolDefinition; form?: CallerForm }
   /** `serverLabel` `*`: every server that the caller may use. */
   | {
       type: 'mcp';
@@ -23,6 +23,12 @@ export interface ToolFilter {
   readOnly?: boolean;
 }
 
+/** A tool of a server by its name, or any of them. */
+export interface ChosenServer {
+  server: string;
+  name?: string;
+}
+
 export interface TurnRequest {
   dialect: Dialect;
   model?: string;
@@ -36,7 +42,14 @@ export interface TurnRequest {
   /** Members of the request that the answer repeats. */
   echo?: JsonObject;
   tools: RequestedTool[];
-  toolChoice?: ToolChoice;
+  /** Tools that run at the provider, if it has them. */
+  providerTools?: ProviderTool[];
+  /** The caller knows no tools but `functions`, the older form of chat completions. */
+  legacyFunctions?: true;
+  /** For the first round. */
+  toolChoice?: ToolChoice | ChosenServer;
+  /** The only tools that may be called, of those in `tools`. */
+  allowedTools?: ({ name: string } | ChosenServer)[];
   parallelToolCalls?: boolean;
   stream: boolean;
   includeUsage: boolean;

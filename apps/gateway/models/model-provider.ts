@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
+import type { ProviderTool, ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { Span } from '#libs/tracing/tracing.js';
 
 export interface ModelRequest {
@@ -15,6 +15,8 @@ export interface ModelRequest {
   messages: ChatMessage[];
   /** If empty, neither `tools` nor `tool_choice` is sent. */
   tools: ToolDefinition[];
+  /** Tools that run at the provider; those of another API than the provider's are left out with a warning. */
+  providerTools?: readonly ProviderTool[];
   toolChoice?: ToolChoice;
   parallelToolCalls?: boolean;
   /** Whether to stream from the upstream; the same as the caller asked for. */

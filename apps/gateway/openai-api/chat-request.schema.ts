@@ -2,7 +2,7 @@
 // costs more than the framework on this route.
 import { z } from 'zod';
 import { gatewayFields, modelName, toolName } from '../chat-apis/gateway-fields.js';
-import { mcpTool } from '../chat-apis/mcp-tool.js';
+import { mcpChoice, mcpTool } from '../chat-apis/mcp-tool.js';
 
 const text = z.string();
 
@@ -24,11 +24,17 @@ const contentPart = z.looseObject({ type: z.string().min(1).max(64) }).superRefi
 const content = z.union([text, z.array(contentPart).min(1)], { error: 'must be a string or a list of content parts' });
 const name = text.optional();
 
-const toolCall = z.looseObject({
-  id: z.string().min(1).max(256),
-  type: z.literal('function').default('function'),
-  function: z.looseObject({ name: z.string().min(1).max(256), arguments: text }),
-});
+const callId = z.string().min(1).max(256);
+const calledName = z.string().min(1).max(256);
+const calledFunction = z.looseObject({ name: calledName, arguments: text });
+const toolCall = z.discriminatedUnion(
+  'type',
+  [
+    z.looseObject({ id: callId, type: z.literal('function').default('function'), function: calledFunction }),
+    z.looseObject({ id: callId, type: z.literal('custom'), custom: z.looseObject({ name: calledName, input: text }) }),
+  ],
+  { error: 'must be function or custom' },
+);
 
 const messages = z.discriminatedUnion(
   'role',
@@ -41,6 +47,7 @@ const messages = z.discriminatedUnion(
         role: z.literal('assistant'),
         content: content.nullable().default(null),
         tool_calls: z.array(toolCall).min(1).optional(),
+        function_call: calledFunction.optional(),
         name,
       })
       .refine(
@@ -49,33 +56,86 @@ const messages = z.discriminatedUnion(
           path: ['tool_calls'],
           message: 'has the same id twice',
         },
-      ),
-    z.looseObject({ role: z.literal('tool'), content, tool_call_id: z.string().min(1).max(256) }),
+      )
+      .refine((message) => message.tool_calls === undefined || message.function_call === undefined, {
+        path: ['function_call'],
+        message: 'cannot be combined with tool_calls',
+      }),
+    z.looseObject({ role: z.literal('tool'), content, tool_call_id: callId }),
+    z.looseObject({ role: z.literal('function'), content: content.nullable().default(null), name: calledName }),
   ],
-  { error: 'must be one of system, developer, user, assistant, tool' },
+  { error: 'must be one of system, developer, user, assistant, tool, function' },
 );
 
-const functionTool = z.looseObject({
-  type: z.literal('function'),
-  function: z.looseObject({
+const givenFunction = z.looseObject({
+  name: toolName,
+  description: text.nullish(),
+  parameters: z.record(z.string(), z.unknown()).nullish(),
+  strict: z.boolean().nullish(),
+});
+const functionTool = z.looseObject({ type: z.literal('function'), function: givenFunction });
+const customTool = z.looseObject({
+  type: z.literal('custom'),
+  custom: z.looseObject({
     name: toolName,
     description: text.nullish(),
-    parameters: z.record(z.string(), z.unknown()).nullish(),
-    strict: z.boolean().nullish(),
+    format: z
+      .discriminatedUnion('type', [
+        z.looseObject({ type: z.literal('text') }),
+        z.looseObject({
+          type: z.literal('grammar'),
+          grammar: z.looseObject({ syntax: text.max(64), definition: text }),
+        }),
+      ])
+      .nullish(),
   }),
 });
+
+const namedChoice = [
+  z.looseObject({ type: z.literal('function'), function: z.looseObject({ name: calledName }) }),
+  z.looseObject({ type: z.literal('custom'), custom: z.looseObject({ name: calledName }) }),
+  mcpChoice,
+] as const;
+const toolChoice = z.union(
+  [
+    z.enum(['auto', 'none', 'required']),
+    z.discriminatedUnion(
+      'type',
+      [
+        ...namedChoice,
+        z.looseObject({
+          type: z.literal('allowed_tools'),
+          allowed_tools: z.looseObject({
+            mode: z.enum(['auto', 'required']),
+            tools: z
+              .array(z.discriminatedUnion('type', namedChoice, { error: 'must be of type function, custom or mcp' }))
+              .min(1)
+              .max(1024),
+          }),
+        }),
+      ],
+      { error: 'must be auto, none, required, or a function, custom or mcp tool, or allowed_tools' },
+    ),
+  ],
+  { error: 'must be auto, none, required, or a tool by its name' },
+);
+
 export const chatRequestSchema = z.looseObject({
   model: modelName.optional(),
   messages: z.array(messages).min(1),
-  tools: z.array(z.discriminatedUnion('type', [functionTool, mcpTool])).optional(),
-  tool_choice: z
-    .union(
-      [
-        z.enum(['auto', 'none', 'required']),
-        z.looseObject({ type: z.literal('function'), function: z.looseObject({ name: z.string().min(1).max(256) }) }),
-      ],
-      { error: 'must be auto, none, required, or a function by its name' },
+  tools: z
+    .array(
+      z.discriminatedUnion('type', [functionTool, customTool, mcpTool], {
+        error: 'must be of type function, custom or mcp',
+      }),
     )
+    .optional(),
+  tool_choice: toolChoice.optional(),
+  functions: z.array(givenFunction).optional(),
+  function_call: z
+    .union([z.enum(['auto', 'none']), z.looseObject({ name: calledName })], {
+      error: 'must be auto, none, or a function by its name',
+    })
     .optional(),
   parallel_tool_calls: z.boolean().optional(),
   stream: z.boolean().optional(),

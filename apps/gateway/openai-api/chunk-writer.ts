@@ -2,7 +2,7 @@
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import type { Rendering } from './render-json.js';
+import { type Rendering, shownReason } from './render-json.js';
 
 export interface ChunkParts {
   choice?: number | undefined;
@@ -36,7 +36,7 @@ export class ChunkWriter {
         ...extras?.choice,
         index: parts.finishReasons === undefined ? (parts.choice ?? 0) : index,
         delta: extras?.delta === undefined ? delta : { ...extras.delta, ...delta },
-        finish_reason: finishReason,
+        finish_reason: finishReason && shownReason(finishReason, this.rendering.legacyFunctions),
       }),
     );
     return `${first}${this.head}"choices":[${choices.join(',')}]${tail(besides(extras?.chunk, parts.members))}}`;
@@ -69,8 +69,19 @@ function tail(members: JsonObject | undefined): string {
   return text === '' ? '' : `,${text}`;
 }
 
+type CallEvent = Extract<TurnEvent, { type: 'tool_call' }>;
+
+/** What a call for the caller adds to the message. */
+export function callDelta(event: CallEvent, { legacyFunctions = false }: Rendering): JsonObject {
+  if (!legacyFunctions) return deltaOf(event);
+  // A message of that form has one call; the model asks for the others again when it has the result.
+  if (event.clientIndex !== 0) return {};
+  const { id, name = '', arguments: text } = event;
+  return { function_call: id === undefined ? { arguments: text } : { name, arguments: text } };
+}
+
 /** What an event adds to the message. */
-export function deltaOf(event: Extract<TurnEvent, { type: 'content' | 'reasoning' | 'tool_call' }>): JsonObject {
+export function deltaOf(event: Extract<TurnEvent, { type: 'content' | 'reasoning' }> | CallEvent): JsonObject {
   switch (event.type) {
     case 'content':
       return { content: event.text };
@@ -78,7 +89,12 @@ export function deltaOf(event: Extract<TurnEvent, { type: 'content' | 'reasoning
       return { reasoning_content: event.text };
     case 'tool_call': {
       const index = event.clientIndex ?? event.index;
-      const { id, name = '', arguments: text, extras } = event;
+      const { id, name = '', arguments: text, extras, form } = event;
+      if (form?.custom === true) {
+        const first: JsonObject = id === undefined ? {} : { id, type: 'custom' };
+        const custom = { ...(id !== undefined && { name }), input: text };
+        return { tool_calls: [{ ...extras, index, ...first, custom }] };
+      }
       if (id === undefined) return { tool_calls: [{ ...extras, index, function: { arguments: text } }] };
       return { tool_calls: [{ ...extras, index, id, type: 'function', function: { name, arguments: text } }] };
     }

@@ -2,13 +2,14 @@
 import type { Config } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import type { ChatMessage } from '#libs/schemas/message.js';
-import type { RequestedTool, TurnRequest } from '../chat/turn-request.js';
+import type { ChosenServer, RequestedTool, TurnRequest } from '../chat/turn-request.js';
 import { gatewayOptions } from '../chat-apis/gateway-fields.js';
 import { invalidValue, refuseTooMany, requireObject, withoutNulls } from '../chat-apis/invalid-value.js';
-import { readMcpTool } from '../chat-apis/mcp-tool.js';
+import { readCustomTool } from '../chat-apis/free-text.js';
+import { readMcpChoice, readMcpTool } from '../chat-apis/mcp-tool.js';
 import { readFunction, refuseStrayResults, refuseTwice } from '../chat-apis/read-tools.js';
 import { type ChatRequestBody, chatRequestSchema, forwardedParameters } from './chat-request.schema.js';
+import { readHistory } from './read-history.js';
 
 const known = new Set(Object.keys(chatRequestSchema.shape));
 
@@ -17,12 +18,18 @@ export function readChatRequest(body: unknown, dialect: TurnRequest['dialect'], 
   const given = requireObject(body);
   refuseTooMany(given['messages'], limits.messages, 'messages');
   refuseTooMany(given['tools'], limits.tools, 'tools');
+  refuseTooMany(given['functions'], limits.tools, 'functions');
   const parsed = chatRequestSchema.safeParse(readable(given));
   if (!parsed.success) throw invalidValue(parsed.error);
   const request = parsed.data;
-  const tools = (request.tools ?? []).map((tool, index) => readTool(tool, index, limits));
-  refuseTwice(tools, (index) => `tools[${index}].function.name`);
-  const messages = request.messages as unknown as ChatMessage[];
+  refuseBothForms(request);
+  const { functions = [] } = request;
+  const tools =
+    functions.length > 0
+      ? functions.map((given, index) => readFunction(given, pathsOf(`functions[${index}]`), limits))
+      : (request.tools ?? []).map((tool, index) => readTool(tool, index, limits));
+  refuseTwice(tools, (index) => nameOf(request, index));
+  const messages = readHistory(request.messages);
   refuseStrayResults(messages, (_result, index) => `messages[${index}].tool_call_id`);
   if ((request.n ?? 1) > 1 && tools.length > 0) {
     throw new AppError('invalid_value', 'n above 1 cannot be combined with tools', { param: 'n' });
@@ -37,7 +44,8 @@ export function readChatRequest(body: unknown, dialect: TurnRequest['dialect'], 
     unknown: unknownMembers(request),
     ...gatewayOptions(request, dialect === 'events' && request.stream === true),
     ...(request.model === undefined ? {} : { model: request.model }),
-    ...(request.tool_choice === undefined ? {} : { toolChoice: readToolChoice(request.tool_choice) }),
+    ...(functions.length === 0 ? {} : { legacyFunctions: true }),
+    ...readChoice(request),
     ...(request.parallel_tool_calls === undefined ? {} : { parallelToolCalls: request.parallel_tool_calls }),
   };
 }
@@ -61,12 +69,49 @@ type BodyTool = NonNullable<ChatRequestBody['tools']>[number];
 
 function readTool(tool: BodyTool, index: number, limits: Config['limits']): RequestedTool {
   if (tool.type === 'mcp') return readMcpTool(tool);
-  const at = `tools[${index}].function`;
-  return readFunction(tool.function, { name: `${at}.name`, parameters: `${at}.parameters` }, limits);
+  if (tool.type === 'function') return readFunction(tool.function, pathsOf(`tools[${index}].function`), limits);
+  const { format, ...given } = tool.custom;
+  const grammar = format?.type === 'grammar' ? format.grammar : undefined;
+  return readCustomTool({ ...given, grammar }, `tools[${index}].custom`, limits);
 }
 
-function readToolChoice(choice: NonNullable<ChatRequestBody['tool_choice']>): TurnRequest['toolChoice'] {
-  return typeof choice === 'string' ? choice : { name: choice.function.name };
+const pathsOf = (at: string) => ({ name: `${at}.name`, parameters: `${at}.parameters` });
+
+function nameOf({ tools, functions }: ChatRequestBody, index: number): string {
+  return functions === undefined ? `tools[${index}].${tools![index]!.type}.name` : `functions[${index}].name`;
+}
+
+/** OpenAI replaced `functions` by `tools`; an answer is in one of the two forms. */
+function refuseBothForms({ tools, functions, tool_choice: choice, function_call: older }: ChatRequestBody): void {
+  const mixed = (param: string, other: string) =>
+    new AppError('invalid_value', `${param}: cannot be combined with ${other}`, { param });
+  if (functions !== undefined && tools !== undefined) throw mixed('functions', 'tools');
+  if (functions !== undefined && choice !== undefined) throw mixed('tool_choice', 'functions');
+  if (older !== undefined && functions === undefined) {
+    throw new AppError('invalid_value', 'function_call: is only for functions, use tool_choice', {
+      param: 'function_call',
+    });
+  }
+}
+
+type BodyChoice = NonNullable<ChatRequestBody['tool_choice']>;
+type NamedChoice = Extract<BodyChoice, { type: 'allowed_tools' }>['allowed_tools']['tools'][number];
+
+function readChoice({
+  tool_choice: choice,
+  function_call: older,
+}: ChatRequestBody): Pick<TurnRequest, 'toolChoice' | 'allowedTools'> {
+  if (older !== undefined) return { toolChoice: typeof older === 'string' ? older : { name: older.name } };
+  if (choice === undefined) return {};
+  if (typeof choice === 'string') return { toolChoice: choice };
+  if (choice.type !== 'allowed_tools') return { toolChoice: readNamed(choice) };
+  const { mode, tools } = choice.allowed_tools;
+  return { toolChoice: mode, allowedTools: tools.map(readNamed) };
+}
+
+function readNamed(choice: NamedChoice): { name: string } | ChosenServer {
+  if (choice.type === 'mcp') return readMcpChoice(choice);
+  return { name: choice.type === 'function' ? choice.function.name : choice.custom.name };
 }
 
 function unknownMembers(request: ChatRequestBody): Record<string, Json> {

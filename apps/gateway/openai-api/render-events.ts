@@ -2,22 +2,33 @@
 // the stream too.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import { CallerEvents } from '../chat-apis/caller-events.js';
 import { commentKeepAlive, type SseRenderer } from '../chat-apis/sse-renderer.js';
-import { ChunkWriter, deltaOf } from './chunk-writer.js';
+import { callDelta, ChunkWriter, deltaOf } from './chunk-writer.js';
 import { renderChunkError } from './render-chunk-error.js';
-import { besideChoices, type Rendering } from './render-json.js';
+import { besideChoices, type Rendering, shownReason } from './render-json.js';
 
 export class EventsSseRenderer implements SseRenderer {
   readonly end = 'data: [DONE]\n\n';
   readonly keepAlive = commentKeepAlive;
   readonly renderError = renderChunkError;
   private readonly chunks: ChunkWriter;
+  private readonly caller: CallerEvents | undefined;
 
-  constructor(rendering: Rendering) {
+  constructor(private readonly rendering: Rendering) {
     this.chunks = new ChunkWriter(rendering);
+    this.caller = rendering.forms && new CallerEvents(rendering.forms);
   }
 
   render(event: TurnEvent, n: number): string {
+    if (this.caller === undefined) return this.frame(event, n);
+    return this.caller
+      .of(event)
+      .map((each) => this.frame(each, n))
+      .join('');
+  }
+
+  private frame(event: TurnEvent, n: number): string {
     return `id: ${n}\ndata: ${this.chunkOf(event)}\n\n`;
   }
 
@@ -42,7 +53,7 @@ export class EventsSseRenderer implements SseRenderer {
       }
       case 'tool_call': {
         const shown = deltaOf({ ...event, clientIndex: event.index });
-        const choice = event.clientIndex === null ? {} : deltaOf(event);
+        const choice = event.clientIndex === null ? {} : callDelta(event, this.rendering);
         return chunks.chunk(choice, { first: { type: 'tool_call', delta: shown } });
       }
       case 'tool_progress': {
@@ -62,7 +73,11 @@ export class EventsSseRenderer implements SseRenderer {
             finishReason: event.finishReason,
             finishReasons: event.finishReasons,
             extras: event.extras,
-            first: { type: 'done', finish_reason: event.finishReason, usage: event.usage },
+            first: {
+              type: 'done',
+              finish_reason: shownReason(event.finishReason, this.rendering.legacyFunctions),
+              usage: event.usage,
+            },
             members: besideChoices(event),
           },
         );

@@ -1,8 +1,12 @@
 // Renders a turn's answer as OpenAI's `chat.completion` object.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import { mintCompletionId } from '#libs/schemas/identifiers.js';
+import type { FinishReason } from '#libs/schemas/model-event.js';
 import type { DoneEvent } from '../chat/chat-turn.js';
 import { type AnswerChoice, type TurnAnswer, TurnFold } from '../chat/fold-turn.js';
+import type { TurnRequest } from '../chat/turn-request.js';
+import { CallerEvents, callerForms, type CallerForms } from '../chat-apis/caller-events.js';
 
 export interface Rendering {
   /** `chatcmpl-…`, the same in every chunk. */
@@ -11,15 +15,36 @@ export interface Rendering {
   created: number;
   /** Set if it is known before the first event. */
   model?: string;
+  /** Of a request whose tools the caller knows in another form than the model. */
+  forms?: CallerForms;
+  /** Calls are `function_call`, of which a message has at most one. */
+  legacyFunctions?: boolean;
+}
+
+export function renderingOf(
+  { id, createdAt }: { id: string; createdAt: Date },
+  { tools, legacyFunctions }: Pick<TurnRequest, 'tools' | 'legacyFunctions'>,
+): Rendering {
+  const forms = callerForms(tools);
+  return {
+    id: mintCompletionId(id),
+    created: Math.floor(createdAt.getTime() / 1000),
+    ...(forms === undefined ? {} : { forms }),
+    ...(legacyFunctions === undefined ? {} : { legacyFunctions }),
+  };
 }
 
 export class CompletionFold {
   private readonly turn = new TurnFold();
+  private readonly caller: CallerEvents | undefined;
 
-  constructor(private readonly rendering: Rendering) {}
+  constructor(private readonly rendering: Rendering) {
+    this.caller = rendering.forms && new CallerEvents(rendering.forms);
+  }
 
   add(event: TurnEvent): void {
-    this.turn.add(event);
+    if (this.caller === undefined) this.turn.add(event);
+    else for (const each of this.caller.of(event)) this.turn.add(each);
   }
 
   get answer(): JsonObject {
@@ -27,14 +52,15 @@ export class CompletionFold {
   }
 }
 
-export function renderJson(answer: TurnAnswer, { id, created }: Rendering): JsonObject {
+export function renderJson(answer: TurnAnswer, rendering: Rendering): JsonObject {
+  const { id, created } = rendering;
   return {
     ...answer.extras,
     id,
     object: 'chat.completion',
     created,
     model: answer.model,
-    choices: answer.choices.map((choice, index) => renderChoice(choice, index, answer)),
+    choices: answer.choices.map((choice, index) => renderChoice(choice, index, { answer, ...rendering })),
     usage: answer.usage,
     ...besideChoices(answer),
   };
@@ -48,7 +74,11 @@ export function besideChoices({ toolExecution, warnings }: Pick<DoneEvent, 'tool
   };
 }
 
-function renderChoice(choice: AnswerChoice, index: number, answer: TurnAnswer): JsonObject {
+function renderChoice(
+  choice: AnswerChoice,
+  index: number,
+  { answer, legacyFunctions = false }: Rendering & { answer: TurnAnswer },
+): JsonObject {
   const calls = index === 0 ? answer.toolCalls : [];
   return {
     ...choice.choiceExtras,
@@ -58,8 +88,21 @@ function renderChoice(choice: AnswerChoice, index: number, answer: TurnAnswer): 
       role: 'assistant',
       content: choice.text === '' && calls.length > 0 ? null : choice.text,
       ...(choice.reasoning === '' ? {} : { reasoning_content: choice.reasoning }),
-      ...(calls.length === 0 ? {} : { tool_calls: calls as unknown as JsonObject[] }),
+      ...(calls.length === 0 ? {} : shownCalls(calls, legacyFunctions)),
     },
-    finish_reason: choice.finishReason,
+    finish_reason: shownReason(choice.finishReason, legacyFunctions),
   };
 }
+
+function shownCalls(calls: TurnAnswer['toolCalls'], legacyFunctions: boolean): JsonObject {
+  if (legacyFunctions) return { function_call: calls[0]!.function };
+  return { tool_calls: calls.map(shownCall) };
+}
+
+function shownCall({ form, ...call }: TurnAnswer['toolCalls'][number]): JsonObject {
+  if (form?.custom !== true) return call;
+  return { id: call.id, type: 'custom', custom: { name: call.function.name, input: call.function.arguments } };
+}
+
+export const shownReason = (reason: FinishReason, legacyFunctions: boolean | undefined): string =>
+  legacyFunctions === true && reason === 'tool_calls' ? 'function_call' : reason;

@@ -1,6 +1,7 @@
 // Renders turn events as strict OpenAI chunks for the `/v1` dialect. Leaves out server calls, which a client would run again.
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import { ChunkWriter, deltaOf } from './chunk-writer.js';
+import { callDelta, ChunkWriter, deltaOf } from './chunk-writer.js';
+import { CallerEvents } from '../chat-apis/caller-events.js';
 import { commentKeepAlive, type SseRenderer } from '../chat-apis/sse-renderer.js';
 import { renderChunkError } from './render-chunk-error.js';
 import { besideChoices, type Rendering } from './render-json.js';
@@ -10,15 +11,25 @@ export class OpenAiSseRenderer implements SseRenderer {
   readonly keepAlive = commentKeepAlive;
   readonly renderError = renderChunkError;
   private readonly chunks: ChunkWriter;
+  private readonly caller: CallerEvents | undefined;
 
   constructor(
-    rendering: Rendering,
+    private readonly rendering: Rendering,
     private readonly includeUsage: boolean,
   ) {
     this.chunks = new ChunkWriter(rendering);
+    this.caller = rendering.forms && new CallerEvents(rendering.forms);
   }
 
   render(event: TurnEvent): string {
+    if (this.caller === undefined) return this.framesOf(event);
+    return this.caller
+      .of(event)
+      .map((each) => this.framesOf(each))
+      .join('');
+  }
+
+  private framesOf(event: TurnEvent): string {
     switch (event.type) {
       case 'start':
         this.chunks.model = event.model;
@@ -29,7 +40,7 @@ export class OpenAiSseRenderer implements SseRenderer {
       case 'reasoning':
         return frame(this.chunks.chunk(deltaOf(event), { choice: event.choice }));
       case 'tool_call':
-        return event.clientIndex === null ? '' : frame(this.chunks.chunk(deltaOf(event)));
+        return this.renderCall(event);
       case 'done':
         return this.renderDone(event);
       case 'tool_progress':
@@ -38,6 +49,11 @@ export class OpenAiSseRenderer implements SseRenderer {
       case 'error':
         return '';
     }
+  }
+
+  private renderCall(event: Extract<TurnEvent, { type: 'tool_call' }>): string {
+    const delta = event.clientIndex === null ? {} : callDelta(event, this.rendering);
+    return Object.keys(delta).length === 0 ? '' : frame(this.chunks.chunk(delta));
   }
 
   private renderDone(event: Extract<TurnEvent, { type: 'done' }>): string {

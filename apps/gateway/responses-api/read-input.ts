@@ -1,10 +1,15 @@
 // Translates the input items of a responses request to messages. `readRounds` splits an assistant's items into rounds.
 import { anyImage, type ContentBlock, contentText } from '#libs/schemas/content-block.js';
 import type { ChatMessage, ContentPart, MessageContent, ToolMessage } from '#libs/schemas/message.js';
+import { toArguments } from '../chat-apis/free-text.js';
 import { readRounds, toCall, type TurnPiece } from '../chat-apis/read-rounds.js';
-import type { InputItem, InputPart, MessageItem } from './response-request.schema.js';
+import { tellContent } from '../chat-apis/tell-content.js';
+import type { JoinedNames } from './tools/joined-names.js';
+import { isResult, readOtherItem } from './read-other-item.js';
+import type { InputItem, InputPart, MessageItem, OutputPart } from './response-request.schema.js';
 
 type Item<Type extends InputItem['type']> = Extract<InputItem, { type: Type }>;
+type OutputItem = Item<'function_call_output' | 'custom_tool_call_output'>;
 
 export interface ReadInput {
   messages: ChatMessage[];
@@ -12,7 +17,7 @@ export interface ReadInput {
   paths: Map<ToolMessage, string>;
 }
 
-export function readInput(input: string | InputItem[] | undefined): ReadInput {
+export function readInput(input: string | InputItem[] | undefined, names: JoinedNames): ReadInput {
   const paths: ReadInput['paths'] = new Map();
   if (typeof input === 'string') return { messages: [{ role: 'user', content: input }], paths };
   const messages: ChatMessage[] = [];
@@ -25,25 +30,35 @@ export function readInput(input: string | InputItem[] | undefined): ReadInput {
     if (item.type === 'message' && item.role !== 'assistant') {
       endTurn();
       messages.push({ role: item.role, content: readContent(item.content) });
-    } else if (item.type === 'function_call_output') {
+    } else if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
       endTurn();
       const result = readOutput(item);
       paths.set(result, `input[${index}].call_id`);
       messages.push(result);
-    } else turn.push(...readPieces(item));
+    } else if (item.type === 'other') {
+      const told = readOtherItem(item.given);
+      if ('type' in told) turn.push(told);
+      else {
+        endTurn();
+        if (isResult(told)) paths.set(told, `input[${index}]`);
+        messages.push(told);
+      }
+    } else turn.push(...readPieces(item, names));
   });
   endTurn();
   return { messages, paths };
 }
 
-function readPieces(item: Exclude<InputItem, Item<'function_call_output'>>): TurnPiece[] {
+function readPieces(item: Exclude<InputItem, OutputItem | Item<'other'>>, names: JoinedNames): TurnPiece[] {
   switch (item.type) {
     case 'message':
       return [{ type: 'text', text: joined(item) }];
     case 'reasoning':
       return [{ type: 'reasoning', text: (item.content ?? item.summary).map(({ text }) => text).join('\n\n') }];
     case 'function_call':
-      return [{ type: 'call', call: toCall(item.call_id, item.name, item.arguments), here: false }];
+      return [called(item, names.join(item.namespace, item.name), item.arguments)];
+    case 'custom_tool_call':
+      return [called(item, names.join(item.namespace, item.name), toArguments(item.input))];
     case 'mcp_call': {
       const { error } = item;
       const failed = error !== undefined && error !== null;
@@ -62,9 +77,16 @@ function readPieces(item: Exclude<InputItem, Item<'function_call_output'>>): Tur
       ];
     }
     case 'mcp_list_tools':
+    case 'additional_tools':
       return [];
   }
 }
+
+const called = ({ call_id: id }: { call_id: string }, name: string, args: string): TurnPiece => ({
+  type: 'call',
+  call: toCall(id, name, args),
+  here: false,
+});
 
 const textOf = (part: InputPart): string =>
   'text' in part && typeof part.text === 'string' ? part.text : part.type === 'refusal' ? part.refusal : '';
@@ -93,10 +115,11 @@ function readPart(part: InputPart): ContentPart {
   }
 }
 
-function readOutput({ call_id, output }: Item<'function_call_output'>): ToolMessage {
+function readOutput({ call_id, output }: OutputItem): ToolMessage {
   if (typeof output === 'string') return { role: 'tool', tool_call_id: call_id, content: output };
-  const blocks = output.map((part): ContentBlock => {
+  const blocks = output.map((part: OutputPart): ContentBlock => {
     if (part.type === 'input_text') return { type: 'text', text: part.text };
+    if (part.type === 'other') return { type: 'text', text: tellContent(part.given) };
     const url = part.type === 'input_image' ? part.image_url : part.file_data;
     const name = part.type === 'input_image' ? 'image' : (part.filename ?? 'file');
     const data = /^data:([^;,]+);base64,(.*)$/s.exec(url);

@@ -2,13 +2,14 @@
 import type { Config } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
-import type { RequestedTool, TurnRequest } from '../chat/turn-request.js';
+import type { TurnRequest } from '../chat/turn-request.js';
 import type { RecalledTurn } from '../chat/runs/recall-turn.js';
 import { gatewayOptions } from '../chat-apis/gateway-fields.js';
 import { invalidValue, refuseTooMany, requireObject, withoutNulls } from '../chat-apis/invalid-value.js';
-import { readMcpTool } from '../chat-apis/mcp-tool.js';
-import { readFunction, refuseStrayResults, refuseTwice } from '../chat-apis/read-tools.js';
+import { refuseStrayResults } from '../chat-apis/read-tools.js';
 import { readInput } from './read-input.js';
+import { readResponseChoice } from './tools/read-response-choice.js';
+import { readResponseTools } from './tools/read-response-tools.js';
 import { type ResponseRequestBody, responseRequestSchema } from './response-request.schema.js';
 
 /** @throws AppError invalid_value, too_many_tools, reserved_name */
@@ -23,11 +24,10 @@ export function readResponseRequest(body: unknown, limits: Config['limits']): Tu
   if (request.input === undefined && previous === undefined) {
     throw new AppError('invalid_value', 'input: is required', { param: 'input' });
   }
-  const tools = (request.tools ?? []).map((tool, index) => readTool(tool, index, limits));
-  refuseTwice(tools, (index) => `tools[${index}].name`);
-  const { messages, paths } = readInput(request.input);
+  const read = readResponseTools(request, limits);
+  const { tools, warnings } = read;
+  const { messages, paths } = readInput(request.input, read.names);
   if (previous === undefined) refuseStrayResults(messages, (result) => paths.get(result) ?? 'input');
-  const choice = request.tool_choice;
   return {
     dialect: 'responses',
     messages,
@@ -43,7 +43,8 @@ export function readResponseRequest(body: unknown, limits: Config['limits']): Tu
       ? {}
       : { instructions: request.instructions }),
     ...(request.model === undefined ? {} : { model: request.model }),
-    ...(choice === undefined ? {} : { toolChoice: typeof choice === 'string' ? choice : { name: choice.name } }),
+    ...readResponseChoice(request.tool_choice, read),
+    ...(warnings.length === 0 ? {} : { warnings }),
     ...(request.parallel_tool_calls === undefined ? {} : { parallelToolCalls: request.parallel_tool_calls }),
   };
 }
@@ -62,15 +63,6 @@ export function continueFrom(previous: RecalledTurn, request: TurnRequest, limit
   }
   const sessionId = request.sessionId ?? previous.sessionId;
   return { ...request, history, messages, ...(sessionId === undefined ? {} : { sessionId }) };
-}
-
-function readTool(
-  tool: NonNullable<ResponseRequestBody['tools']>[number],
-  index: number,
-  limits: Config['limits'],
-): RequestedTool {
-  if (tool.type === 'mcp') return readMcpTool(tool);
-  return readFunction(tool, { name: `tools[${index}].name`, parameters: `tools[${index}].parameters` }, limits);
 }
 
 /** Translates to the parameters of chat completions, which all adapters read. */

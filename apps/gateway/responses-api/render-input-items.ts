@@ -10,9 +10,12 @@ import {
   type ChatMessage,
   type ContentPart,
   type MessageContent,
+  type ToolCall,
   type ToolMessage,
 } from '#libs/schemas/message.js';
 import type { TurnRequest } from '../chat/turn-request.js';
+import { callerForms, type CallerForms } from '../chat-apis/caller-events.js';
+import { textOf } from '../chat-apis/free-text.js';
 import { invalidValue } from '../chat-apis/invalid-value.js';
 
 export interface InputItemPage {
@@ -52,11 +55,12 @@ export function pageOfInput(run: StoredRun, query: unknown): InputItemPage {
 }
 
 function inputItems(run: StoredRun): JsonObject[] {
-  const { history = [], messages } = run.request as unknown as TurnRequest;
+  const { history = [], messages, tools } = run.request as unknown as TurnRequest;
+  const forms = new CallForms(callerForms(tools));
   // The ids must be the same each time.
   const stem = run.id.slice('run_'.length);
   return [...history, ...messages]
-    .flatMap(itemsOf)
+    .flatMap((message) => itemsOf(message, forms))
     .map((item, at) => ({ id: `${prefixes[item['type'] as string]}_${stem}i${at}`, ...item }));
 }
 
@@ -65,35 +69,51 @@ const prefixes: Record<string, string> = {
   reasoning: 'rs',
   function_call: 'fc',
   function_call_output: 'fco',
+  custom_tool_call: 'ctc',
+  custom_tool_call_output: 'ctco',
 };
 
-function itemsOf(message: ChatMessage): JsonObject[] {
-  if (message.role === 'tool') return [outputOf(message)];
-  if (message.role === 'assistant') return assistantItems(message);
+/** Which calls the caller knows in which form, in the order of the messages. */
+class CallForms {
+  private readonly custom = new Set<string>();
+
+  constructor(private readonly forms: CallerForms | undefined) {}
+
+  call({ id, function: { name, arguments: args } }: ToolCall): JsonObject {
+    const form = this.forms?.get(name);
+    const namespace: JsonObject = form?.namespace === undefined ? {} : { namespace: form.namespace };
+    const called = { call_id: id, name: form?.name ?? name, ...namespace };
+    if (form?.custom !== true) return { type: 'function_call', ...called, arguments: args, status: 'completed' };
+    this.custom.add(id);
+    return { type: 'custom_tool_call', ...called, input: textOf(args), status: 'completed' };
+  }
+
+  outputType(id: string): string {
+    return this.custom.has(id) ? 'custom_tool_call_output' : 'function_call_output';
+  }
+}
+
+function itemsOf(message: ChatMessage, forms: CallForms): JsonObject[] {
+  if (message.role === 'tool') return [outputOf(message, forms)];
+  if (message.role === 'assistant') return assistantItems(message, forms);
   const content = partsOf(message.content).map(toInputPart);
   return [{ type: 'message', role: message.role, status: 'completed', content }];
 }
 
-function assistantItems(message: AssistantMessage): JsonObject[] {
+function assistantItems(message: AssistantMessage, forms: CallForms): JsonObject[] {
   const { reasoning_content: reasoning = '', tool_calls: calls = [] } = message;
   const text = messageText(message.content);
   const part = { type: 'output_text', text, annotations: [], logprobs: [] };
   return [
     ...(reasoning === '' ? [] : [{ type: 'reasoning', summary: [{ type: 'summary_text', text: reasoning }] }]),
     ...(text === '' ? [] : [{ type: 'message', role: 'assistant', status: 'completed', content: [part] }]),
-    ...calls.map(({ id, function: { name, arguments: given } }) => ({
-      type: 'function_call',
-      call_id: id,
-      name,
-      arguments: given,
-      status: 'completed',
-    })),
+    ...calls.map((call) => forms.call(call)),
   ];
 }
 
-function outputOf({ tool_call_id, content, blocks }: ToolMessage): JsonObject {
+function outputOf({ tool_call_id, content, blocks }: ToolMessage, forms: CallForms): JsonObject {
   const output = blocks === undefined ? messageText(content) : blocks.map(blockPart);
-  return { type: 'function_call_output', call_id: tool_call_id, output, status: 'completed' };
+  return { type: forms.outputType(tool_call_id), call_id: tool_call_id, output, status: 'completed' };
 }
 
 const partsOf = (content: MessageContent): ContentPart[] =>

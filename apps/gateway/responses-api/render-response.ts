@@ -3,6 +3,7 @@ import type { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { renderError } from '#libs/http-server/render-error.js';
+import type { CallerForms } from '../chat-apis/caller-events.js';
 import { commentKeepAlive, type SseRenderer } from '../chat-apis/sse-renderer.js';
 import { ResponseEvents } from './response-events.js';
 import type { WireErrorEvent, WireEvent, WireMcpListTools, WireResponse } from './wire-types.js';
@@ -14,6 +15,8 @@ export interface ResponseRendering {
   echo: JsonObject;
   /** The tools of the request's servers. */
   listed?: readonly WireMcpListTools[];
+  /** Of a request whose tools the caller knows in another form than the model. */
+  forms?: CallerForms | undefined;
 }
 
 export function newResponse({ id, created, echo }: ResponseRendering): WireResponse {
@@ -34,7 +37,7 @@ export class ResponseFold {
   private readonly events: ResponseEvents;
 
   constructor(rendering: ResponseRendering) {
-    this.events = new ResponseEvents(newResponse(rendering), rendering.listed);
+    this.events = new ResponseEvents(newResponse(rendering), rendering);
   }
 
   add(event: TurnEvent): void {
@@ -54,7 +57,7 @@ export class ResponseSseRenderer implements SseRenderer {
   private sent = 0;
 
   constructor(rendering: ResponseRendering) {
-    this.events = new ResponseEvents(newResponse(rendering), rendering.listed);
+    this.events = new ResponseEvents(newResponse(rendering), rendering);
   }
 
   render(event: TurnEvent): string {

@@ -3,6 +3,7 @@ import type { StoredRound, StoredRun } from '#libs/runs/run-store.js';
 import { mintResponseId } from '#libs/schemas/identifiers.js';
 import { storedEvents } from '../chat/runs/retell-run.js';
 import { goesOnAlone, storedError } from '../chat/runs/run-errors.js';
+import { callerForms } from '../chat-apis/caller-events.js';
 import type { TurnRequest } from '../chat/turn-request.js';
 import { newResponse, ResponseFold, type ResponseRendering } from './render-response.js';
 import type { WireResponse } from './wire-types.js';
@@ -17,6 +18,7 @@ export function renderingOf(run: Pick<StoredRun, 'id' | 'createdAt'>, request: T
     id: mintResponseId(run.id),
     created: Math.floor(run.createdAt.getTime() / 1000),
     echo: request.echo ?? {},
+    forms: callerForms(request.tools),
   };
 }
 

@@ -1,24 +1,27 @@
 // Translates turn events to the events of OpenAI's responses stream. The last one contains the whole response.
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import { usageDetail, type Usage } from '#libs/schemas/usage.js';
 import { roundSeparator } from '../chat/turn-state.js';
+import { CallerEvents, type CallerForms } from '../chat-apis/caller-events.js';
 import { refusalOf } from '../chat-apis/refusal.js';
+import { type CallItem, deltaTypes, isOwnCall, newCall, toWireUsage } from './wire-items.js';
 import type {
   WireEvent,
-  WireFunctionCall,
   WireItem,
   WireMcpCall,
   WireMcpListTools,
   WireMessage,
   WireReasoning,
   WireResponse,
-  WireUsage,
 } from './wire-types.js';
 
 type CallEvent = Extract<TurnEvent, { type: 'tool_call' }>;
 type ResultEvent = Extract<TurnEvent, { type: 'tool_result' }>;
 type DoneEvent = Extract<TurnEvent, { type: 'done' }>;
-type CallItem = WireFunctionCall | WireMcpCall;
+
+interface Shown {
+  listed?: readonly WireMcpListTools[];
+  forms?: CallerForms | undefined;
+}
 
 export class ResponseEvents {
   private open: WireMessage | WireReasoning | undefined;
@@ -29,17 +32,28 @@ export class ResponseEvents {
   private hasText = false;
   private resultsSinceText = false;
 
+  private readonly listed: readonly WireMcpListTools[];
+  private readonly caller: CallerEvents | undefined;
+
   /** `response` must be new, without output. */
   constructor(
     readonly response: WireResponse,
-    private readonly listed: readonly WireMcpListTools[] = [],
-  ) {}
+    { listed = [], forms }: Shown = {},
+  ) {
+    this.listed = listed;
+    this.caller = forms && new CallerEvents(forms);
+  }
 
   get begun(): boolean {
     return this.response.model !== '';
   }
 
   *add(event: TurnEvent): Generator<WireEvent> {
+    if (this.caller === undefined) yield* this.translate(event);
+    else for (const each of this.caller.of(event)) yield* this.translate(each);
+  }
+
+  private *translate(event: TurnEvent): Generator<WireEvent> {
     if (event.type === 'tool_call') {
       yield* this.call(event);
       return;
@@ -142,22 +156,25 @@ export class ResponseEvents {
     const item = this.calls.get(event.index);
     const delta = event.arguments;
     if (item === undefined || delta === '') return;
-    item.arguments += delta;
-    const type =
-      item.type === 'mcp_call' ? 'response.mcp_call_arguments.delta' : 'response.function_call_arguments.delta';
-    yield { type, ...this.of(item), delta };
+    if (item.type === 'custom_tool_call') item.input += delta;
+    else item.arguments += delta;
+    yield { type: deltaTypes[item.type], ...this.of(item), delta };
   }
 
   /** Another event follows, so the calls are complete. Server calls end with their results. */
   private *endCalls(): Generator<WireEvent> {
     for (const item of this.calls.values()) {
-      const { arguments: args, name } = item;
       if (item.type === 'mcp_call') {
-        yield { type: 'response.mcp_call_arguments.done', ...this.of(item), arguments: args };
+        yield { type: 'response.mcp_call_arguments.done', ...this.of(item), arguments: item.arguments };
         continue;
       }
       item.status = 'completed';
-      yield { type: 'response.function_call_arguments.done', ...this.of(item), name, arguments: args };
+      if (item.type === 'custom_tool_call') {
+        yield { type: 'response.custom_tool_call_input.done', ...this.of(item), input: item.input };
+      } else {
+        const { name, arguments: args } = item;
+        yield { type: 'response.function_call_arguments.done', ...this.of(item), name, arguments: args };
+      }
       yield this.itemDone(item);
     }
     this.calls.clear();
@@ -181,7 +198,7 @@ export class ResponseEvents {
     const cut = event.finishReason === 'length' || event.finishReason === 'content_filter';
     // A call that was cut is incomplete.
     for (const item of cut ? response.output : []) {
-      if (item.type === 'function_call' || (item.type === 'mcp_call' && item.status === 'in_progress')) {
+      if (isOwnCall(item) || (item.type === 'mcp_call' && item.status === 'in_progress')) {
         item.status = 'incomplete';
       }
     }
@@ -245,37 +262,4 @@ export class ResponseEvents {
 
 function copied<Item extends WireItem>(item: Item): Item {
   return structuredClone(item);
-}
-
-/** Server calls get ids with another prefix, so that in a history they are never taken for the caller's own calls. */
-function newCall(id: string, event: CallEvent): CallItem {
-  const shown = id.replace(/^call_/, '');
-  const name = event.name ?? '';
-  if (event.clientIndex !== null) {
-    return { type: 'function_call', id: `fc_${shown}`, call_id: id, name, arguments: '', status: 'in_progress' };
-  }
-  return {
-    type: 'mcp_call',
-    id: `mcp_${shown}`,
-    server_label: event.server ?? '',
-    name,
-    arguments: '',
-    status: 'in_progress',
-    output: null,
-    error: null,
-    approval_request_id: null,
-  };
-}
-
-function toWireUsage(usage: Usage): WireUsage {
-  return {
-    input_tokens: usage.prompt_tokens,
-    input_tokens_details: {
-      cached_tokens: usageDetail(usage, 'prompt_tokens_details', 'cached_tokens'),
-      cache_write_tokens: usageDetail(usage, 'prompt_tokens_details', 'cache_creation_tokens'),
-    },
-    output_tokens: usage.completion_tokens,
-    output_tokens_details: { reasoning_tokens: usageDetail(usage, 'completion_tokens_details', 'reasoning_tokens') },
-    total_tokens: usage.total_tokens,
-  };
 }

@@ -2,7 +2,8 @@
 // members that would change the answer are refused; hints for OpenAI's own service are ignored.
 import { z } from 'zod';
 import { gatewayFields, modelName, toolName } from '../chat-apis/gateway-fields.js';
-import { mcpTool } from '../chat-apis/mcp-tool.js';
+import { mcpChoice, mcpTool } from '../chat-apis/mcp-tool.js';
+import { otherThan } from '../chat-apis/other-types.js';
 
 const text = z.string();
 const callId = z.string().min(1).max(256);
@@ -29,50 +30,11 @@ const inputPart = z.discriminatedUnion(
   [parts.input_text, parts.output_text, parts.refusal, parts.input_image, parts.input_file],
   { error: 'must be input_text, input_image, input_file, output_text or refusal' },
 );
-const outputPart = z.discriminatedUnion('type', [parts.input_text, parts.input_image, parts.input_file], {
-  error: 'must be input_text, input_image or input_file',
-});
+const outputParts = [parts.input_text, parts.input_image, parts.input_file] as const;
+const outputPart = z.union([z.discriminatedUnion('type', outputParts), otherThan(outputParts)]);
+const output = z.union([text, z.array(outputPart)]);
 
-const message = z.looseObject({
-  type: z.literal('message'),
-  role: z.enum(['user', 'assistant', 'system', 'developer']),
-  content: z.union([text, z.array(inputPart)]),
-});
-const items = z.discriminatedUnion(
-  'type',
-  [
-    message,
-    z.looseObject({ type: z.literal('function_call'), call_id: callId, name: calledName, arguments: text }),
-    z.looseObject({
-      type: z.literal('function_call_output'),
-      call_id: callId,
-      output: z.union([text, z.array(outputPart)]),
-    }),
-    z.looseObject({
-      type: z.literal('reasoning'),
-      summary: z.array(z.looseObject({ text })),
-      content: z.array(z.looseObject({ text })).nullish(),
-    }),
-    z.looseObject({
-      type: z.literal('mcp_call'),
-      id: callId,
-      name: calledName,
-      arguments: text,
-      output: text.nullish(),
-      error: z.union([text, z.looseObject({ content: z.array(z.looseObject({ text })).nullish() })]).nullish(),
-    }),
-    z.looseObject({ type: z.literal('mcp_list_tools') }),
-  ],
-  { error: 'must be a message, function_call, function_call_output, reasoning, mcp_call or mcp_list_tools item' },
-);
-/** A message may omit its type. */
-const item = z.preprocess(
-  (given) =>
-    typeof given === 'object' && given !== null && 'role' in given && !('type' in given)
-      ? { ...given, type: 'message' }
-      : given,
-  items,
-);
+const namespace = z.string().min(1).max(128).nullish();
 
 const functionTool = z.looseObject({
   type: z.literal('function'),
@@ -82,17 +44,86 @@ const functionTool = z.looseObject({
   strict: z.boolean().nullish(),
 });
 
+const customTool = z.looseObject({
+  type: z.literal('custom'),
+  name: toolName,
+  description: text.nullish(),
+  format: z
+    .discriminatedUnion('type', [
+      z.looseObject({ type: z.literal('text') }),
+      z.looseObject({ type: z.literal('grammar'), syntax: text.max(64), definition: text }),
+    ])
+    .nullish(),
+});
+const namespaceTool = z.looseObject({
+  type: z.literal('namespace'),
+  name: toolName,
+  description: text.nullish(),
+  tools: z
+    .array(z.discriminatedUnion('type', [functionTool, customTool], { error: 'must be of type function or custom' }))
+    .max(1024),
+});
+const knownTools = [functionTool, customTool, namespaceTool, mcpTool] as const;
+const tool = z.union([z.discriminatedUnion('type', knownTools), otherThan(knownTools)]);
+
+const namedChoices = [
+  z.looseObject({ type: z.literal('function'), name: calledName, namespace }),
+  z.looseObject({ type: z.literal('custom'), name: calledName, namespace }),
+  mcpChoice,
+] as const;
+const namedChoice = z.union([z.discriminatedUnion('type', namedChoices), otherThan(namedChoices)]);
+const allowedTools = z.looseObject({
+  type: z.literal('allowed_tools'),
+  mode: z.enum(['auto', 'required']),
+  tools: z.array(namedChoice).min(1).max(1024),
+});
+const toolChoices = [...namedChoices, allowedTools] as const;
 const toolChoice = z.union([
   z.enum(['auto', 'none', 'required']),
-  z.discriminatedUnion(
-    'type',
-    [
-      z.looseObject({ type: z.literal('function'), name: calledName }),
-      z.looseObject({ type: z.literal('mcp'), server_label: text, name: calledName }),
-    ],
-    { error: 'must be auto, none, required, or a function or mcp tool by its name' },
-  ),
+  z.discriminatedUnion('type', toolChoices),
+  otherThan(toolChoices),
 ]);
+
+const message = z.looseObject({
+  type: z.literal('message'),
+  role: z.enum(['user', 'assistant', 'system', 'developer']),
+  content: z.union([text, z.array(inputPart)]),
+});
+const additionalTools = z.looseObject({ type: z.literal('additional_tools'), tools: z.array(tool) });
+const knownItems = [
+  message,
+  z.looseObject({ type: z.literal('function_call'), call_id: callId, name: calledName, namespace, arguments: text }),
+  z.looseObject({ type: z.literal('function_call_output'), call_id: callId, output }),
+  z.looseObject({ type: z.literal('custom_tool_call'), call_id: callId, name: calledName, namespace, input: text }),
+  z.looseObject({ type: z.literal('custom_tool_call_output'), call_id: callId, output }),
+  additionalTools,
+  z.looseObject({
+    type: z.literal('reasoning'),
+    summary: z.array(z.looseObject({ text })),
+    content: z.array(z.looseObject({ text })).nullish(),
+  }),
+  z.looseObject({
+    type: z.literal('mcp_call'),
+    id: callId,
+    name: calledName,
+    arguments: text,
+    output: text.nullish(),
+    error: z.union([text, z.looseObject({ content: z.array(z.looseObject({ text })).nullish() })]).nullish(),
+  }),
+  z.looseObject({ type: z.literal('mcp_list_tools') }),
+] as const;
+const items = z.union([
+  z.discriminatedUnion('type', knownItems, { error: 'must be an item of a response' }),
+  otherThan(knownItems, { item_reference: 'is not supported: send the item itself, or use previous_response_id' }),
+]);
+/** A message may omit its type. */
+const item = z.preprocess(
+  (given) =>
+    typeof given === 'object' && given !== null && 'role' in given && !('type' in given)
+      ? { ...given, type: 'message' }
+      : given,
+  items,
+);
 
 const textFormat = z.discriminatedUnion(
   'type',
@@ -117,13 +148,7 @@ export const responseRequestSchema = z.looseObject({
   previous_response_id: z.string().min(1).max(256).optional(),
   store: z.boolean().optional(),
   stream: z.boolean().optional(),
-  tools: z
-    .array(
-      z.discriminatedUnion('type', [functionTool, mcpTool], {
-        error: "must be of type function or mcp: OpenAI's own tools do not run here",
-      }),
-    )
-    .optional(),
+  tools: z.array(tool).optional(),
   tool_choice: toolChoice.optional(),
   parallel_tool_calls: z.boolean().optional(),
   max_output_tokens: z.number().int().min(1).optional(),
@@ -140,6 +165,8 @@ export const responseRequestSchema = z.looseObject({
   ...gatewayFields,
 });
 
+export type BodyToolChoice = z.output<typeof toolChoice>;
+export type OutputPart = z.output<typeof outputPart>;
 export type ResponseRequestBody = z.output<typeof responseRequestSchema>;
 export type InputItem = z.output<typeof items>;
 export type MessageItem = z.output<typeof message>;

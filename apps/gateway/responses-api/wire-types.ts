@@ -36,7 +36,17 @@ export interface WireFunctionCall {
   id: string;
   call_id: string;
   name: string;
+  namespace?: string;
   arguments: string;
+  status: ItemStatus;
+}
+export interface WireCustomCall {
+  type: 'custom_tool_call';
+  id: string;
+  call_id: string;
+  name: string;
+  namespace?: string;
+  input: string;
   status: ItemStatus;
 }
 /** A server call. */
@@ -57,7 +67,7 @@ export interface WireMcpListTools {
   server_label: string;
   tools: { name: string; description: string; input_schema: JsonObject; annotations: JsonObject }[];
 }
-export type WireItem = WireMessage | WireReasoning | WireFunctionCall | WireMcpCall | WireMcpListTools;
+export type WireItem = WireMessage | WireReasoning | WireFunctionCall | WireCustomCall | WireMcpCall | WireMcpListTools;
 
 export interface WireUsage {
   input_tokens: number;
@@ -113,6 +123,8 @@ export type WireEvent =
   | (OfSummary & { type: 'response.reasoning_summary_text.done'; text: string })
   | (OfItem & { type: 'response.function_call_arguments.delta'; delta: string })
   | (OfItem & { type: 'response.function_call_arguments.done'; name: string; arguments: string })
+  | (OfItem & { type: 'response.custom_tool_call_input.delta'; delta: string })
+  | (OfItem & { type: 'response.custom_tool_call_input.done'; input: string })
   | (OfItem & { type: 'response.mcp_call_arguments.delta'; delta: string })
   | (OfItem & { type: 'response.mcp_call_arguments.done'; arguments: string })
   | (OfItem & { type: 'response.mcp_call.in_progress' | 'response.mcp_call.completed' | 'response.mcp_call.failed' })

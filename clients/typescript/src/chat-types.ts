@@ -36,11 +36,20 @@ export type OfferedTool =
       require_approval?: 'always' | 'never' | { always?: ToolFilter; never?: ToolFilter };
     };
 
+/** In `tool_choice`: a function, a tool of a server, or any tool of a server. */
+export type NamedTool =
+  { type: 'function'; function: { name: string } } | { type: 'mcp'; server_label: string; name?: string };
+
 export interface ChatRequest {
   messages: Message[];
   model?: string;
   tools?: OfferedTool[];
-  tool_choice?: 'auto' | 'none' | 'required' | { type: 'function'; function: { name: string } };
+  tool_choice?:
+    | 'auto'
+    | 'none'
+    | 'required'
+    | NamedTool
+    | { type: 'allowed_tools'; allowed_tools: { mode: 'auto' | 'required'; tools: NamedTool[] } };
   parallel_tool_calls?: boolean;
   /** The session whose files the tools work on. Without it a new one is made when a tool runs. */
   session_id?: string;

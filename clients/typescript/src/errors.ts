@@ -55,6 +55,7 @@ export type ErrorCode =
   | 'tool_unavailable'
   | 'tool_outcome_unknown'
   | 'tool_denied'
+  | 'approval_required'
   | 'approval_denied'
   | 'approval_expired'
   | 'invalid_tool_arguments'

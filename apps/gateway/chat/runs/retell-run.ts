@@ -131,7 +131,7 @@ function callEvent(
 
 /** Turns without server tools have no calls in the journal. */
 function* clientCalls(answer: TurnAnswer, numbering: { index: number; clientIndex: number }): Generator<TurnEvent> {
-  for (const { id, type: _, function: called, ...extras } of answer.toolCalls) {
+  for (const { id, type: _, function: called, form, ...extras } of answer.toolCalls) {
     yield {
       type: 'tool_call',
       index: numbering.index++,
@@ -139,6 +139,7 @@ function* clientCalls(answer: TurnAnswer, numbering: { index: number; clientInde
       id,
       name: called.name,
       arguments: called.arguments,
+      ...(form === undefined ? {} : { form }),
       ...(Object.keys(extras).length === 0 ? {} : { extras }),
     };
   }

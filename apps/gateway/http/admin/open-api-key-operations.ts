@@ -2,26 +2,29 @@
 import { scopes } from '#libs/schemas/call-context.js';
 import type { DescribedOperation } from '../openapi/described-operation.js';
 import {
-  anything,
   choice,
   describedAs,
   flag,
   integer,
   json,
   list,
+  number,
   object,
   pageLimit,
   text,
   textOrNull,
 } from '../openapi/open-api-shapes.js';
 
+const count = { ...integer, minimum: 1 };
+const amount = { ...number, minimum: 0 };
+const globs = describedAs(list(text), '`server/tool`, where `*` matches any text');
 const members = {
   owner: text,
   roles: list(text),
   scopes: list(choice(...scopes)),
-  tools: anything,
-  limits: anything,
-  budgets: anything,
+  tools: object({ allow: globs, deny: globs }, []),
+  limits: object({ requests_per_minute: count, tokens_per_minute: count, turns: count }, []),
+  budgets: object({ day_usd: amount, month_usd: amount }, []),
 };
 const shown = {
   id: text,

@@ -4,12 +4,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
 import type { StoredRun } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { mintCompletionId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { cancelRun, type CancelPorts } from '../../chat/runs/cancel-run.js';
 import type { TurnAnswer } from '../../chat/fold-turn.js';
 import { retellRun } from '../../chat/runs/retell-run.js';
+import type { TurnRequest } from '../../chat/turn-request.js';
 import { EventsSseRenderer } from '../../openai-api/render-events.js';
+import { renderingOf } from '../../openai-api/render-json.js';
 import { CONFIG, RUNS_PORTS } from '../injection-tokens.js';
 import { requestContext } from '../request-context.js';
 import { streamTurn } from '../turns/stream-turn.js';
@@ -37,8 +38,7 @@ export class RunsController {
     const context = requestContext(request);
     const afterN = readLastEventId(request);
     const renderer = new EventsSseRenderer({
-      id: mintCompletionId(run.id),
-      created: Math.floor(run.createdAt.getTime() / 1000),
+      ...renderingOf(run, run.request as unknown as TurnRequest),
       // The model is in the first event, which a resumed stream does not repeat.
       model: afterN === 0 ? '' : await this.modelOf(run),
     });

@@ -1,29 +1,27 @@
 // The two routes of the chat API, for the dialects `openai` and `events`.
 import { Controller } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { mintCompletionId } from '#libs/schemas/identifiers.js';
 import type { StartedTurn } from '../../chat/chat-service.js';
-import { CompletionFold, type Rendering } from '../../openai-api/render-json.js';
+import type { TurnRequest } from '../../chat/turn-request.js';
+import { CompletionFold, type Rendering, renderingOf } from '../../openai-api/render-json.js';
 import { readChatRequest } from '../../openai-api/read-request.js';
 import { EventsSseRenderer } from '../../openai-api/render-events.js';
 import { OpenAiSseRenderer } from '../../openai-api/render-sse.js';
 import { DirectPost } from './direct-routes.js';
 import { type Dialect, TurnEndpoint } from './turn-endpoint.js';
 
-const renderingOf = ({ runId, createdAt }: StartedTurn): Rendering => ({
-  id: mintCompletionId(runId),
-  created: Math.floor(createdAt.getTime() / 1000),
-});
+const rendering = ({ runId: id, createdAt }: StartedTurn, turn: TurnRequest): Rendering =>
+  renderingOf({ id, createdAt }, turn);
 
 const openai: Dialect = {
   read: (body, limits) => readChatRequest(body, 'openai', limits),
-  renderer: (started, turn) => new OpenAiSseRenderer(renderingOf(started), turn.includeUsage),
-  fold: (started) => new CompletionFold(renderingOf(started)),
+  renderer: (started, turn) => new OpenAiSseRenderer(rendering(started, turn), turn.includeUsage),
+  fold: (started, turn) => new CompletionFold(rendering(started, turn)),
 };
 const events: Dialect = {
   read: (body, limits) => readChatRequest(body, 'events', limits),
-  renderer: (started) => new EventsSseRenderer(renderingOf(started)),
-  fold: (started) => new CompletionFold(renderingOf(started)),
+  renderer: (started, turn) => new EventsSseRenderer(rendering(started, turn)),
+  fold: (started, turn) => new CompletionFold(rendering(started, turn)),
 };
 
 @Controller()

@@ -30,6 +30,7 @@ export function anthropicFamily(config: ProviderConfig): WireFamily {
     baseUrl: 'https://api.anthropic.com',
     toolNames: openAiToolNames,
     propertyNames: () => anthropicPropertyNames,
+    toolsOf: () => 'anthropic',
     headers: (apiKey) => ({
       'anthropic-version': '2023-06-01',
       ...(apiKey !== undefined && { 'x-api-key': apiKey }),

@@ -1,7 +1,7 @@
 // Translates content parts and tool results to Anthropic's blocks. Leaves out blank text, which the API refuses, and tells of
 // media that it does not take in text.
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { MessageContent, ToolMessage } from '#libs/schemas/message.js';
+import { type MessageContent, type ToolMessage, originalOf } from '#libs/schemas/message.js';
 import { notTaken, plainMediaType, toSentPart } from '../conversation/media-types.js';
 import { readContent, readResult, type ReadPart } from '../conversation/read-content-part.js';
 import type { Warnings } from '../conversation/warnings.js';
@@ -12,11 +12,17 @@ export interface BlockRules {
 }
 
 export function toBlocks(content: MessageContent | null, rules: BlockRules): JsonObject[] {
-  return readContent(content).flatMap((part) => blocksOf(part, rules));
+  return readContent(content).flatMap((part, at) => ownBlocks(content, at) ?? blocksOf(part, rules));
+}
+
+/** What the caller wrote in the form of this API. */
+function ownBlocks(parts: readonly object[] | string | null | undefined, at: number): JsonObject[] | undefined {
+  const own = typeof parts === 'object' ? originalOf(parts?.[at] ?? {}) : undefined;
+  return own === undefined ? undefined : [own].flat();
 }
 
 export function toResultBlock(message: ToolMessage, id: string, rules: BlockRules): JsonObject {
-  const content = readResult(message).flatMap((part) => blocksOf(part, rules));
+  const content = readResult(message).flatMap((part, at) => ownBlocks(message.blocks, at) ?? blocksOf(part, rules));
   // The API refuses an error without content.
   if (content.length === 0 && message.is_error === true)
     content.push(...textBlocks('The tool failed and said nothing.'));

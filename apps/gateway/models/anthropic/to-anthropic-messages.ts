@@ -2,7 +2,7 @@
 // message after it, and thinking unchanged in its old place.
 import { createHash } from 'node:crypto';
 import { isJsonObject, jsonObjectOf, type JsonObject } from '#libs/schemas/json.js';
-import type { AssistantMessage, ToolCall } from '#libs/schemas/message.js';
+import { type AssistantMessage, type ToolCall, originalOf } from '#libs/schemas/message.js';
 import type { AssistantGroup, Conversation, UserGroup } from '../conversation/read-conversation.js';
 import type { ToolNames } from '../conversation/tool-names.js';
 import { takesPrefill } from './claude-models.js';
@@ -65,7 +65,7 @@ function userBlocks(group: UserGroup, rules: MessageRules): JsonObject[] {
 function assistantBlocks(group: AssistantGroup, rules: MessageRules): JsonObject[] {
   return group.messages.flatMap((message) => {
     const calls = (message.tool_calls ?? []).map((call) => toToolUse(call, rules.names));
-    const stored = stateOf(message, rules.provider);
+    const stored = stateOf(message, rules.provider) ?? ownBlocks(message);
     if (stored === undefined) {
       const said = message.content ?? (typeof message.refusal === 'string' ? message.refusal : null);
       return [...toBlocks(said, rules), ...calls];
@@ -79,6 +79,12 @@ function assistantBlocks(group: AssistantGroup, rules: MessageRules): JsonObject
     });
     return [...blocks, ...rest];
   });
+}
+
+/** A caller's message with blocks that only this API knows, in the same form. */
+function ownBlocks(message: AssistantMessage): JsonObject[] | undefined {
+  const own = originalOf(message);
+  return Array.isArray(own) ? own : undefined;
 }
 
 /** The stored blocks, with calls as positions in the message's `tool_calls`. */

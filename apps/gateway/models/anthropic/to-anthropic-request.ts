@@ -62,15 +62,12 @@ export function toAnthropicRequest(request: ModelRequest, rules: RequestRules): 
 }
 
 /** The API refuses thinking together with a forced call, or when earlier thinking is missing. */
-function thinkingOf(
-  { model, parameters, toolChoice }: ModelRequest,
-  maxTokens: number,
-  lacks: boolean,
-  warnings: Warnings,
-): Thinking {
+function thinkingOf(request: ModelRequest, maxTokens: number, lacks: boolean, warnings: Warnings): Thinking {
+  const { model, parameters, toolChoice, providerTools } = request;
   const effort = parameters['reasoning_effort'];
   const wanted = toThinking(model, typeof effort === 'string' ? effort : undefined, maxTokens);
-  const forced = toolChoice === 'required' || typeof toolChoice === 'object';
+  const isChosen = providerTools?.some(({ chosen }) => chosen === true) === true;
+  const forced = toolChoice === 'required' || typeof toolChoice === 'object' || isChosen;
   const refused = forced || (lacks && wanted.thinking?.type === 'enabled');
   if (typeof effort === 'string' && effort !== 'none' && wanted.thinking === undefined) {
     warnings.leftOut(model, 'reasoning_effort');
@@ -95,10 +92,15 @@ const numberOf = (value: Json | undefined) => (typeof value === 'number' ? value
 
 /** If the history has calls, the API requires tools: without offered ones, those of the history are declared. */
 function toTools(request: ModelRequest, { names, promptCaching }: RequestRules): JsonObject {
-  const offered = request.tools.length > 0;
-  const definitions = offered ? request.tools : [...new Set(namesIn(request))].map((name) => ({ name }));
-  if (definitions.length === 0) return {};
-  const tools = definitions.map((tool) => toTool(tool, names));
+  const { providerTools = [] } = request;
+  const offered = request.tools.length + providerTools.length > 0;
+  const definitions =
+    request.tools.length > 0 ? request.tools : [...new Set(namesIn(request))].map((name) => ({ name }));
+  const tools: JsonObject[] = [
+    ...definitions.map((tool) => toTool(tool, names)),
+    ...providerTools.map(({ tool }) => tool),
+  ];
+  if (tools.length === 0) return {};
   if (promptCaching) tools[tools.length - 1] = { ...tools.at(-1)!, ...cached };
   const choice = offered ? toToolChoice(request, names) : { type: 'none' };
   return { tools, ...(choice !== undefined && { tool_choice: choice }) };
@@ -108,6 +110,7 @@ function toTools(request: ModelRequest, { names, promptCaching }: RequestRules):
 const written = new WeakMap<ToolDefinition, JsonObject>();
 
 function toTool(tool: ToolDefinition, names: ToolNames): JsonObject {
+  if (tool.own?.api === 'anthropic') return tool.own.tool;
   const name = names.toWire(tool.name);
   const known = written.get(tool);
   if (known?.['name'] === name) return known;
@@ -117,9 +120,12 @@ function toTool(tool: ToolDefinition, names: ToolNames): JsonObject {
   return made;
 }
 
-function toToolChoice({ toolChoice, parallelToolCalls }: ModelRequest, names: ToolNames): JsonObject | undefined {
+function toToolChoice(request: ModelRequest, names: ToolNames): JsonObject | undefined {
+  const { toolChoice, parallelToolCalls, providerTools } = request;
   if (toolChoice === 'none') return { type: 'none' };
   const single: JsonObject = parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
+  const chosen = providerTools?.find((each) => each.chosen === true)?.tool['name'];
+  if (chosen !== undefined) return { type: 'tool', name: chosen, ...single };
   if (typeof toolChoice === 'object') return { type: 'tool', name: names.toWire(toolChoice.name), ...single };
   if (toolChoice === 'required') return { type: 'any', ...single };
   return toolChoice === 'auto' || parallelToolCalls === false ? { type: 'auto', ...single } : undefined;

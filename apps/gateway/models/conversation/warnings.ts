@@ -5,7 +5,8 @@ import type { TakeModelEvents } from '../model-provider.js';
 
 /** Of one model call. */
 export class Warnings {
-  private list: Warning[] | undefined;
+  /** Undefined if there are none. */
+  list: Warning[] | undefined;
 
   /** `param`: the member of the request, in OpenAI's words. The same sentence again is not added. */
   add(message: string, param?: string): void {

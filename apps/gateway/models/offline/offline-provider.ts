@@ -2,6 +2,9 @@
 // so; it does not replace a language model.
 import { createHash } from 'node:crypto';
 import { AppError } from '#libs/schemas/errors.js';
+import type { Warning } from '#libs/schemas/warning.js';
+import { providerToolsOf } from '../conversation/provider-tools.js';
+import { Warnings } from '../conversation/warnings.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { messageText } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
@@ -61,7 +64,7 @@ export class OfflineProvider implements ModelProvider {
     const digest = createHash('sha256').update(jsonText(messages)).digest('hex').slice(0, 24);
     const limit = mostTokens(parameters);
     const prompt = promptTokens(request);
-    yield { type: 'message_start', model: this.name, responseId: `offline-${digest}` };
+    yield { type: 'message_start', model: this.name, responseId: `offline-${digest}`, ...leftOut(request) };
     if (plan.calls.length > 0)
       return yield* callEvents(plan.calls, { before: conversation.steps.length, prompt, limit });
     const text = answerText(conversation, plan, () => plainAnswer(conversation, tools, now));
@@ -73,6 +76,14 @@ export class OfflineProvider implements ModelProvider {
     yield usageEvent(prompt, estimateTokens(cut));
     yield { type: 'message_end', finishReason: cut.length < stopped.length ? 'length' : 'stop' };
   }
+}
+
+/** It has no tools of its own. */
+function leftOut({ providerTools }: ModelRequest): { warnings?: readonly Warning[] } {
+  if (providerTools === undefined) return {};
+  const warnings = new Warnings();
+  providerToolsOf(providerTools, undefined, warnings);
+  return warnings.list === undefined ? {} : { warnings: warnings.list };
 }
 
 function* callEvents(

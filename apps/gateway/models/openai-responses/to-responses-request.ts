@@ -22,10 +22,10 @@ const unknownThere = [
 
 /** @throws AppError invalid_value for content that the API does not support, and n above 1 */
 export function toResponsesRequest(request: ModelRequest, rules: InputRules): string {
-  const { model, parameters, tools } = request;
+  const { model, parameters, tools, providerTools = [] } = request;
   if (Number(parameters['n'] ?? 1) > 1) throw unsupported(rules.provider, 'n above 1', 'n');
   const { include, reasoning, text, verbosity, ...unknown } = request.unknown;
-  const hasTools = tools.length > 0;
+  const hasTools = tools.length + providerTools.length > 0;
   for (const name of unknownThere) if (parameters[name] !== undefined) rules.warnings.leftOut(model, name);
   const body = JSON.stringify({
     store: false,
@@ -45,13 +45,19 @@ export function toResponsesRequest(request: ModelRequest, rules: InputRules): st
     parallel_tool_calls: hasTools ? request.parallelToolCalls : undefined,
   });
   if (!hasTools) return body;
-  return `${body.slice(0, -1)},"tools":[${tools.map((tool) => toolText(tool, rules.names)).join(',')}]}`;
+  const written = [
+    ...tools.map((tool) => toolText(tool, rules.names)),
+    ...providerTools.map(({ tool }) => JSON.stringify(tool)),
+  ];
+  return `${body.slice(0, -1)},"tools":[${written.join(',')}]}`;
 }
 
 /** Unlike chat completions, this API takes a tool without `strict` as strict. */
 const toolText = toolWriter(({ strict = false, ...called }) => ({ type: 'function', ...called, strict }));
 
-function toToolChoice({ toolChoice: choice }: ModelRequest, { names }: InputRules): unknown {
+function toToolChoice({ toolChoice: choice, providerTools }: ModelRequest, { names }: InputRules): unknown {
+  const chosen = providerTools?.find((each) => each.chosen === true)?.tool.type;
+  if (chosen !== undefined) return { type: chosen };
   return typeof choice === 'object' ? { type: 'function', name: names.toWire(choice.name) } : choice;
 }
 

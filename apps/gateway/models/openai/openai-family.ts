@@ -4,6 +4,7 @@ import type { ProviderConfig } from '#libs/config/schema.js';
 import type { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { anthropicPropertyNames } from '../conversation/property-names.js';
+import { providerToolsOf } from '../conversation/provider-tools.js';
 import { openAiToolNames } from '../conversation/tool-names.js';
 import type { ModelRequest } from '../model-provider.js';
 import { ResponsesAnswerReader } from '../openai-responses/read-responses-event.js';
@@ -22,17 +23,21 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
   const { wire } = config;
   /** Models that the server has refused to answer for over the Responses API, because it has no such path. */
   const overChat = new Set<string>();
+  const asksResponses = ({ model, parameters }: ModelRequest): boolean => {
+    if (wire !== undefined) return wire === 'responses';
+    // Only chat completions have several choices.
+    return wantsResponses(model) && !overChat.has(model) && Number(parameters['n'] ?? 1) <= 1;
+  };
   return {
     baseUrl: 'https://api.openai.com/v1',
     toolNames: openAiToolNames,
+    toolsOf: (request) => (asksResponses(request) ? 'openai' : undefined),
     // Anthropic's models, at its compatible address and elsewhere.
     propertyNames: (model) => (/claude/i.test(model) ? anthropicPropertyNames : undefined),
     headers: (apiKey): Record<string, string> => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
     toRequest(request, writing) {
+      if (!asksResponses(request)) return chatRequest(request, writing, config);
       if (wire === 'responses') return responsesRequest(request, writing);
-      const asksResponses = wire === undefined && wantsResponses(request.model) && !overChat.has(request.model);
-      // Only chat completions have several choices.
-      if (!asksResponses || Number(request.parameters['n'] ?? 1) > 1) return chatRequest(request, writing, config);
       return {
         ...responsesRequest(request, writing),
         instead(error) {
@@ -40,6 +45,7 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
           if (overChat.size >= mostRemembered) overChat.clear();
           overChat.add(request.model);
           writing.warnings.clear();
+          providerToolsOf(request.providerTools ?? [], undefined, writing.warnings);
           return chatRequest(request, writing, config);
         },
       };

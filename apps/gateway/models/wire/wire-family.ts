@@ -3,6 +3,7 @@
 import type { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
+import type { ProviderTool } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
 import type { ErrorReader, UpstreamErrorMember } from './read-upstream-error.js';
 import type { ToolNameRule, ToolNames } from '../conversation/tool-names.js';
@@ -14,6 +15,8 @@ export interface WireFamily {
   readonly toolNames: ToolNameRule;
   /** The names of properties in tools' schemas that a model accepts; absent or undefined: any. */
   readonly propertyNames?: (model: string) => ToolNameRule | undefined;
+  /** The API whose own tools the model can be offered; absent: none. */
+  toolsOf?(request: ModelRequest): ProviderTool['api'] | undefined;
   /** Sent with every request; lower-case names. */
   headers(apiKey: string | undefined): Record<string, string>;
   /** @throws AppError for a request that the family cannot express */

@@ -18,6 +18,7 @@ import { readAnswer } from './read-answer.js';
 import { RetryBudget } from '../resilience/retry-budget.js';
 import { createErrorReader, type ErrorReader } from './read-upstream-error.js';
 import { type MappedRequest, mapProperties } from '../conversation/property-names.js';
+import { providerToolsOf } from '../conversation/provider-tools.js';
 import { mapToolNames, namesIn } from '../conversation/tool-names.js';
 import { Warnings } from '../conversation/warnings.js';
 import { withOwnPropertyNames } from './own-property-names.js';
@@ -101,7 +102,9 @@ export class WireProvider implements ModelProvider {
 
   async countTokens(request: ModelRequest, call: ModelCall): Promise<number> {
     if (this.family.toCount === undefined) throw countsNone(this.name);
-    const count = this.family.toCount(this.mapped(request).request, this.writing(request, new Warnings()));
+    const warnings = new Warnings();
+    const { request: mapped } = this.mapped(request);
+    const count = this.family.toCount(this.served(mapped, warnings), this.writing(request, warnings));
     const answer = await this.open(count.path, count.body, request.model, call);
     try {
       const body = parse(await readText(answer, countBytes));
@@ -134,7 +137,14 @@ export class WireProvider implements ModelProvider {
       const message = `${tools.length} tools are offered, but the model accepts at most ${maxTools}`;
       throw new AppError('too_many_tools', message, { param: 'tools' });
     }
-    return this.family.toRequest(request, this.writing(request, warnings));
+    return this.family.toRequest(this.served(request, warnings), this.writing(request, warnings));
+  }
+
+  /** Without tools that only other providers have. */
+  private served(request: ModelRequest, warnings: Warnings): ModelRequest {
+    if (request.providerTools === undefined) return request;
+    const api = this.family.toolsOf?.(request);
+    return { ...request, providerTools: providerToolsOf(request.providerTools, api, warnings) };
   }
 
   private mapped(request: ModelRequest): MappedRequest {

@@ -7,7 +7,7 @@ export class ApprovalNeeded extends AppError {
   constructor(readonly approval: Approval) {
     const { id, name, reason } = approval;
     super(
-      'tool_denied',
+      'approval_required',
       `The call of '${name}' needs an approval${reason === null ? '' : ` (${reason})`}: give it with ` +
         `POST /api/approvals/${id} {"decision": "approve"}; then repeat the same call`,
     );

@@ -274,9 +274,9 @@ export function toolNotFound(name: string): AppError {
   return new AppError('tool_not_found', `Tool '${name.slice(0, 256)}' not found`, { toolName: name.slice(0, 256) });
 }
 
-/** A tool's failure as the tools API answers it. */
-export function failureOf(tool: Pick<CatalogTool, 'name'>, { error: toolError }: ToolOutcome): AppError {
+/** A tool's failure as the tools API answers it. A call that was denied has not reached its tool. */
+export function failureOf(tool: Pick<CatalogTool, 'name'>, { error: toolError, state }: ToolOutcome): AppError {
   const { code, message } = toolError ?? { code: 'tool_failed' as const, message: 'no reason was given' };
   const details = { toolName: tool.name, ...(toolError === undefined ? {} : { toolError }) };
-  return new AppError(code, `Tool execution failed: ${message}`, details);
+  return new AppError(code, state === 'denied' ? message : `Tool execution failed: ${message}`, details);
 }

@@ -1,0 +1,18 @@
+// Schemas for the types of a union that this version does not know: they are kept as they are.
+import { z } from 'zod';
+
+const typed = z.looseObject({ type: z.string().min(1).max(64) });
+
+/** Types that are none of `known`. `refused`: why one of them cannot be served. */
+export const otherThan = (
+  known: readonly { shape: { type: z.ZodType<string | undefined> } }[],
+  refused: Record<string, string> = {},
+) => {
+  const isKnown = (type: string) => known.some(({ shape }) => shape.type.safeParse(type).success);
+  return typed
+    .refine(({ type }) => !isKnown(type) && !Object.hasOwn(refused, type), {
+      path: ['type'],
+      error: ({ input }) => refused[(input as { type: string }).type] ?? 'is incomplete',
+    })
+    .transform((given) => ({ type: 'other' as const, given }));
+};

@@ -1,0 +1,16 @@
+// Tools that run at the provider (`web_search` …): each API has its own, and they are sent to no other.
+import type { ProviderTool } from '#libs/schemas/tool-definition.js';
+import type { Warnings } from './warnings.js';
+
+/** Those that this API has; each of the others is told. `api` undefined: none. */
+export function providerToolsOf(
+  tools: readonly ProviderTool[],
+  api: ProviderTool['api'] | undefined,
+  warnings: Pick<Warnings, 'add'>,
+): readonly ProviderTool[] {
+  return tools.filter((each) => {
+    if (each.api === api) return true;
+    warnings.add(`The model's provider has no tool '${each.tool.type}', so it was left out`, 'tools');
+    return false;
+  });
+}

@@ -1,0 +1,31 @@
+// The names under which models are offered the tools of namespaces. Equal names of two namespaces stay two tools.
+
+/** Clients put tools without a namespace into this one. */
+const defaultNamespace = 'functions';
+
+export class JoinedNames {
+  /** By joined name: namespace and name. */
+  private readonly known = new Map<string, { namespace: string; name: string }>();
+
+  /** The same for the same pair, in any order of calls as long as no other pair joins to it. */
+  join(namespace: string | null | undefined, name: string): string {
+    if (!namespace || namespace === defaultNamespace) return name;
+    const joined = `${namespace}${namespace.endsWith('__') ? '' : '__'}${name}`;
+    for (let number = 1; ; number += 1) {
+      const wished = number === 1 ? joined : `${joined}_${number}`;
+      const taken = this.known.get(wished);
+      if (taken === undefined) this.known.set(wished, { namespace, name });
+      if (taken === undefined || (taken.namespace === namespace && taken.name === name)) return wished;
+    }
+  }
+
+  /** The joined names of a tool that is named without its namespace. */
+  named(name: string): string[] {
+    return [...this.known].flatMap(([joined, known]) => (known.name === name ? [joined] : []));
+  }
+
+  /** The joined names of a namespace's tools. */
+  within(namespace: string): string[] {
+    return [...this.known].flatMap(([joined, known]) => (known.namespace === namespace ? [joined] : []));
+  }
+}
