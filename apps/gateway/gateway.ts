@@ -12,7 +12,6 @@ import { AuditNotes } from '#libs/audit/audit-notes.js';
 import { readFaults } from '#libs/config/fault-points.js';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
-import { keylessPrincipal } from '#libs/schemas/call-context.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import { PostgresSessionLeases } from '#libs/runs/sessions/session-leases.js';
@@ -30,7 +29,7 @@ import { StoreWrites } from '#libs/runs/store-writes.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { ChatService } from './chat/chat-service.js';
 import { openAuditKeeper, openStores } from './open-stores.js';
-import { goOnAlone, type GoOnAlonePorts } from './chat/runs/go-on-alone.js';
+import { goOnAlone, ownerOf, type GoOnAlonePorts } from './chat/runs/go-on-alone.js';
 import { OrphanedRuns } from './chat/runs/orphaned-runs.js';
 import { RunAnnouncements } from './chat/runs/run-announcements.js';
 import { RunCancels } from './chat/runs/run-cancels.js';
@@ -68,11 +67,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const keys = new KeyStore(database, audit);
   const { mode, jwt } = config.auth;
   const keyRing = new KeyRing({ store: keys, mode: jwt !== undefined && mode === 'auto' ? 'keys' : mode, logger });
-  const callTokens = new CallTokenRing({
-    keys: new CallTokenKeys(database),
-    ring: keyRing,
-    hasIssuer: jwt !== undefined,
-  });
+  const tokenKeys = new CallTokenKeys(database);
+  const callTokens = new CallTokenRing({ keys: tokenKeys, ring: keyRing, hasIssuer: jwt !== undefined });
   const tokenRing = jwt === undefined ? undefined : new TokenRing({ settings: jwt, logger });
   const writes = new StoreWrites(database, audit);
   const idempotencyTtlMs = config.runs.idempotency_ttl_ms;
@@ -139,10 +135,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   });
   const validator = new CompiledArgumentValidator(argumentBounds(config), logger);
   const untilWorker = runner.untilWorker.bind(runner);
-  const firstCatalog = new FirstCatalog({
-    refresh: () => catalog.refresh(),
-    untilWorker: (signal) => untilWorker({ timeoutMs: Infinity }, { signal, deadline: Infinity }),
-  });
+  const firstCatalog = new FirstCatalog(catalog, runner);
 
   const onSent = (outcome: string) => metrics.approvalNotices.inc({ outcome });
   const webhook = hook && new ApprovalWebhook({ ...hook, store: approvalStore, onSent, logger });
@@ -166,11 +159,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     gatewayId: id,
     runs,
     runner,
-    callerOf: async ({ principal, keyId }) => {
-      if (keyId === null) return principal === keylessPrincipal && !keyRing.required ? { principal } : undefined;
-      const key = await keys.inForce(keyId);
-      return key && { principal: key.owner, keyId: key.id, roles: key.roles, access: key };
-    },
+    callerOf: ownerOf(keys, keyRing),
     resume: (run, context) => chat.resume(run, context),
     turnMs: config.limits.turn_ms,
     logger,

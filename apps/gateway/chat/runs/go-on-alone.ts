@@ -1,9 +1,11 @@
 // Continues a detached run of a gateway that is gone, without its caller: as soon as none of its calls waits for a decision, and
 // for as long as the caller's key is in force. What cannot go on is ended, so that nobody decides about it in vain.
+import type { KeyRing } from '#libs/access/key-ring.js';
+import type { KeyStore } from '#libs/access/key-store.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { LoneRun, RunStore, StoredRun } from '#libs/runs/run-store.js';
-import type { RequestContext, StoppableContext } from '#libs/schemas/call-context.js';
+import { keylessPrincipal, type RequestContext, type StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import type { ToolRunner } from '../../tools/calls/tool-runner.js';
 import type { StartedTurn } from '../chat-service.js';
@@ -21,6 +23,15 @@ export interface GoOnAlonePorts {
   turnMs: number;
   logger: Logger;
 }
+
+/** By the API key of the run, if it is still in force; where no keys are needed, everybody is one principal. */
+export const ownerOf =
+  (keys: Pick<KeyStore, 'inForce'>, ring: Pick<KeyRing, 'required'>): GoOnAlonePorts['callerOf'] =>
+  async ({ principal, keyId }) => {
+    if (keyId === null) return principal === keylessPrincipal && !ring.required ? { principal } : undefined;
+    const key = await keys.inForce(keyId);
+    return key && { principal: key.owner, keyId: key.id, roles: key.roles, access: key };
+  };
 
 /** A run that has ended so many gateways is not given to another one. */
 const maxAdoptions = 5;

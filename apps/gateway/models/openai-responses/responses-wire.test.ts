@@ -182,11 +182,15 @@ verifies('models.families.request', 'Responses: messages become items, long ids 
   expect(told()).toEqual([expect.objectContaining({ message: expect.stringContaining('audio/wav') as string })]);
 });
 
-verifies('models.families.request', "Responses: OpenAI's own tools are sent, and one that was chosen is the choice", () => {
-  const search = { api: 'openai', tool: { type: 'web_search', search_context_size: 'low' } } as const;
-  const tool = { name: 'f', parameters: { type: 'object' } };
-  const both = written('responses', { tools: [tool], providerTools: [{ ...search, chosen: true }] });
-  expect(both['tools']).toEqual([expect.objectContaining({ type: 'function', name: 'f' }), search.tool]);
-  expect(both['tool_choice']).toEqual({ type: 'web_search' });
-  expect(written('responses', { tools: [], providerTools: [search] })['tools']).toEqual([search.tool]);
-});
+verifies(
+  'models.families.request',
+  "Responses: OpenAI's own tools are sent, and one that was chosen is the choice",
+  () => {
+    const search = { api: 'openai', tool: { type: 'web_search', search_context_size: 'low' } } as const;
+    const tool = { name: 'f', parameters: { type: 'object' } };
+    const both = written('responses', { tools: [tool], providerTools: [{ ...search, chosen: true }] });
+    expect(both['tools']).toEqual([expect.objectContaining({ type: 'function', name: 'f' }), search.tool]);
+    expect(both['tool_choice']).toEqual({ type: 'web_search' });
+    expect(written('responses', { tools: [], providerTools: [search] })['tools']).toEqual([search.tool]);
+  },
+);

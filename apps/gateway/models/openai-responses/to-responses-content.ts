@@ -4,14 +4,21 @@ import { isJsonObject, textOrEmpty, type JsonObject } from '#libs/schemas/json.j
 import type { ContentPart, MessageContent, ToolMessage } from '#libs/schemas/message.js';
 import { notTaken, plainMediaType, toSentPart } from '../conversation/media-types.js';
 import { readContent, readResult, unsupported, type ReadPart } from '../conversation/read-content-part.js';
-import type { InputRules } from './to-responses-input.js';
+import type { Warnings } from '../conversation/warnings.js';
+
+export interface ContentRules {
+  /** Only the `provider_state` of this provider is read. */
+  provider: string;
+  model: string;
+  warnings: Warnings;
+}
 
 /** @throws AppError invalid_value for parts that the API does not support */
-export function toInputContent(content: MessageContent, rules: InputRules): string | JsonObject[] {
+export function toInputContent(content: MessageContent, rules: ContentRules): string | JsonObject[] {
   return typeof content === 'string' ? content : content.map((part) => toInputPart(part, rules));
 }
 
-function toInputPart(part: ContentPart, { provider, model, warnings }: InputRules): JsonObject {
+function toInputPart(part: ContentPart, { provider, model, warnings }: ContentRules): JsonObject {
   const given = part[part.type];
   if (part.type === 'file' && isJsonObject(given) && typeof given['file_id'] === 'string') {
     return { type: 'input_file', file_id: given['file_id'] };

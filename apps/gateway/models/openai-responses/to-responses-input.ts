@@ -5,15 +5,10 @@ import { isJsonObject, textOrEmpty, type JsonObject } from '#libs/schemas/json.j
 import { messageText, type AssistantMessage, type ChatMessage, type ToolCall } from '#libs/schemas/message.js';
 import { arrangeResults } from '../conversation/arrange-results.js';
 import type { ToolNames } from '../conversation/tool-names.js';
-import type { Warnings } from '../conversation/warnings.js';
-import { toInputContent, toOutput } from './to-responses-content.js';
+import { toInputContent, toOutput, type ContentRules } from './to-responses-content.js';
 
-export interface InputRules {
-  /** Only the `provider_state` of this provider is read. */
-  provider: string;
+export interface InputRules extends ContentRules {
   names: ToolNames;
-  model: string;
-  warnings: Warnings;
 }
 
 /** @throws AppError invalid_value for content that the API does not support */

@@ -1,22 +1,17 @@
 // The wait of a gateway that has just started for its first worker, and with it for the catalog. Until then it would take the
 // names of server tools for tools of the caller. It ends once, when a worker has come or has not come in time.
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
-
-export interface FirstCatalogParts {
-  /** Reads what workers have published. Never rejects. */
-  refresh: () => Promise<void>;
-  /**
-   * Resolves once there is a worker, rejects after the time that calls wait for one. A worker publishes its builtin tools
-   * before it is seen.
-   */
-  untilWorker: (signal: AbortSignal) => Promise<void>;
-}
+import type { QueuedToolRunner } from '../calls/queued-tool-runner.js';
+import type { MemoryToolCatalog } from './memory-tool-catalog.js';
 
 export class FirstCatalog {
   private readonly stopped = new AbortController();
   private begun: Promise<void> | undefined;
 
-  constructor(private readonly parts: FirstCatalogParts) {}
+  constructor(
+    private readonly catalog: Pick<MemoryToolCatalog, 'refresh'>,
+    private readonly runner: Pick<QueuedToolRunner, 'untilWorker'>,
+  ) {}
 
   /** Resolves at the end of the wait. */
   async start(): Promise<void> {
@@ -34,12 +29,14 @@ export class FirstCatalog {
     this.stopped.abort();
   }
 
+  /** A worker publishes its builtin tools before it is seen. */
   private async look(): Promise<void> {
-    const { refresh, untilWorker } = this.parts;
-    const seen = await untilWorker(this.stopped.signal).then(
-      () => true,
-      () => false,
-    );
-    if (seen) await refresh();
+    try {
+      await this.runner.untilWorker({ timeoutMs: Infinity }, { signal: this.stopped.signal, deadline: Infinity });
+    } catch {
+      // None has come for as long as calls wait for one, or this gateway stops.
+      return;
+    }
+    await this.catalog.refresh();
   }
 }
