@@ -92,26 +92,28 @@ verifies('chimech.analyze.bounded', 'size, nesting, and a cancelled call', async
   await expect(analyze({ content: 'x', type: 'text' }, { signal: aborted, run })).rejects.toThrow('gone');
 });
 
-/** What the compiler makes of this folder: a thread runs no TypeScript. Inside the repository, so that packages are found. */
+/** What the compiler makes of Chimech: a thread runs no TypeScript. Inside the repository, so that packages are found. */
 let built: string;
+const chimech = dirname(import.meta.dirname);
 
 beforeAll(() => {
   mkdirSync('node_modules/.cache', { recursive: true });
   built = mkdtempSync('node_modules/.cache/analyze-');
   writeFileSync(join(built, 'package.json'), '{"type":"module"}');
   const options = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext };
-  for (const path of readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })) {
-    if (!path.endsWith('.ts') || path.endsWith('.test.ts') || path === 'analyze.ts') continue;
+  for (const path of readdirSync(chimech, { recursive: true, encoding: 'utf8' })) {
+    if (!path.endsWith('.ts') || path.endsWith('.test.ts')) continue;
     const to = join(built, path.replace(/\.ts$/, '.js'));
     mkdirSync(dirname(to), { recursive: true });
-    const source = readFileSync(join(import.meta.dirname, path), 'utf8');
+    const source = readFileSync(join(chimech, path), 'utf8');
     writeFileSync(to, ts.transpileModule(source, { compilerOptions: options }).outputText);
   }
 });
 
 afterAll(() => rmSync(built, { recursive: true, force: true }));
 
-const openThread = (idleMs?: number) => new AnalysisThread(pathToFileURL(join(built, 'answer-tasks.js')), idleMs);
+const openThread = (idleMs?: number) =>
+  new AnalysisThread(pathToFileURL(join(built, 'analyze/answer-tasks.js')), idleMs);
 /** Recovering from so many errors takes long. */
 const endless = { type: 'code', language: 'java', content: '('.repeat(maxContentBytes) } as const;
 const quick = { type: 'text', content: 'Rivers carry water.' } as const;
