@@ -17,7 +17,8 @@ import { labelled, resultContent } from '../conversation/result-pictures.js';
 import type { ToolNames } from '../conversation/tool-names.js';
 import type { Warnings } from '../conversation/warnings.js';
 import type { ServedModel } from './compatible/known-servers.js';
-import { replayed } from './compatible/replayed-members.js';
+import { knownMembers } from './compatible/known-members.js';
+import { replayed, withoutForeign } from './compatible/replayed-members.js';
 import { toOpenAiContent } from './to-openai-content.js';
 
 export interface MessageRules {
@@ -37,7 +38,8 @@ export function toOpenAiMessages(history: readonly ChatMessage[], rules: Message
   const wire: WireMessage[] = [];
   /** Of the results since the last assistant message. */
   let pictures: ContentPart[] = [];
-  const put = (message: WireMessage) => {
+  const put = (written: WireMessage) => {
+    const message = knownMembers(written, rules.served);
     const last = wire.at(-1);
     if (message.role === 'user' && last?.role === 'tool' && rules.served.answersResults) wire.push(blankAnswer);
     // The results of both are behind the second.
@@ -56,8 +58,7 @@ export function toOpenAiMessages(history: readonly ChatMessage[], rules: Message
       continue;
     }
     endRound();
-    const written = message.role === 'assistant' ? toAssistant(message, rules) : toInput(message, rules);
-    put(rules.served.isStrict ? knownMembers(written) : written);
+    put(message.role === 'assistant' ? toAssistant(message, rules) : toInput(message, rules));
   }
   endRound();
   return wire;
@@ -82,7 +83,8 @@ function toResult(message: ToolMessage, rules: MessageRules, pictures: ContentPa
   return { ...wire, content, tool_call_id: id };
 }
 
-function toAssistant(message: AssistantMessage, rules: MessageRules): AssistantMessage {
+function toAssistant(given: AssistantMessage, rules: MessageRules): AssistantMessage {
+  const message = withoutForeign(given, rules.provider);
   const calls = message.tool_calls?.map((call) => toWireCall(call, rules));
   const reasoning = replayedReasoning(message, rules);
   const sameReasoning = reasoning === message.reasoning_content;
@@ -122,16 +124,6 @@ function joined(first: Partial<AssistantMessage>, second: Partial<AssistantMessa
     tool_calls: [...(first.tool_calls ?? []), ...(second.tool_calls ?? [])],
   };
 }
-
-/** Without members of OpenAI's messages that Mistral refuses. */
-function knownMembers(message: ChatMessage): WireMessage {
-  if (!strange.some((name) => name in message)) return message;
-  const kept: Record<string, unknown> = { ...message };
-  for (const name of strange) delete kept[name];
-  return kept;
-}
-
-const strange = ['name', 'refusal', 'annotations', 'audio', 'function_call'] as const;
 
 function toWireCall(call: ToolCall, rules: MessageRules): ToolCall {
   const id = wireCallId(call.id, rules.callIds);
