@@ -208,3 +208,29 @@ verifies(
     expect(sent).toEqual({ ...called, refusal: null });
   },
 );
+
+verifies('models.openai.call-ids', 'of more than 40 characters are shortened, the same in calls and results', () => {
+  const [longest, longer] = ['c'.repeat(40), 'c'.repeat(41)];
+  expect(wireCallId(longest, 'minted')).toBe(longest);
+  const short = wireCallId(longer, 'minted');
+  expect(short).toMatch(/^call_[0-9a-f]{32}$/);
+  expect(wireCallId(`${longer}d`, 'minted')).not.toBe(short);
+  const messages: ChatMessage[] = [
+    { ...called, tool_calls: [{ ...call, id: longer }] },
+    { role: 'tool', tool_call_id: longer, content: 'x' },
+  ];
+  const [asked, answer] = toOpenAiMessages(messages, rules({})) as [AssistantMessage, ToolMessage];
+  expect([asked.tool_calls![0]!.id, answer.tool_call_id]).toEqual([short, short]);
+});
+
+verifies(
+  'models.openai.known-servers',
+  'no empty answer of the assistant to Mistral, no empty arguments to anybody',
+  () => {
+    const empty = { ...called, tool_calls: [{ ...call, function: { name: 'f', arguments: '' } }] };
+    const messages: ChatMessage[] = [empty, ...answered, { role: 'assistant', content: '' }];
+    const sentTo = (base_url: string) => toOpenAiMessages(messages, rules({ served: served(base_url) }));
+    expect(sentTo('https://api.mistral.ai/v1')).toEqual([called, ...answered, { role: 'assistant', content: ' ' }]);
+    expect(sentTo('http://127.0.0.1:1/v1')).toEqual([called, ...answered, { role: 'assistant', content: '' }]);
+  },
+);

@@ -39,7 +39,9 @@ export function toOpenAiMessages(history: readonly ChatMessage[], rules: Message
   /** Of the results since the last assistant message. */
   let pictures: ContentPart[] = [];
   const put = (written: WireMessage) => {
-    const message = knownMembers(written, rules.served);
+    const message = rules.served.isStrict
+      ? withText(knownMembers(written, rules.served))
+      : knownMembers(written, rules.served);
     const last = wire.at(-1);
     if (message.role === 'user' && last?.role === 'tool' && rules.served.answersResults) wire.push(blankAnswer);
     // The results of both are behind the second.
@@ -64,8 +66,13 @@ export function toOpenAiMessages(history: readonly ChatMessage[], rules: Message
   return wire;
 }
 
-/** Mistral refuses an assistant message without any text. */
+/** Mistral refuses an assistant message without calls and any text. */
 const blankAnswer: AssistantMessage = { role: 'assistant', content: ' ' };
+
+function withText(message: WireMessage): WireMessage {
+  if (message.role !== 'assistant' || message.tool_calls !== undefined) return message;
+  return messageText(message.content) === '' ? { ...message, content: blankAnswer.content } : message;
+}
 
 function toInput(message: SystemMessage | UserMessage, rules: MessageRules): ChatMessage {
   if (message.role === 'developer' && !rules.served.takesDeveloper) return { ...message, role: 'system' };
@@ -128,16 +135,23 @@ function joined(first: Partial<AssistantMessage>, second: Partial<AssistantMessa
 function toWireCall(call: ToolCall, rules: MessageRules): ToolCall {
   const id = wireCallId(call.id, rules.callIds);
   const name = rules.names.toWire(call.function.name);
-  if (id === call.id && name === call.function.name) return call;
-  return { ...call, id, function: { ...call.function, name } };
+  // Servers that read the arguments themselves fail on no text at all.
+  const args = call.function.arguments.trim() === '' ? '{}' : call.function.arguments;
+  if (id === call.id && name === call.function.name && args === call.function.arguments) return call;
+  return { ...call, id, function: { ...call.function, name, arguments: args } };
 }
 
-/** Mistral requires nine letters or digits. The same id always gives the same nine. */
+/** OpenAI refuses longer ones. */
+const longestId = 40;
+
+/** Mistral requires nine letters or digits. The same id always gives the same text. */
 export function wireCallId(id: string, rule: ProviderConfig['call_ids']): string {
-  if (rule === 'minted' || /^[A-Za-z0-9]{9}$/.test(id)) return id;
-  return createHash('sha256')
-    .update(id)
-    .digest('base64')
+  if (rule === 'minted') return id.length <= longestId ? id : `call_${digest(id).toString('hex').slice(0, 32)}`;
+  if (/^[A-Za-z0-9]{9}$/.test(id)) return id;
+  return digest(id)
+    .toString('base64')
     .replace(/[^A-Za-z0-9]/g, '')
     .slice(0, 9);
 }
+
+const digest = (id: string): Buffer => createHash('sha256').update(id).digest();
