@@ -1,6 +1,8 @@
 // Further requests of the official SDKs: the input of a stored response, its stream from the start, cancelling it, and
 // counting the tokens of a request.
+import { createOpenAI } from '@ai-sdk/openai';
 import Anthropic, { type APIError } from '@anthropic-ai/sdk';
+import { generateText, jsonSchema, stepCountIs, tool } from 'ai';
 import OpenAI from 'openai';
 import type { Response } from 'openai/resources/responses/responses';
 import { afterAll, beforeAll, expect } from 'vitest';
@@ -122,6 +124,40 @@ verifies(
     await expect(client.responses.cancel('resp_none')).rejects.toMatchObject({ status: 404 });
   },
 );
+
+verifies('apis.responses.references', 'by the AI SDK, over several steps and messages', async () => {
+  const model = createOpenAI({ baseURL: `${url}/v1`, apiKey: 'sk-any' }).responses('scripted/model');
+  const lookup = tool({
+    inputSchema: jsonSchema<object>({ type: 'object', properties: { q: { type: 'string' } } }),
+    execute: () => Promise.resolve('v'),
+  });
+  const options = { model, tools: { lookup }, maxRetries: 0 };
+  const first = await generateText({ ...options, prompt: 'a client tool', stopWhen: stepCountIs(3) });
+  expect(first.steps.length).toBe(2);
+  expect(JSON.stringify(first.steps[1]!.request.body)).toContain('item_reference');
+  expect(messagesOf(box.upstream.requests.at(-1)!)).toMatchObject([
+    { role: 'user', content: 'a client tool' },
+    { role: 'assistant', content: 'Looking.', tool_calls: [{ function: { name: 'lookup' } }] },
+    { role: 'tool', content: 'v' },
+  ]);
+  const messages = [...first.response.messages, { role: 'user' as const, content: 'plain' }];
+  await generateText({ ...options, messages });
+  expect(messagesOf(box.upstream.requests.at(-1)!).slice(-2)).toMatchObject([
+    { role: 'assistant', content: first.text },
+    { role: 'user', content: 'plain' },
+  ]);
+});
+
+verifies('apis.responses.references', 'to nothing, or to what is not stored, is an error that names it', async () => {
+  const kept = await create({ input: 'plain' });
+  const lost = await create({ input: 'plain', store: false });
+  const reference = (id: string) => ({ type: 'item_reference', id });
+  const ask = (id: string) => create({ input: [reference(id), { role: 'user', content: 'plain' }] });
+  expect((await ask(kept.output[0]!.id!)).status).toBe('completed');
+  for (const id of [lost.output[0]!.id!, 'msg_none', 'fc_none']) {
+    await expect(ask(id)).rejects.toMatchObject({ status: 400, param: 'input[0].id' });
+  }
+});
 
 verifies('apis.count-tokens', 'both SDKs, with tools and a conversation before', async () => {
   const anthropic = new Anthropic({ baseURL: url, apiKey: 'sk-any', maxRetries: 0 });

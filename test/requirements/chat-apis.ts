@@ -17,6 +17,8 @@ export const chatApisRequirements = {
   'apis.responses.events': 'on /v1/responses a stream is typed, numbered events that come to its last one',
   'apis.responses.faults': 'on /v1/responses one fault is named by its field',
   'apis.responses.read': 'on /v1/responses a request is read as OpenAI reads it',
+  'apis.responses.references':
+    'on /v1/responses a reference stands for an item of a stored response of the same caller, as the AI SDK sends them',
   'apis.responses.sdk': 'the official OpenAI SDK reads every response, streamed and not',
   'apis.responses.retrieval':
     'the official OpenAI SDK lists the input of a stored response, streams it again and cancels it',

@@ -38,6 +38,11 @@ const rows: [Kind, string, string][] = [
   ['openai', 'gpt-oss:20b', 'low low low medium high high high'],
   ['openai', 'google/gemini-2.5-flash', 'none minimal low medium high high high'],
   ['openai', 'gemini-3-flash', 'minimal minimal low medium high high high'],
+  ['openai', 'mistral-small-latest', 'none none high high high high high'],
+  ['openai', 'mistralai/mistral-medium-3-5', 'none none high high high high high'],
+  ['openai', 'mistral-large-latest', 'low low low medium high high high'],
+  ['openai', 'mistral-large-2411', '- - - - - - -'],
+  ['openai', 'magistral-medium-latest', '- - - - - - -'],
   // Nobody knows what they have.
   ['openai', 'deepseek-v4', 'none minimal low medium high xhigh max'],
   ['responses', 'gpt-5-codex', 'low low low medium high high high'],

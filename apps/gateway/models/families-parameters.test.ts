@@ -85,6 +85,60 @@ verifies('models.parameters', 'Anthropic: what it does not have', () => {
   expect(claude(model, { reasoning_effort: 'low' }, forced).params).toEqual(['reasoning_effort']);
 });
 
+const openAi = (model: string, parameters: JsonObject, more?: Partial<ModelRequest>) =>
+  asked('openai', model, parameters, more);
+const responses = (model: string, parameters: JsonObject, more?: Partial<ModelRequest>) =>
+  asked('responses', model, parameters, more);
+const tuned = { temperature: 0.5, top_p: 0.5, presence_penalty: 1, frequency_penalty: 1 };
+
+verifies('models.parameters', 'OpenAI: sampling of models that reason', () => {
+  for (const model of ['gpt-5', 'o3', 'o4-mini', 'openai/gpt-5-mini']) {
+    const { sent, params } = openAi(model, tuned);
+    expect(params, model).toEqual(Object.keys(tuned));
+    for (const name of Object.keys(tuned)) expect(sent, model).not.toHaveProperty(name);
+    const untuned = { temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0 };
+    expect(openAi(model, untuned).params, model).toEqual([]);
+  }
+  for (const [model, more] of [
+    ['gpt-4.1', {}],
+    ['gpt-5-chat-latest', {}],
+    ['gpt-5.1', {}],
+    ['gpt-oss-120b', {}],
+    ['gemini-2.5-flash', {}],
+    ['gpt-5.2', { reasoning_effort: 'none' }],
+  ] as const) {
+    expect(openAi(model, { ...tuned, ...more }), model).toMatchObject({ sent: tuned, params: [] });
+  }
+  const thinking = openAi('gpt-5.1', { temperature: 0.5, reasoning_effort: 'low' });
+  expect(thinking.params).toEqual(['temperature']);
+  expect(responses('gpt-oss-120b', { temperature: 0.5 })).toMatchObject({ sent: { temperature: 0.5 }, params: [] });
+  expect(responses('gpt-5.5', { temperature: 1, top_p: 0.5 }).params).toEqual(['top_p']);
+});
+
+verifies('models.parameters', 'OpenAI: fields of the other API, and of other vendors', () => {
+  const unknown = {
+    top_k: 5,
+    verbosity: 'low',
+    modalities: ['text', 'audio'],
+    audio: { voice: 'a' },
+    prediction: { type: 'content', content: 'x' },
+    web_search_options: { search_context_size: 'low' },
+    service_tier: 'auto',
+  };
+  const { sent, params } = responses('gpt-5.5', { stop: ['a'], presence_penalty: 0, logprobs: false }, { unknown });
+  expect(new Set(params)).toEqual(
+    new Set(['audio', 'modalities', 'prediction', 'stop', 'top_k', 'web_search_options']),
+  );
+  expect(sent).toMatchObject({ text: { verbosity: 'low' }, service_tier: 'auto' });
+  for (const name of params) expect(sent).not.toHaveProperty(name!);
+  expect(responses('gpt-5.5', {}, { unknown: { modalities: ['text'] } })).toMatchObject({ params: [] });
+  expect(responses('gpt-4.1', {}, { unknown }).params).toContain('verbosity');
+  const chat = openAi('gpt-4.1', {}, { unknown });
+  expect(chat.params).toEqual(['verbosity', 'top_k']);
+  expect(chat.sent).toMatchObject({ modalities: ['text', 'audio'], service_tier: 'auto' });
+  expect(openAi('gpt-5', {}, { unknown }).sent).toMatchObject({ verbosity: 'low' });
+});
+
 const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
 const form = { response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } };
 const tools = [{ name: 'f', parameters: { type: 'object', properties: { a: { type: 'string' } } } }];

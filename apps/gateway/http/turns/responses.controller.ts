@@ -12,11 +12,13 @@ import { recallTurn } from '../../chat/runs/recall-turn.js';
 import type { TakeTurnEvents } from '../../chat/runs/run-record.js';
 import { retellRun, retoldEvents } from '../../chat/runs/retell-run.js';
 import type { TurnRequest } from '../../chat/turn-request.js';
+import { type References, referencesIn, withItems } from '../../responses-api/item-references.js';
 import { listServers } from '../../responses-api/list-servers.js';
 import { continueFrom, readResponseRequest } from '../../responses-api/read-response-request.js';
 import { type InputItemPage, pageOfInput } from '../../responses-api/render-input-items.js';
 import { ResponseFold, type ResponseRendering, ResponseSseRenderer } from '../../responses-api/render-response.js';
 import { isStoredResponse, renderingOf, renderStoredResponse } from '../../responses-api/render-stored-response.js';
+import type { WireItem } from '../../responses-api/wire-types.js';
 import { DirectPost } from './direct-routes.js';
 import { CONFIG, RUNS_PORTS } from '../injection-tokens.js';
 import { requestContext } from '../request-context.js';
@@ -34,6 +36,7 @@ export class ResponsesController {
     @Inject(CONFIG) private readonly config: Config,
   ) {
     this.dialect = {
+      resolve: (body, { principal }) => this.resolve(body, principal),
       read: readResponseRequest,
       complete: (turn, context) => this.complete(turn, context, config.limits),
       renderer: (started, turn) => new ResponseSseRenderer(this.rendering(started, turn)),
@@ -116,6 +119,26 @@ export class ResponsesController {
       throw new AppError('invalid_value', 'The previous response is not complete', { param: 'previous_response_id' });
     }
     return continueFrom(await recallTurn(run, this.ports.runs), turn, limits);
+  }
+
+  /** Puts items of stored responses in place of references to them. */
+  private resolve(body: unknown, principal: string): Promise<unknown> | undefined {
+    const references = referencesIn(body);
+    return references === undefined
+      ? undefined
+      : this.itemsOf(references, principal).then((items) => withItems(body, items));
+  }
+
+  private async itemsOf({ runIds, callIds }: References, principal: string): Promise<Map<string, WireItem>> {
+    const { runs } = this.ports;
+    const called = [...(await runs.findByCalls(principal, callIds)).values()];
+    const items = new Map<string, WireItem>();
+    for (const id of new Set([...runIds, ...called.map(({ run }) => run.id)])) {
+      const run = await runs.get(principal, id);
+      if (run?.state !== 'done' || !isStoredResponse(run)) continue;
+      for (const item of renderStoredResponse(run, await runs.rounds(id)).output) items.set(item.id, item);
+    }
+    return items;
   }
 
   private async find(principal: string, id: string, code: ErrorCode): Promise<StoredRun> {

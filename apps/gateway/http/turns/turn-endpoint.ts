@@ -24,6 +24,8 @@ export interface AnswerFold {
 }
 
 export interface Dialect {
+  /** The body with what it refers to by id in its place; undefined if it refers to nothing. */
+  resolve?(body: unknown, context: RequestContext): Promise<unknown> | undefined;
   read(body: unknown, limits: Config['limits']): TurnRequest;
   /** Loads what the request refers to. Called after the turn is admitted. */
   complete?(turn: TurnRequest, context: RequestContext): Promise<TurnRequest>;
@@ -44,7 +46,8 @@ export class TurnEndpoint {
 
   async answer(dialect: Dialect, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const context = requestContext(request);
-    const read = dialect.read(request.body, this.config.limits);
+    const resolved = dialect.resolve?.(request.body, context);
+    const read = dialect.read(resolved === undefined ? request.body : await resolved, this.config.limits);
     const idempotencyKey = readIdempotencyKey(request);
     const leave = await this.admission.enter(context);
     try {
@@ -71,9 +74,10 @@ export class TurnEndpoint {
   }
 
   /** Counts the input tokens of a request. */
-  async count(dialect: Pick<Dialect, 'read' | 'complete'>, request: FastifyRequest): Promise<number> {
+  async count(dialect: Pick<Dialect, 'resolve' | 'read' | 'complete'>, request: FastifyRequest): Promise<number> {
     const context = requestContext(request);
-    const read = dialect.read(request.body, this.config.limits);
+    const body = (await dialect.resolve?.(request.body, context)) ?? request.body;
+    const read = dialect.read(body, this.config.limits);
     const leave = await this.admission.enter(context);
     try {
       const turn = (await dialect.complete?.(read, context)) ?? read;

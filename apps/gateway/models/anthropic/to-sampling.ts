@@ -1,6 +1,6 @@
 // Translates OpenAI's sampling parameters and label to Anthropic's. What the API does not have, or a model refuses, is left
 // out or brought into its range, with a warning.
-import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import type { JsonObject } from '#libs/schemas/json.js';
 import type { ModelRequest } from '../model-provider.js';
 import { readStops } from '../conversation/read-response-format.js';
 import type { Warnings } from '../conversation/warnings.js';
@@ -27,12 +27,9 @@ export function toSampling(request: ModelRequest, thinks: boolean, warnings: War
   return sent;
 }
 
-/** Zero, false and empty ask for nothing. */
 export function warnOfOthers({ model, parameters }: ModelRequest, warnings: Warnings): void {
   for (const name of ['presence_penalty', 'frequency_penalty', 'seed', 'logprobs', 'logit_bias']) {
-    const value = parameters[name];
-    const isEmpty = isJsonObject(value) && Object.keys(value).length === 0;
-    if (name === 'seed' ? value !== undefined : Boolean(value) && !isEmpty) warnings.leftOut(model, name);
+    warnings.notSent(model, name, parameters[name]);
   }
 }
 

@@ -1,5 +1,6 @@
 // Gathers what a provider's request leaves out of the caller's, or changes, so that the provider accepts it. A request that
 // is sent as it was asked gathers nothing and costs nothing.
+import type { Json } from '#libs/schemas/json.js';
 import type { Warning } from '#libs/schemas/warning.js';
 import type { TakeModelEvents } from '../model-provider.js';
 
@@ -18,6 +19,12 @@ export class Warnings {
   /** Of a parameter, by its name in OpenAI's API. */
   leftOut(model: string, param: string): void {
     this.add(`${model} does not take ${param}, so it was left out`, param);
+  }
+
+  /** Of a parameter that was not sent. Zero, false and what is empty ask for nothing. */
+  notSent(model: string, param: string, value: Json | undefined): void {
+    const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+    if (param === 'seed' ? value !== undefined : Boolean(value) && !isEmpty) this.leftOut(model, param);
   }
 
   /** `sent`: undefined if the model has none. */

@@ -3,7 +3,7 @@
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelRequest } from '../model-provider.js';
 import { unsupported } from '../conversation/read-content-part.js';
-import { mayReason, responsesEffort, takesSampling } from '../openai/openai-models.js';
+import { mayReason, responsesEffort, takesSampling, takesVerbosity } from '../openai/openai-models.js';
 import { toolWriter } from '../openai/to-openai-request.js';
 import { toResponsesInput, type InputRules } from './to-responses-input.js';
 
@@ -18,6 +18,12 @@ const unknownThere = [
   'logit_bias',
   'logprobs',
   'top_logprobs',
+  // Of chat completions, and Anthropic's.
+  'audio',
+  'modalities',
+  'prediction',
+  'top_k',
+  'web_search_options',
 ];
 
 /** @throws AppError invalid_value for content that the API does not support, and n above 1 */
@@ -26,7 +32,11 @@ export function toResponsesRequest(request: ModelRequest, rules: InputRules): st
   if (Number(parameters['n'] ?? 1) > 1) throw unsupported(rules.provider, 'n above 1', 'n');
   const { include, reasoning, text, verbosity, ...unknown } = request.unknown;
   const hasTools = tools.length + providerTools.length > 0;
-  for (const name of unknownThere) if (parameters[name] !== undefined) rules.warnings.leftOut(model, name);
+  for (const name of unknownThere) {
+    const isDefault = JSON.stringify(unknown[name]) === '["text"]';
+    if (!isDefault) rules.warnings.notSent(model, name, parameters[name] ?? unknown[name]);
+    delete unknown[name];
+  }
   const body = JSON.stringify({
     store: false,
     ...unknown,
@@ -35,7 +45,7 @@ export function toResponsesRequest(request: ModelRequest, rules: InputRules): st
     stream: request.stream,
     include: included(model, include),
     reasoning: toReasoning(parameters, reasoning, rules),
-    text: toText(parameters['response_format'], text, verbosity),
+    text: toText(parameters['response_format'], text, toVerbosity(verbosity, rules)),
     ...toLimit(parameters),
     ...sampling(parameters, rules),
     metadata: parameters['metadata'],
@@ -94,6 +104,12 @@ function toText(format: Json | undefined, given: Json | undefined, verbosity: Js
   return Object.keys(text).length === 0 ? undefined : text;
 }
 
+function toVerbosity(asked: Json | undefined, { model, warnings }: InputRules): Json | undefined {
+  if (takesVerbosity(model)) return asked;
+  warnings.notSent(model, 'verbosity', asked);
+  return undefined;
+}
+
 /** The members of `json_schema` are beside its type here. */
 function toFormat({ json_schema: schema, ...format }: JsonObject): JsonObject {
   return isJsonObject(schema) ? { ...schema, ...format } : format;
@@ -108,6 +124,7 @@ function sampling(parameters: JsonObject, { model, warnings }: InputRules): Json
   const { temperature, top_p: topP, reasoning_effort: effort } = parameters;
   const given = { ...(temperature !== undefined && { temperature }), ...(topP !== undefined && { top_p: topP }) };
   if (takesSampling(model, typeof effort === 'string' ? responsesEffort(model, effort) : undefined)) return given;
-  for (const name of Object.keys(given)) warnings.leftOut(model, name);
+  // 1 is what both are without being asked for.
+  for (const [name, value] of Object.entries(given)) if (value !== 1) warnings.leftOut(model, name);
   return {};
 }

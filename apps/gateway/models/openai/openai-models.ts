@@ -26,6 +26,10 @@ const efforts: readonly [RegExp, readonly string[]][] = [
   [/^(?:.*\/)?gpt-oss/, effortsFrom('low', 'high')],
   [/^(?:.*\/)?gemini-2\.5-flash/, effortsFrom('none', 'high')],
   [/^(?:.*\/)?gemini-/, effortsFrom('minimal', 'high')],
+  // https://docs.mistral.ai/inference/conversations/reasoning; Magistral always reasons.
+  [/^(?:.*\/)?mistral-(?:small|medium)/, ['none', 'high']],
+  [/^(?:.*\/)?mistral-large-(?:[4-9]-|latest)/, effortsFrom('low', 'high')],
+  [/^(?:.*\/)?(?:open-)?(?:mi[sx]tral-|ministral|magistral|codestral|devstral|pixtral|voxtral)/, []],
 ];
 
 /** Undefined for unknown names. */
@@ -67,12 +71,25 @@ export function wantsResponses(model: string): boolean {
 
 const onlyResponses = /^(?:o\d+(?:-mini)?-(?:pro|deep-research)|codex-mini|computer-use|gpt-5(?:\.\d+)?-(?:pro|codex))/;
 
-/** Reasoning models take `temperature` and `top_p` only while they do not reason, and GPT-6 and later never. */
+/** OpenAI's reasoning models: o1, o3-mini, gpt-5, gpt-5.2-codex, openai/gpt-6 */
+export const isReasoningModel = (model: string): boolean => reasoningModels.test(model);
+
+const reasoningModels = /^(?:openai\/)?(?:o[1-9]\d*|codex-mini|gpt-(?:[5-9]|\d\d))(?:[-.]|$)/;
+
+/**
+ * OpenAI's reasoning models take `temperature` and `top_p` only while they do not reason, and GPT-6 and later never. All other
+ * models take them.
+ */
 export function takesSampling(model: string, effort: string | undefined): boolean {
   const known = effortsOf(model);
-  if (known === undefined || known.length === 0) return true;
-  const version = gptVersion(model) ?? 0;
+  if (!isReasoningModel(model) || known === undefined || known.length === 0) return true;
+  const version = gptVersion(model.replace(/^openai\//, '')) ?? 0;
   // Without an effort, GPT-5.1 to 5.4 do not reason.
   const used = effort ?? (version <= 504 ? 'none' : 'medium');
   return used === 'none' && known.includes('none') && version < 600;
 }
+
+/** `verbosity` came with GPT-5. Assumed of unknown names that they have it. */
+export const takesVerbosity = (model: string): boolean => !withoutVerbosity.test(model);
+
+const withoutVerbosity = /^(?:openai\/)?(?:gpt-(?:[34]|oss|5(?:\.\d+)?-chat)|chatgpt-|o\d)/;

@@ -171,3 +171,66 @@ verifies('models.openai.known-servers', 'Mistral gets an assistant message betwe
   ]);
   expect(toOpenAiMessages(asked.slice(0, 3), rules({}))).toHaveLength(3);
 });
+
+const served = (base_url: string) => servedModel({ base_url, call_ids: 'minted' }, 'up', 'm');
+const echoed = {
+  ...called,
+  refusal: null,
+  reasoning_details: [{ type: 'reasoning.text', text: 'x' }],
+  tool_calls: [{ ...call, extra_content: { google: { thought_signature: 's' } } }],
+};
+const answered: ChatMessage[] = [{ role: 'tool', tool_call_id: 'call_1', content: 'x' }];
+
+verifies(
+  'models.openai.known-servers',
+  'members that OpenAI and Mistral refuse are not sent to them, to others all',
+  () => {
+    const sentTo = (base_url: string) => toOpenAiMessages([echoed, ...answered], rules({ served: served(base_url) }));
+    expect(sentTo('https://api.openai.com/v1')).toEqual([{ ...called, refusal: null }, ...answered]);
+    expect(sentTo('https://api.mistral.ai/v1')).toEqual([called, ...answered]);
+    expect(sentTo('http://127.0.0.1:1/v1')).toEqual([echoed, ...answered]);
+    const known = { ...called, refusal: null };
+    expect(toOpenAiMessages([known, ...answered], rules({}))[0]).toBe(known);
+  },
+);
+
+verifies(
+  'models.openai.kept-members',
+  'what another provider wants back goes to no other, also if the caller sends it',
+  () => {
+    const { reasoning_details: details } = echoed;
+    const extras = { extra_content: echoed.tool_calls[0]!.extra_content };
+    const message: AssistantMessage = {
+      ...echoed,
+      provider_state: { provider: 'other', state: { message: { reasoning_details: details }, calls: [{ extras }] } },
+    };
+    const [sent] = toOpenAiMessages([message, ...answered], rules({ served: served('http://127.0.0.1:1/v1') }));
+    expect(sent).toEqual({ ...called, refusal: null });
+  },
+);
+
+verifies('models.openai.call-ids', 'of more than 40 characters are shortened, the same in calls and results', () => {
+  const [longest, longer] = ['c'.repeat(40), 'c'.repeat(41)];
+  expect(wireCallId(longest, 'minted')).toBe(longest);
+  const short = wireCallId(longer, 'minted');
+  expect(short).toMatch(/^call_[0-9a-f]{32}$/);
+  expect(wireCallId(`${longer}d`, 'minted')).not.toBe(short);
+  const messages: ChatMessage[] = [
+    { ...called, tool_calls: [{ ...call, id: longer }] },
+    { role: 'tool', tool_call_id: longer, content: 'x' },
+  ];
+  const [asked, answer] = toOpenAiMessages(messages, rules({})) as [AssistantMessage, ToolMessage];
+  expect([asked.tool_calls![0]!.id, answer.tool_call_id]).toEqual([short, short]);
+});
+
+verifies(
+  'models.openai.known-servers',
+  'no empty answer of the assistant to Mistral, no empty arguments to anybody',
+  () => {
+    const empty = { ...called, tool_calls: [{ ...call, function: { name: 'f', arguments: '' } }] };
+    const messages: ChatMessage[] = [empty, ...answered, { role: 'assistant', content: '' }];
+    const sentTo = (base_url: string) => toOpenAiMessages(messages, rules({ served: served(base_url) }));
+    expect(sentTo('https://api.mistral.ai/v1')).toEqual([called, ...answered, { role: 'assistant', content: ' ' }]);
+    expect(sentTo('http://127.0.0.1:1/v1')).toEqual([called, ...answered, { role: 'assistant', content: '' }]);
+  },
+);

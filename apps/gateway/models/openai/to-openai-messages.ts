@@ -17,7 +17,8 @@ import { labelled, resultContent } from '../conversation/result-pictures.js';
 import type { ToolNames } from '../conversation/tool-names.js';
 import type { Warnings } from '../conversation/warnings.js';
 import type { ServedModel } from './compatible/known-servers.js';
-import { replayed } from './compatible/replayed-members.js';
+import { knownMembers } from './compatible/known-members.js';
+import { replayed, withoutForeign } from './compatible/replayed-members.js';
 import { toOpenAiContent } from './to-openai-content.js';
 
 export interface MessageRules {
@@ -37,7 +38,10 @@ export function toOpenAiMessages(history: readonly ChatMessage[], rules: Message
   const wire: WireMessage[] = [];
   /** Of the results since the last assistant message. */
   let pictures: ContentPart[] = [];
-  const put = (message: WireMessage) => {
+  const put = (written: WireMessage) => {
+    const message = rules.served.isStrict
+      ? withText(knownMembers(written, rules.served))
+      : knownMembers(written, rules.served);
     const last = wire.at(-1);
     if (message.role === 'user' && last?.role === 'tool' && rules.served.answersResults) wire.push(blankAnswer);
     // The results of both are behind the second.
@@ -56,15 +60,19 @@ export function toOpenAiMessages(history: readonly ChatMessage[], rules: Message
       continue;
     }
     endRound();
-    const written = message.role === 'assistant' ? toAssistant(message, rules) : toInput(message, rules);
-    put(rules.served.isStrict ? knownMembers(written) : written);
+    put(message.role === 'assistant' ? toAssistant(message, rules) : toInput(message, rules));
   }
   endRound();
   return wire;
 }
 
-/** Mistral refuses an assistant message without any text. */
+/** Mistral refuses an assistant message without calls and any text. */
 const blankAnswer: AssistantMessage = { role: 'assistant', content: ' ' };
+
+function withText(message: WireMessage): WireMessage {
+  if (message.role !== 'assistant' || message.tool_calls !== undefined) return message;
+  return messageText(message.content) === '' ? { ...message, content: blankAnswer.content } : message;
+}
 
 function toInput(message: SystemMessage | UserMessage, rules: MessageRules): ChatMessage {
   if (message.role === 'developer' && !rules.served.takesDeveloper) return { ...message, role: 'system' };
@@ -82,7 +90,8 @@ function toResult(message: ToolMessage, rules: MessageRules, pictures: ContentPa
   return { ...wire, content, tool_call_id: id };
 }
 
-function toAssistant(message: AssistantMessage, rules: MessageRules): AssistantMessage {
+function toAssistant(given: AssistantMessage, rules: MessageRules): AssistantMessage {
+  const message = withoutForeign(given, rules.provider);
   const calls = message.tool_calls?.map((call) => toWireCall(call, rules));
   const reasoning = replayedReasoning(message, rules);
   const sameReasoning = reasoning === message.reasoning_content;
@@ -123,29 +132,26 @@ function joined(first: Partial<AssistantMessage>, second: Partial<AssistantMessa
   };
 }
 
-/** Without members of OpenAI's messages that Mistral refuses. */
-function knownMembers(message: ChatMessage): WireMessage {
-  if (!strange.some((name) => name in message)) return message;
-  const kept: Record<string, unknown> = { ...message };
-  for (const name of strange) delete kept[name];
-  return kept;
-}
-
-const strange = ['name', 'refusal', 'annotations', 'audio', 'function_call'] as const;
-
 function toWireCall(call: ToolCall, rules: MessageRules): ToolCall {
   const id = wireCallId(call.id, rules.callIds);
   const name = rules.names.toWire(call.function.name);
-  if (id === call.id && name === call.function.name) return call;
-  return { ...call, id, function: { ...call.function, name } };
+  // Servers that read the arguments themselves fail on no text at all.
+  const args = call.function.arguments.trim() === '' ? '{}' : call.function.arguments;
+  if (id === call.id && name === call.function.name && args === call.function.arguments) return call;
+  return { ...call, id, function: { ...call.function, name, arguments: args } };
 }
 
-/** Mistral requires nine letters or digits. The same id always gives the same nine. */
+/** OpenAI refuses longer ones. */
+const longestId = 40;
+
+/** Mistral requires nine letters or digits. The same id always gives the same text. */
 export function wireCallId(id: string, rule: ProviderConfig['call_ids']): string {
-  if (rule === 'minted' || /^[A-Za-z0-9]{9}$/.test(id)) return id;
-  return createHash('sha256')
-    .update(id)
-    .digest('base64')
+  if (rule === 'minted') return id.length <= longestId ? id : `call_${digest(id).toString('hex').slice(0, 32)}`;
+  if (/^[A-Za-z0-9]{9}$/.test(id)) return id;
+  return digest(id)
+    .toString('base64')
     .replace(/[^A-Za-z0-9]/g, '')
     .slice(0, 9);
 }
+
+const digest = (id: string): Buffer => createHash('sha256').update(id).digest();

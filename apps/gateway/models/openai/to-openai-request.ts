@@ -5,8 +5,7 @@ import { isStrictSchema } from '#libs/schemas/strict-schema.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
 import type { ToolNames } from '../conversation/tool-names.js';
-import type { ServedModel } from './compatible/known-servers.js';
-import { chatEffort } from './openai-models.js';
+import { knownFields } from './compatible/known-fields.js';
 import { toOpenAiSchema } from './to-openai-schema.js';
 import { toOpenAiMessages, type MessageRules } from './to-openai-messages.js';
 
@@ -15,10 +14,8 @@ export function toOpenAiRequest(request: ModelRequest, rules: MessageRules): str
   const { names, served } = rules;
   const { stream_options: given, ...parameters } = request.parameters;
   const streamOptions = { ...(isJsonObject(given) ? given : undefined), include_usage: true };
-  const fields = withKnownLimit(served.limit, { ...request.unknown, ...parameters });
   const body = JSON.stringify({
-    ...(served.isStrict ? toMistralFields(fields) : fields),
-    reasoning_effort: toEffort(request, rules),
+    ...knownFields({ ...request.unknown, ...parameters }, tools.length > 0, rules),
     model: request.model,
     messages: toOpenAiMessages(request.messages, rules),
     stream: request.stream,
@@ -29,31 +26,6 @@ export function toOpenAiRequest(request: ModelRequest, rules: MessageRules): str
   });
   if (tools.length === 0) return body;
   return `${body.slice(0, -1)},"tools":[${tools.map((tool) => toolText(tool, names)).join(',')}]}`;
-}
-
-function toEffort({ model, parameters, tools }: ModelRequest, { warnings }: MessageRules): string | undefined {
-  const { reasoning_effort: given } = parameters;
-  const asked = typeof given === 'string' ? given : undefined;
-  const effort = chatEffort(model, asked, tools.length > 0);
-  if (asked !== undefined && effort !== asked) warnings.otherEffort(model, asked, effort);
-  return effort;
-}
-
-/**
- * OpenAI's reasoning models accept only `max_completion_tokens`; of compatible servers many know only `max_tokens`, and
- * ignore or refuse the other.
- */
-function withKnownLimit(name: ServedModel['limit'], fields: JsonObject): JsonObject {
-  const other = name === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
-  if (name === undefined || fields[other] === undefined) return fields;
-  const { max_tokens: maxTokens, max_completion_tokens: maxCompletionTokens, ...others } = fields;
-  return { ...others, [name]: maxCompletionTokens ?? maxTokens! };
-}
-
-/** Mistral refuses OpenAI's fields that it does not have; it always tells the usage of a stream. */
-function toMistralFields(fields: JsonObject): JsonObject {
-  const { seed, logprobs: _, top_logprobs: __, logit_bias: ___, user: ____, store: _____, ...known } = fields;
-  return seed === undefined ? known : { random_seed: seed, ...known };
 }
 
 function toolChoice(request: ModelRequest, names: ToolNames): unknown {

@@ -1,8 +1,11 @@
 // What is known of the servers behind `kind: openai`: by their address, their settings and the names of their models. A server
 // that is not known is sent what every compatible server takes.
 import type { ProviderConfig } from '#libs/config/schema.js';
+import { isReasoningModel } from '../openai-models.js';
 
 export interface ServedModel {
+  /** OpenAI itself or Azure: it refuses fields and members that it does not know. */
+  isOpenAi: boolean;
   /** Whether the role `developer` is known there; `system` is everywhere. */
   takesDeveloper: boolean;
   /** The name of the limit of an answer; undefined: both are known there. */
@@ -12,6 +15,8 @@ export interface ServedModel {
   /** Whether an assistant message must stand between results and a user message, as in Mistral's templates. */
   answersResults: boolean;
   takesPictures: boolean;
+  /** Whether `verbosity` is known there, if the model has it. */
+  takesVerbosity: boolean;
 }
 
 type ServerSettings = Pick<ProviderConfig, 'base_url' | 'call_ids' | 'images'>;
@@ -19,11 +24,13 @@ type ServerSettings = Pick<ProviderConfig, 'base_url' | 'call_ids' | 'images'>;
 export function servedModel(settings: ServerSettings, provider: string, model: string): ServedModel {
   const isOpenAi = settings.base_url === undefined || openAiHosts.test(new URL(settings.base_url).hostname);
   return {
+    isOpenAi,
     takesDeveloper: isOpenAi,
-    limit: reasoningModels.test(model) ? 'max_completion_tokens' : isOpenAi ? undefined : 'max_tokens',
+    limit: isReasoningModel(model) ? 'max_completion_tokens' : isOpenAi ? undefined : 'max_tokens',
     isStrict: isMistral(settings),
     answersResults: isMistral(settings) || mistralModels.test(`${provider}/${model}`),
     takesPictures: takesPictures(settings, model),
+    takesVerbosity: isOpenAi || isReasoningModel(model),
   };
 }
 
@@ -38,9 +45,6 @@ function isMistral({ base_url: url, call_ids: callIds }: ServerSettings): boolea
 
 /** OpenAI itself, also in its regions, and Azure. */
 const openAiHosts = /(?:^|\.)openai\.com$|\.(?:openai|cognitiveservices|services\.ai)\.azure\.(?:com|us|cn)$/;
-
-/** These of OpenAI's accept only `max_completion_tokens`: o1, o3-mini, gpt-5, gpt-5.2-codex, openai/gpt-6 */
-const reasoningModels = /^(?:openai\/)?(?:o[1-9]\d*|gpt-(?:[5-9]|\d\d))(?:[-.]|$)/;
 
 const mistralModels = /mi[sx]tral|ministral|codestral|magistral|devstral|pixtral|voxtral/i;
 

@@ -39,6 +39,22 @@ export function replayed(message: AssistantMessage, provider: string, ids: reado
   };
 }
 
+/** Without the members that another provider wants back, which a caller may send as it got them. */
+export function withoutForeign(message: AssistantMessage, provider: string): AssistantMessage {
+  const { provider_state: given } = message;
+  if (given === undefined || given.provider === provider) return message;
+  const { message: ofMessage, calls } = given.state;
+  const made = without(message, ofMessage);
+  if (!Array.isArray(calls) || message.tool_calls === undefined) return made;
+  const extrasAt = (at: number) => (isJsonObject(calls[at]) ? calls[at]['extras'] : undefined);
+  return { ...made, tool_calls: message.tool_calls.map((call, at) => without(call, extrasAt(at))) };
+}
+
+function without<T extends object>(given: T, members: Json | undefined): T {
+  if (!isJsonObject(members)) return given;
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !Object.hasOwn(members, name))) as T;
+}
+
 /** Entries of lists that name a call do so by the id that the provider is sent: OpenRouter's thoughts of Gemini. */
 function withIds(members: JsonObject, named: ReadonlyMap<Json | undefined, string | undefined>): JsonObject {
   const renamed = (entry: Json): Json => {

@@ -1,0 +1,47 @@
+// Items of stored responses that a request names by their id in place of sending them, as the AI SDK does. Reads and writes
+// bodies only; the caller looks up the responses.
+import { AppError } from '#libs/schemas/errors.js';
+import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import type { WireItem } from './wire-types.js';
+
+export interface References {
+  /** Of items whose id names their run: texts and reasoning. */
+  runIds: ReadonlySet<string>;
+  /** Of the caller's own calls. */
+  callIds: readonly string[];
+}
+
+/** Undefined if the request has none, as almost all. */
+export function referencesIn(body: unknown): References | undefined {
+  const ids = inputOf(body)
+    .filter(isReference)
+    .map(({ id }) => String(id));
+  if (ids.length === 0) return undefined;
+  const runIds = ids.flatMap((id) => /^(?:msg|rs)_([0-9a-f]{32})[0-9a-f]{4,}$/.exec(id)?.[1] ?? []);
+  const callIds = ids.flatMap((id) => /^(?:fc|ctc)_([0-9a-f]{32})$/.exec(id)?.[1] ?? []);
+  return {
+    runIds: new Set(runIds.map((hex) => `run_${hex}`)),
+    callIds: callIds.map((hex) => `call_${hex}`),
+  };
+}
+
+/** The request with the items themselves. Lists of tools have no meaning in an input. @throws AppError invalid_value */
+export function withItems(body: unknown, items: ReadonlyMap<string, WireItem>): JsonObject {
+  const input = inputOf(body).flatMap((item, at): Json[] => {
+    if (!isReference(item)) return [item];
+    const id = String(item['id']);
+    const found = items.get(id);
+    if (found !== undefined) return [found as unknown as Json];
+    if (id.startsWith('mcpl_')) return [];
+    const message = `No stored response has an item '${id.slice(0, 64)}'; send the item itself`;
+    throw new AppError('invalid_value', message, { param: `input[${at}].id` });
+  });
+  return { ...(body as JsonObject), input };
+}
+
+const inputOf = (body: unknown): Json[] =>
+  isJsonObject(body as Json) && Array.isArray((body as JsonObject)['input'])
+    ? ((body as JsonObject)['input'] as Json[])
+    : [];
+
+const isReference = (item: Json): item is JsonObject => isJsonObject(item) && item['type'] === 'item_reference';
