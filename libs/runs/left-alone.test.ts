@@ -69,3 +69,11 @@ verifies('runs.left-alone', 'those that wait last, each with the reason why it b
   await runs.end(keyed, 'gateway-2', { state: 'interrupted', usage });
   expect((await runs.leftAlone(1))[0]).toMatchObject({ id: keyed, error: null, adoptions: 1 });
 });
+
+verifies('runs.left-alone', 'not one that was cancelled before its gateway was found to be gone', async () => {
+  const run = await begun({ detached: true });
+  expect(await runs.cancel('local', run.id)).toBe(false);
+  await runs.end(run.id, 'gateway-1', { state: 'interrupted', usage });
+  expect((await runs.leftAlone(10)).map(({ id }) => id)).not.toContain(run.id);
+  expect(await runs.cancel('local', run.id)).toBe(true);
+});

@@ -156,10 +156,12 @@ export class PostgresRunStore implements RunStore {
   }
 
   async cancel(principal: string, runId: string): Promise<boolean> {
-    const where = { id: storedText(runId), principal: storedText(principal), state: 'interrupted' };
-    const cancelled = await this.database.call((prisma) =>
-      prisma.run.updateMany({ where, data: { state: 'cancelled' } }),
-    );
+    const run = { id: storedText(runId), principal: storedText(principal) };
+    const cancelled = await this.database.call(async (prisma) => {
+      // In this order: it may be interrupted in between.
+      await prisma.run.updateMany({ where: { ...run, state: 'running' }, data: { detached: false } });
+      return prisma.run.updateMany({ where: { ...run, state: 'interrupted' }, data: { state: 'cancelled' } });
+    });
     return cancelled.count === 1;
   }
 

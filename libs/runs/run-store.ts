@@ -154,7 +154,10 @@ export interface RunStore {
    * until after its end. Returns their ids.
    */
   interruptOrphans(owner: string, isUnderWay: (runId: string) => boolean): Promise<string[]>;
-  /** Cancels an interrupted run that has no owner; false in any other state. */
+  /**
+   * Cancels an interrupted run that has no owner; false in any other state. One that is running does not go on by itself any
+   * more: its gateway stops it, but may be gone without anybody having noticed.
+   */
   cancel(principal: string, runId: string): Promise<boolean>;
   /**
    * Deletes a run that has ended, with its rounds, calls and events; the audit stays. False if there is no such run,

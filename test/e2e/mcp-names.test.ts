@@ -1,4 +1,4 @@
-// Names of tools that a strict client does not take, and arguments as models write them, over the gateway's MCP endpoint.
+// Names of tools and results that a strict client does not take, and arguments as models write them, over the gateway's MCP endpoint.
 import { afterAll, beforeAll, expect } from 'vitest';
 import { z } from 'zod';
 import { mcpClients, withClients } from '../support/mcp-clients.js';
@@ -47,3 +47,19 @@ for (const name of Object.keys(mcpClients) as (keyof typeof mcpClients)[]) {
     });
   });
 }
+
+verifies('mcp.calls', 'structured content that is no object, which older clients refuse, is told as text', async () => {
+  path.worker.server.register({
+    name: 'list_numbers',
+    place: 'this test',
+    options: { description: 'Numbers.', input: z.object({}) },
+    handler: () => ({ content: [], structuredContent: [1, 2] as never }),
+  });
+  await withClients(server.url, Object.keys(mcpClients) as (keyof typeof mcpClients)[], async (client) => {
+    const find = async () => (await client.listTools()).find((tool) => tool.name === 'list_numbers');
+    await expect.poll(find, { timeout: 10_000 }).toBeDefined();
+    const answered = await client.call({ name: 'list_numbers', arguments: {} });
+    expect(answered.content).toEqual([{ type: 'text', text: '[1,2]' }]);
+    expect(answered).not.toHaveProperty('isError');
+  });
+});

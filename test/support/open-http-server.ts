@@ -8,6 +8,7 @@ import { AppErrorFilter } from '../../apps/gateway/http/app-error.filter.js';
 import { registerDirectRoutes } from '../../apps/gateway/http/turns/direct-routes.js';
 import { controllersOf } from '../../apps/gateway/http/openapi/open-api.js';
 import { CONFIG, ERROR_OBSERVER } from '../../apps/gateway/http/injection-tokens.js';
+import { FirstCatalog } from '../../apps/gateway/tools/catalog/first-catalog.js';
 import { TurnAdmission } from '../../apps/gateway/http/turns/turn-admission.js';
 import { prepare } from '../../apps/gateway/start-gateway.js';
 import type { Services } from './queue-path.js';
@@ -40,6 +41,11 @@ export async function openHttpServer(
       {
         provide: TurnAdmission,
         useValue: new TurnAdmission({ turns: 100, principalTurns: () => 100, onRefused: () => undefined }),
+      },
+      // Never started: there is no wait for a first worker here.
+      {
+        provide: FirstCatalog,
+        useValue: new FirstCatalog({ refresh: async () => undefined }, { untilWorker: async () => undefined }),
       },
       { provide: CONFIG, useValue: config },
       { provide: ERROR_OBSERVER, useValue: () => undefined },

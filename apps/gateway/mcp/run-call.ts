@@ -13,6 +13,7 @@ import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange
 import { failedResult } from '#libs/mcp-server/served-tool.js';
 import { AppError, toAppError, toolErrorCodes } from '#libs/schemas/errors.js';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
+import { isJsonObject } from '#libs/schemas/json.js';
 import { mcpServerSpan, toolErrorType } from '#libs/tracing/spans.js';
 import { type Span, traceparentOf, tracing } from '#libs/tracing/tracing.js';
 import { ApprovalNeeded } from '../tools/approvals/approval-needed.js';
@@ -181,7 +182,8 @@ function toCallResult({ id, sessionId, outcome }: Omit<EndedToolCall, 'tool'>): 
   const { blocks, structuredContent, error } = outcome;
   return {
     content: blocks as CallToolResult['content'],
-    ...(structuredContent === undefined ? {} : { structuredContent }),
+    // Clients of the older eras refuse a whole result for anything else, which the text tells too.
+    ...(isJsonObject(structuredContent) ? { structuredContent } : {}),
     ...(outcome.state === 'completed' ? {} : { isError: true }),
     _meta: {
       [callIdMetaKey]: id,

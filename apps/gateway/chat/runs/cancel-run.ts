@@ -15,10 +15,9 @@ const neverReached = 2_147_483_647;
 /** Returns the current run. A run that has ended does not change. */
 export async function cancelRun(run: StoredRun, ports: CancelPorts): Promise<StoredRun> {
   const { id, owner, principal, state } = run;
-  if (state === 'running' && owner !== null && !ports.cancels.cancel(id)) {
-    await cancelElsewhere(ports.channels, owner, id);
-  }
-  if (state === 'interrupted') await ports.runs.cancel(principal, id);
+  const isHere = state === 'running' && ports.cancels.cancel(id);
+  if (!isHere && (state === 'running' || state === 'interrupted')) await ports.runs.cancel(principal, id);
+  if (!isHere && state === 'running' && owner !== null) await cancelElsewhere(ports.channels, owner, id);
   const signal = AbortSignal.timeout(patienceMs);
   try {
     for await (const _ of followRun({ principal, runId: id, afterN: neverReached, signal }, ports));

@@ -5,12 +5,22 @@ import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { asConnectError, isUnknownToHttp, mayBeOlder } from './connection-errors.js';
 import { ClientConnection, type ConnectOptions, type EstablishOptions, type ToolConnection } from './connection.js';
-import { connectKnowing, type Discovery } from './discovery.js';
+import { connectKnowing, type Discovery, readDiscovery } from './discovery.js';
 import { GuardedTransport } from '../wire/guarded-transport.js';
 import { sseTransport, streamableTransport, type HttpOptions } from '../wire/http-transports.js';
 import { StdioTransport, type StdioOptions } from '../wire/stdio-transport.js';
 
 const legacy: PriorDiscovery = { kind: 'legacy' };
+
+/** A server that starts so slowly that it was greeted in the older way too, and does not speak that. */
+class AnsweredLate extends AppError {
+  constructor(
+    { message, cause }: AppError,
+    readonly discovery: Discovery,
+  ) {
+    super('tool_unavailable', message, { cause });
+  }
+}
 
 /** @throws AppError tool_unavailable, after the process has ended completely */
 export function connectStdio(process: StdioOptions, options: ConnectOptions): Promise<ToolConnection> {
@@ -19,9 +29,15 @@ export function connectStdio(process: StdioOptions, options: ConnectOptions): Pr
     const prior = known?.kind === 'legacy' ? known : undefined;
     const first = new StdioTransport(process);
     try {
-      return await establish(first, { ...given, prior });
+      return await establish(first, { ...given, prior, isModern: known?.kind === 'modern' });
     } catch (error) {
       if (prior !== undefined || options.signal.aborted) throw error;
+      const late = error instanceof AnsweredLate ? error.discovery : undefined;
+      if (late !== undefined) {
+        options.memory?.keep(late);
+        if (given.signal.aborted) throw error;
+        return establish(new StdioTransport(process), { ...given, isModern: true });
+      }
       // Perhaps it was the unknown greeting that it was busy with: the next start is spared it.
       if (given.signal.aborted) options.memory?.keep(legacy);
       // Some old servers exit on an unknown greeting: try once more with the old one.
@@ -93,7 +109,9 @@ export async function establish(
   } catch (error) {
     const failure = connection.failure;
     await guard.close().catch(() => undefined);
-    throw asConnectError(failure ?? error);
+    const known = asConnectError(failure ?? error);
+    const late = readDiscovery({ kind: 'modern', discover: guard.lateDiscovery });
+    throw late === undefined ? known : new AnsweredLate(known, late);
   }
   options.memory?.keep({ ...connection.discovery, ...(over === undefined ? {} : { transport: over }) });
   return connection;

@@ -24,6 +24,7 @@ import { callScope, type ScopedCall } from '../wire/call-scope.js';
 import type { GuardedTransport, Progress } from '../wire/guarded-transport.js';
 import { keepListening } from '../wire/keep-listening.js';
 import { messageSize } from '../wire/message-size.js';
+import { disclose } from '../wire/read-message.js';
 import type { OnServerBound } from '../wire/server-bound.js';
 import { StdioTransport } from '../wire/stdio-transport.js';
 
@@ -91,6 +92,8 @@ export interface ConnectOptions {
 export interface EstablishOptions extends ConnectOptions {
   /** If given, no other era is tried. */
   prior?: PriorDiscovery | undefined;
+  /** It speaks the newer era: its answer to that greeting is awaited for as long as a start may take. */
+  isModern?: boolean;
 }
 
 /** Who does not answer the newer greeting within this time is greeted as an older server. */
@@ -121,7 +124,8 @@ export class ClientConnection implements ToolConnection {
     private readonly guard: GuardedTransport,
     private readonly options: EstablishOptions,
   ) {
-    const { root, prior, sampling, startTimeoutMs } = options;
+    const { root, prior, sampling, startTimeoutMs, isModern = false } = options;
+    const probeMs = isModern ? startTimeoutMs : Math.min(probeTimeoutMs, startTimeoutMs / 4);
     this.unproven = prior?.kind === 'modern';
     const onChanged = () => notify(this.changedListeners);
     this.client = new Client(
@@ -132,7 +136,7 @@ export class ClientConnection implements ToolConnection {
           ...(root === undefined ? {} : { roots: {} }),
           ...(sampling === undefined ? {} : { sampling: {} }),
         },
-        versionNegotiation: { mode: 'auto', probe: { timeoutMs: Math.min(probeTimeoutMs, startTimeoutMs / 4) } },
+        versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeMs } },
         listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
       },
     );
@@ -233,10 +237,9 @@ export class ClientConnection implements ToolConnection {
     try {
       for (let page = 0; page < maxListPages; page += 1) {
         const params = cursor === undefined ? {} : { cursor };
-        const listed = await this.client.request({ method: 'tools/list', params }, listSchema, {
-          signal,
-          timeout: listTimeoutMs,
-        });
+        const given = { signal, timeout: listTimeoutMs };
+        const answer = await this.client.request({ method: 'tools/list', params }, resultSchema, given);
+        const listed = listSchema.parse(disclose(answer));
         this.unproven = false;
         bytes += messageSize(listed);
         const left = maxListedTools - tools.length;
@@ -266,7 +269,7 @@ export class ClientConnection implements ToolConnection {
       const ask = () => this.client.request({ method: 'tools/call', params }, resultSchema, { signal, timeout });
       const result = await callScope.run(options, ask);
       this.unproven = false;
-      return result;
+      return disclose(result);
     } catch (error) {
       if (!signal.aborted) throw this.callError(error, request.tool);
       void this.checkAfterCancel();

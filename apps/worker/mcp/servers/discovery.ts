@@ -23,6 +23,9 @@ const discoverySchema = z.discriminatedUnion('kind', [
   }),
 ]);
 
+/** Undefined if it is none. */
+export const readDiscovery = (value: unknown): Discovery | undefined => discoverySchema.safeParse(value).data;
+
 /** After this time, a server is probed again, in case it was upgraded. */
 const lifeMs = 3_600_000;
 const cacheMs = 1_000;
@@ -76,10 +79,9 @@ export class DiscoveryMemory {
     if (known !== undefined || this.distrusted || this.cache === undefined) return known;
     try {
       const text = await this.cache.get(this.key, AbortSignal.timeout(cacheMs));
-      const read = discoverySchema.safeParse(text === undefined ? undefined : JSON.parse(text));
-      if (!read.success) return undefined;
-      this.known = { discovery: read.data, until: performance.now() + lifeMs };
-      return read.data;
+      const read = readDiscovery(text === undefined ? undefined : JSON.parse(text));
+      if (read !== undefined) this.known = { discovery: read, until: performance.now() + lifeMs };
+      return read;
     } catch (error) {
       this.report(error);
       return undefined;

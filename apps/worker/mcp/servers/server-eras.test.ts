@@ -58,6 +58,7 @@ beforeAll(async () => {
     leaving: hostile('--exit-on-discover'),
     stuck: { ...hostile('--discover=stuck', '--ignore-term'), start_timeout_ms: 4_000 },
     slow: { ...hostile('--start-after=7000'), start_timeout_ms: 60_000 },
+    slowAndNew: { ...hostile('--only-newer', '--start-after=4500'), start_timeout_ms: 16_000 },
     hanging: { ...hostile('--hang-in-initialize', '--ignore-term'), start_timeout_ms: 2_000 },
     hangingLong: hostile('--hang-in-initialize', '--ignore-term'),
     deaf: { url: deaf.url, start_timeout_ms: 2_000 },
@@ -88,6 +89,18 @@ verifies('tools.older-greeting', 'a program that the newer greeting has made dea
   expect(await servers.call('stuck', 'echo', { args: { text: 'here' } })).toMatchObject({
     content: [{ type: 'text', text: 'here' }],
   });
+});
+
+verifies('tools.older-greeting', 'a slow program that speaks only the newer era is given its time', async () => {
+  const startOf = async (session: string) => {
+    const startedAt = performance.now();
+    const result = await servers.call('slowAndNew', 'echo', { args: { text: 'here' }, session });
+    expect(result).toMatchObject({ content: [{ type: 'text', text: 'here' }] });
+    return performance.now() - startedAt;
+  };
+  const first = await startOf('sess_1');
+  // It is known now: one start is enough.
+  expect(await startOf('sess_2')).toBeLessThan(first - 2_000);
 });
 
 verifies('tools.hanging-start', 'the error names the setting, and nothing is left', async () => {

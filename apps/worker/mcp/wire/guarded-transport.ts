@@ -13,7 +13,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import { CountWindow, FloodGate } from './flood-gate.js';
 import { messageSize } from './message-size.js';
-import { type Id, readResult, unreadable } from './read-message.js';
+import { enclose, type Id, readResult, unreadable } from './read-message.js';
 import type { OnServerBound } from './server-bound.js';
 
 export interface Progress {
@@ -41,6 +41,8 @@ export const tooLargeAnswer = -32_097;
 /** In the message of the error for a too large HTTP body. */
 export const tooLargePhrase = 'larger than what is read';
 
+/** The first version of the newer era. */
+const newerSince = '2026-07-28';
 const maxDepth = 256;
 const answeredStreamMs = 1_000;
 const maxIdLength = 1_024;
@@ -62,6 +64,8 @@ export class GuardedTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport['onmessage'];
+  /** The answer to the newer greeting, if it came after the older one had been sent. */
+  lateDiscovery?: unknown;
   /** Unanswered requests, with their progress tokens. */
   private readonly asked = new Map<Id, { method: string; controller: AbortController; token?: string }>();
   private readonly progress = new Map<string, ProgressListener>();
@@ -74,6 +78,7 @@ export class GuardedTransport implements Transport {
   private tokens = 0;
   private lastError = '';
   private ownFailure?: AppError;
+  private isNewer = false;
 
   constructor(
     readonly inner: Transport & { readonly frameBytes?: number; readonly failure?: AppError; onnewsagain?: () => void },
@@ -99,6 +104,7 @@ export class GuardedTransport implements Transport {
   }
 
   setProtocolVersion(version: string): void {
+    this.isNewer = version >= newerSince;
     this.inner.setProtocolVersion?.(version);
   }
 
@@ -203,7 +209,16 @@ export class GuardedTransport implements Transport {
     const goesOn = isJsonObject(result) && result['resultType'] === 'input_required';
     if (asked.token !== undefined && !goesOn) this.progress.delete(asked.token);
     if (this.hasPerRequestStream) this.endStreamLater(id, asked.controller);
-    this.onmessage?.(this.readable(read, id, asked.method), extra);
+    const answer = this.readable(read, id, asked.method);
+    if (asked.method === 'server/discover' && 'result' in answer && this.isAsked('initialize')) {
+      this.lateDiscovery = answer.result;
+      return;
+    }
+    this.onmessage?.(answer, extra);
+  }
+
+  private isAsked(method: string): boolean {
+    return [...this.asked.values()].some((asked) => asked.method === method);
   }
 
   /** Some servers write numbers as text, and no id where they could not read the request: then there must be only one. */
@@ -218,7 +233,8 @@ export class GuardedTransport implements Transport {
     if (error !== undefined) return { jsonrpc: '2.0', id, error } as JSONRPCMessage;
     const bounded = exceedsDepth(read, maxDepth) ? withoutDeepTools(result as JsonObject) : (result as JsonObject);
     if (bounded === undefined) return unreadable(id);
-    const known = readResult(bounded, method);
+    const readable = readResult(bounded, method);
+    const known = this.isNewer ? enclose(readable, method) : readable;
     const message: JSONRPCMessage = { jsonrpc: '2.0', id, result: known };
     // The SDK would drop it, and its request would wait. Its schema asks only for a readable `_meta`.
     const isTaken = known['_meta'] === undefined || isJSONRPCResultResponse(message);

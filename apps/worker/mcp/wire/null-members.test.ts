@@ -50,6 +50,7 @@ beforeAll(async () => {
   await Promise.all(all.map((each) => each.start()));
   servers = await openToolServers({
     pipe: hostile(`--greeting=${JSON.stringify(greeting)}`, '--discover=unreadable'),
+    newer: hostile('--only-newer'),
     json: { url: jsonServer.url },
     events: { url: eventServer.url, transport: 'http' },
     sse: { url: oldServer.url, transport: 'sse' },
@@ -90,7 +91,7 @@ const unreadable: Record<string, object> = {
   'a result and an error': { result: {}, error: { code: 1, message: 'x' } },
 };
 
-for (const name of ['pipe', 'json', 'events', 'sse']) {
+for (const name of ['pipe', 'newer', 'json', 'events', 'sse']) {
   const call = (message: object) => servers.call(name, 'raw', { args: { message } });
 
   verifies('tools.null-is-absent', `${name}: from the greeting to a result`, async () => {
@@ -111,6 +112,16 @@ for (const name of ['pipe', 'json', 'events', 'sse']) {
     expect(await call({ result: read })).toEqual(read);
   });
 }
+
+verifies('tools.null-is-absent', 'newer: one odd tool or block costs nothing else', async () => {
+  const listed = await servers.use('newer', (connection) => connection.listTools(AbortSignal.timeout(10_000)));
+  expect(listed).toEqual(expect.arrayContaining([expect.objectContaining({ name: 'schemaless', inputSchema: true })]));
+  const content = [null, { type: 'text', text: null }, { type: 'hologram' }, { type: 'text', text: 'a' }];
+  const result = await servers.call('newer', 'raw', { args: { message: { result: { content } } } });
+  expect(result.content).toEqual([null, { type: 'text' }, { type: 'hologram' }, { type: 'text', text: 'a' }]);
+  const message = { result: { structuredContent: [1] } };
+  expect(await servers.call('newer', 'raw', { args: { message } })).toEqual({ structuredContent: [1] });
+});
 
 test('a number that came back as text, in a pipe', async () => {
   expect(await servers.call('pipe', 'raw', { args: { textId: true, message: { result: read } } })).toEqual(read);

@@ -72,6 +72,23 @@ export function readResult(result: JsonObject, method: string): JsonObject {
   }
 }
 
+const enclosed = 'signalbox/result';
+
+/**
+ * The SDK refuses a whole result of the newer era for one block or tool in an odd form, or a member that is missing: it is
+ * given an empty one around it.
+ */
+export function enclose(result: JsonObject, method: string): JsonObject {
+  const isComplete = (result['resultType'] ?? 'complete') === 'complete';
+  if (!isComplete || (method !== 'tools/list' && method !== 'tools/call')) return result;
+  const empty: JsonObject = method === 'tools/list' ? { tools: [], ttlMs: 0, cacheScope: 'private' } : { content: [] };
+  return { resultType: 'complete', ...empty, [enclosed]: result };
+}
+
+/** The result as it was before `enclose`. */
+export const disclose = (result: Record<string, unknown>): Record<string, unknown> =>
+  isJsonObject(result[enclosed]) ? result[enclosed] : result;
+
 function readGreeting({ protocolVersion, capabilities, serverInfo, instructions }: JsonObject): JsonObject {
   const { name, version } = isJsonObject(serverInfo) ? serverInfo : {};
   return {
