@@ -23,6 +23,11 @@ export class FreeSpace {
     return (await looked.bytes) - looked.claimed;
   }
 
+  /** The same without claims, read now. */
+  now(): Promise<number> {
+    return freeBytes(this.directory);
+  }
+
   /** Call it before writing this many bytes. @throws AppError workspace_disk_full */
   async claim(bytes: number): Promise<void> {
     await this.check(bytes);

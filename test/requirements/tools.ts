@@ -136,6 +136,8 @@ export const toolRequirements = {
   'tools.refused-calls-audited': 'a call that is refused before it runs is journaled and audited',
   'tools.reload':
     'a tool server that is added, changed or removed counts at once for new calls, and ends no call that runs',
+  'tools.memory-of-commands':
+    'a command server and all that it starts have one bound of memory; above it they are ended, and the error names the setting',
   'tools.null-is-absent': 'an optional member that a tool server writes as null is read as absent, on every transport',
   'tools.unreadable-at-once': 'an answer that cannot be read ends its call at once, whatever time the call has left',
   'tools.older-greeting':

@@ -18,6 +18,10 @@ export interface SandboxRequest {
   writable: readonly string[];
   network: SandboxNetwork;
   user?: ToolUser;
+  /** Of all its processes together; absent: not bounded. */
+  memoryBytes?: number;
+  /** Whether it asks `ToolProcess.names` before it makes files: see launcher/notify.c. */
+  countNames?: boolean;
   /** It is started by another user than root from where only root may go. */
   keepReading?: boolean;
 }
@@ -41,15 +45,23 @@ export function sandboxWords(
   programs: SandboxPrograms,
 ): string[] {
   const { launcher } = programs;
-  const user = userWords(request);
-  if (level !== 'namespace') return [launcher, ...innerWords(level, request, programs), ...user, ...commandOf(request)];
+  const outer = [...treeWords(request), ...userWords(request)];
+  if (level !== 'namespace')
+    return [launcher, ...innerWords(level, request, programs), ...outer, ...commandOf(request)];
   // The outer one supervises, the inner one confines what sees nothing but its namespaces.
   const inner = { ...request, readable: ['/'], writable: [...request.writable, '/tmp', '/dev/shm'] };
-  const inside = [launcher, ...innerWords('confined', inner, programs), ...commandOf(request)];
-  return [launcher, '--level', 'supervised', ...user, '--', ...bubblewrapWords(request, programs), '--', ...inside];
+  const inside = [launcher, ...innerWords('confined', inner, programs), ...namesWords(request), ...commandOf(request)];
+  return [launcher, '--level', 'supervised', ...outer, '--', ...bubblewrapWords(request, programs), '--', ...inside];
 }
 
 const commandOf = ({ file, args }: SandboxRequest): string[] => ['--', file, ...args];
+
+const namesWords = ({ countNames = false }: SandboxRequest) => (countNames ? ['--count-names', 'yes'] : []);
+
+function treeWords(request: SandboxRequest): string[] {
+  const { memoryBytes } = request;
+  return [...(memoryBytes === undefined ? [] : ['--memory', String(memoryBytes)]), ...namesWords(request)];
+}
 
 function userWords({ user, keepReading = false }: SandboxRequest): string[] {
   if (user === undefined) return [];

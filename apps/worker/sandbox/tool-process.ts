@@ -33,6 +33,15 @@ export interface ProcessExit {
   signal: NodeJS.Signals | null;
 }
 
+/** Whether a tree may put more names into its workspace. The call that would make one waits for the answer. */
+export interface NameGrants {
+  readonly isAsked: boolean;
+  /** Resolves when it asks, or the signal aborts. */
+  asked(signal: AbortSignal): Promise<void>;
+  /** Answers with a number of names, at least 1. */
+  grant(names: number): void;
+}
+
 /** Commands for the launcher on descriptor 3; the end of that pipe also means `kill`. */
 type Command = 'term' | 'stop' | 'continue' | 'kill';
 
@@ -53,7 +62,12 @@ export class ToolProcess {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
+  /** Resolves when its processes together hold more memory than they may: all are stopped, and must be ended. */
+  readonly outOfMemory: Promise<void>;
+  /** Absent without the launcher. */
+  readonly names: NameGrants | undefined;
   private readonly control: Duplex | undefined;
+  private readonly questions: Duplex | undefined;
   private ended?: Promise<void>;
 
   private constructor(private readonly child: ChildProcess) {
@@ -61,6 +75,13 @@ export class ToolProcess {
     this.stdout = child.stdout!;
     this.stderr = child.stderr!;
     this.control = child.stdio[3] as Duplex | undefined;
+    this.questions = child.stdio[4] as Duplex | undefined;
+    this.outOfMemory = new Promise((resolve) => {
+      this.control?.on('data', (told: Buffer) => {
+        if (told.includes('m')) resolve();
+      });
+    });
+    this.names = this.questions && new AskedNames(this.questions);
     running.add(this);
     this.exited = once(child, 'exit').then(([code, signal]) => ({
       code: code as number | null,
@@ -98,7 +119,7 @@ export class ToolProcess {
   /** Resolves when nothing of the tree runs. @throws Error if the launcher does not report it in time. */
   async stop(): Promise<void> {
     if (this.control === undefined) return this.command('stop');
-    const answered = once(this.control, 'data', { signal: AbortSignal.timeout(stopDeadlineMs) });
+    const answered = heard(this.control, 's', AbortSignal.timeout(stopDeadlineMs));
     this.command('stop');
     await Promise.race([answered, this.exited]);
   }
@@ -151,11 +172,50 @@ export class ToolProcess {
   }
 
   private streams(): (Readable | Writable)[] {
-    return [this.stdin, this.stdout, this.stderr, ...(this.control === undefined ? [] : [this.control])];
+    const more = [this.control, this.questions].filter((stream) => stream !== undefined);
+    return [this.stdin, this.stdout, this.stderr, ...more];
   }
 
   private forget(): void {
     running.delete(this);
+  }
+}
+
+/** One byte a question, one line an answer: see launcher/notify.c. */
+class AskedNames implements NameGrants {
+  isAsked = false;
+  private wake: (() => void) | undefined;
+
+  constructor(private readonly stream: Duplex) {
+    stream.on('data', () => {
+      this.isAsked = true;
+      this.wake?.();
+    });
+  }
+
+  asked(signal: AbortSignal): Promise<void> {
+    if (this.isAsked || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = () => {
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      this.wake = done;
+      signal.addEventListener('abort', done);
+    });
+  }
+
+  grant(names: number): void {
+    this.isAsked = false;
+    if (this.stream.writable) this.stream.write(`${names}\n`);
+  }
+}
+
+/** Resolves when the letter comes. @throws when the signal aborts */
+async function heard(stream: Duplex, letter: string, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const [told] = (await once(stream, 'data', { signal })) as [Buffer];
+    if (told.includes(letter)) return;
   }
 }
 
@@ -169,7 +229,7 @@ function spawnProgram({ words, supervised, cwd, environment, user }: ToolProcess
       detached: true,
       shell: false,
       windowsHide: true,
-      stdio: supervised ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
+      stdio: supervised ? Array<'pipe'>(5).fill('pipe') : ['pipe', 'pipe', 'pipe'],
       ...user,
     });
   } catch (error) {

@@ -67,6 +67,9 @@ function treeOf(process: ChildProcess) {
   return { tree, done };
 }
 
+/** A disk to which nobody writes: what others write to a real one stops trees that are about to be full. */
+const quiet = { bytes: async () => 2 ** 40, now: async () => 2 ** 40 };
+
 const watch = (tree: ProcessTree, more: Partial<QuotaWatchOptions> = {}) =>
   watchQuota(
     {
@@ -74,7 +77,7 @@ const watch = (tree: ProcessTree, more: Partial<QuotaWatchOptions> = {}) =>
       count: (signal) => made.workspaces.measure('dir-a', signal),
       before: nothing,
       limits,
-      space: new FreeSpace(made.root, 0),
+      space: { ...quiet, minFreeBytes: 0 },
       logger: silentLogger,
       ...more,
     },
@@ -84,13 +87,35 @@ const watch = (tree: ProcessTree, more: Partial<QuotaWatchOptions> = {}) =>
 verifies('tools.workspace-quota-watched', 'bytes: ended, and nothing is written afterwards', async () => {
   const writer = await start(`const f = fs.openSync('large', 'w'); for (;;) fs.writeSync(f, mb);`);
   const { tree, done } = treeOf(writer);
-  const error = await watch(tree);
+  const error = await watch(tree, { space: new FreeSpace(made.root, 0) });
   expect([error?.code, error?.message]).toEqual([
     'workspace_quota_exceeded',
     `The tool was ended because it filled the workspace: at most ${limits.maxBytes} bytes. Delete files, then try again.`,
   ]);
   expect(done).toEqual(['stop', 'end workspace_quota_exceeded']);
   expect(writer.signalCode).toBe('SIGKILL');
+});
+
+verifies('tools.workspace-quota-watched', 'bytes: what the disk has lost tells it before the next count', async () => {
+  const { tree, done } = treeOf(await start('setInterval(() => {}, 1000);'));
+  let free = 2 ** 40;
+  let counts = 0;
+  const count: QuotaWatchOptions['count'] = async (signal) => {
+    counts += 1;
+    if (counts === 1) {
+      truncateSync(join(made.host, 'large'), limits.maxBytes + 1);
+      free -= 2 * limits.maxBytes;
+      // As slow as a disk that is busy.
+      await delay(20_000, undefined, { signal });
+    }
+    return made.workspaces.measure('dir-a', signal);
+  };
+  writeFileSync(join(made.host, 'large'), '');
+  const space = { ...quiet, now: async () => free, minFreeBytes: 0 };
+  const before = performance.now();
+  expect((await watch(tree, { count, space }))?.code).toBe('workspace_quota_exceeded');
+  expect(performance.now() - before).toBeLessThan(15_000);
+  expect([counts, done]).toEqual([2, ['stop', 'end workspace_quota_exceeded']]);
 });
 
 verifies('tools.workspace-quota-watched', 'files, and depth', async () => {
@@ -123,7 +148,7 @@ verifies('tools.workspace-quota-watched', 'what was deleted by the time it stand
 verifies('tools.workspace-quota-watched', 'the reserve of the disk: only what has grown is ended', async () => {
   await made.workspace.write('there', Buffer.alloc(1_000));
   const before = await made.workspaces.measure('dir-a');
-  const space = new FreeSpace(made.root, Number.MAX_SAFE_INTEGER);
+  const space = { ...quiet, minFreeBytes: Number.MAX_SAFE_INTEGER };
   const idle = treeOf(
     await start(`process.on('message', () => fs.writeFileSync('more', mb)); setInterval(() => {}, 1000);`),
   );

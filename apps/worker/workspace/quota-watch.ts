@@ -1,10 +1,12 @@
 // Enforces a workspace's quota for tool servers that write files themselves. It counts afterwards, so the quota is soft:
-// above it the process tree is stopped, the workspace counted again, and the tree ended or resumed.
+// above it the process tree is stopped, the workspace counted again, and the tree ended or resumed. Between counts a tree
+// under the launcher makes no more files than it was granted, and the free space of the disk bounds what it wrote.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { diskFull, type FreeSpace } from '#libs/workspace/free-space.js';
 import type { ScannedUsage, Usage, WorkspaceLimits } from '#libs/workspace/usage-ledger.js';
+import type { NameGrants } from '../sandbox/tool-process.js';
 
 /** The processes of one instance. All methods end in bounded time, and ignore processes that have already ended. */
 export interface ProcessTree {
@@ -13,6 +15,8 @@ export interface ProcessTree {
   resume(): Promise<void>;
   /** Kills all of them, also stopped ones. Their calls fail with the error. */
   end(error: AppError): Promise<void>;
+  /** Absent: it makes files without asking. */
+  names?: NameGrants | undefined;
 }
 
 export interface QuotaWatchOptions {
@@ -24,7 +28,7 @@ export interface QuotaWatchOptions {
   limits: WorkspaceLimits;
   /** If absent, calls are assumed to be always under way. */
   activity?: CallActivity;
-  space: Pick<FreeSpace, 'bytes' | 'minFreeBytes'>;
+  space: Pick<FreeSpace, 'bytes' | 'now' | 'minFreeBytes'>;
   logger: Logger;
 }
 
@@ -37,6 +41,11 @@ const fastestEntriesPerMs = 50;
 const idleMs = 5_000;
 /** A pause is at least this many times as long as a count, so that counting takes at most a fifth of the time. */
 const pausePerCount = 4;
+/** The shortest pauses between looks at the free space, which cost no count: while calls are under way, and while none is. */
+const lookMs = 10;
+const idleLookMs = 250;
+/** The part of a limit by which a tree may exceed it unseen: what others write to the disk is no reason to stop it. */
+const slack = 0.01;
 
 /** Whether calls are under way on an instance. */
 export class CallActivity {
@@ -68,30 +77,37 @@ export class CallActivity {
 
 /** Watches one instance until the signal aborts, or the tree was ended: then resolves with the reason. Never rejects. */
 export async function watchQuota(options: QuotaWatchOptions, signal: AbortSignal): Promise<AppError | undefined> {
-  const { logger, activity } = options;
+  const { logger } = options;
   let isBlind = false;
+  let mayBeOver = false;
+  const freeBytes = await freeNow(options);
+  let last: Known = { leftBytes: leftBytes(options, options.before), freeBytes };
   while (!signal.aborted) {
-    let pauseMs = farMs;
     const startedAt = performance.now();
+    let checked: Check | undefined;
     try {
-      const { leftMs, reason, countMs } = await check(options, signal);
-      const ended = reason === undefined ? undefined : await endOrResume(options, signal);
-      if (ended !== undefined) return ended;
-      pauseMs = pauseAfter(leftMs, countMs);
+      if (!mayBeOver) checked = await checkWhileLooking(options, last, signal);
+      if (checked === undefined || checked.reason !== undefined) checked = await checkStopped(options, signal);
+      if (checked.reason !== undefined) return checked.reason;
+      last = checked;
       isBlind = false;
     } catch (error) {
       // The next check may succeed, for example after a lack of file descriptors.
       if (!signal.aborted && !isBlind) logger.warn({ error }, 'a workspace could not be watched');
       isBlind = true;
     }
-    if (activity?.isBusy === false) await activity.started(idleMs, signal);
-    const left = pauseMs - (performance.now() - startedAt);
-    if (left > 0) await delay(left, undefined, { signal }).catch(() => undefined);
+    mayBeOver = await rest(options, { startedAt, checked }, signal);
   }
   return undefined;
 }
 
-interface Check {
+/** What it may still write, and the free space of the disk, when the count began. */
+interface Known {
+  leftBytes: number;
+  freeBytes: number | undefined;
+}
+
+interface Check extends Known {
   /** How soon a fast writer could reach half of the nearest limit. */
   leftMs: number;
   /** Why the tree must be ended. */
@@ -99,9 +115,42 @@ interface Check {
   countMs: number;
 }
 
+/** Undefined when it may have exceeded its bytes meanwhile: a count can take long, also because of what it writes. */
+async function checkWhileLooking(
+  options: QuotaWatchOptions,
+  last: Known,
+  signal: AbortSignal,
+): Promise<Check | undefined> {
+  const over = new AbortController();
+  const end = () => over.abort();
+  signal.addEventListener('abort', end);
+  const checking = check(options, over.signal);
+  checking.catch(() => undefined);
+  const filled = (async () => {
+    while (!over.signal.aborted) {
+      const left = last.leftBytes - (await writtenSince(last, options));
+      if (isFilled(left, options)) return undefined;
+      await delay(Math.max(lookMs, left / fastestBytesPerMs), undefined, { signal: over.signal }).catch(
+        () => undefined,
+      );
+    }
+    return checking;
+  })();
+  filled.catch(() => undefined);
+  try {
+    return await Promise.race([checking, filled]);
+  } finally {
+    end();
+    signal.removeEventListener('abort', end);
+  }
+}
+
 async function check(options: QuotaWatchOptions, signal: AbortSignal): Promise<Check> {
-  const { count, limits, space } = options;
+  const { count, limits, space, tree } = options;
   const startedAt = performance.now();
+  // Both before the count: what is written meanwhile may be counted twice, but never missed.
+  const asks = tree.names?.isAsked === true;
+  const freeAtFirst = await freeNow(options);
   const usage = await count(signal);
   const countMs = performance.now() - startedAt;
   const freeBytes = await space.bytes().catch(() => Infinity);
@@ -110,7 +159,13 @@ async function check(options: QuotaWatchOptions, signal: AbortSignal): Promise<C
     (limits.maxFiles / 2 - entries(usage)) / fastestEntriesPerMs,
     (freeBytes - space.minFreeBytes) / 2 / fastestBytesPerMs,
   );
-  return { leftMs, reason: reasonToEnd(options, usage, freeBytes), countMs };
+  const reason = reasonToEnd(options, usage, freeBytes);
+  if (asks && reason === undefined) {
+    // At the limit too, since the call may be for a file that is there already.
+    const names = Math.max(mostEntries(options) - entries(usage), Math.ceil(limits.maxFiles * slack));
+    tree.names?.grant(names);
+  }
+  return { leftMs, reason, countMs, leftBytes: leftBytes(options, usage), freeBytes: freeAtFirst };
 }
 
 function reasonToEnd(
@@ -120,30 +175,83 @@ function reasonToEnd(
 ): AppError | undefined {
   const { maxBytes, maxFiles, maxDepth } = limits;
   if (usage.bytes > Math.max(maxBytes, before.bytes)) return exceeded(`at most ${maxBytes} bytes`);
-  // Counting stops at twice the limit.
-  const mostEntries = Math.min(Math.max(maxFiles, entries(before)), maxFiles * 2);
-  if (entries(usage) > mostEntries) return exceeded(`at most ${maxFiles} files and directories`);
+  if (entries(usage) > mostEntries({ before, limits })) return exceeded(`at most ${maxFiles} files and directories`);
   if (usage.tooDeep) return exceeded(`directories are more than ${maxDepth} deep`);
   // Others may have filled the disk, so only a tree whose usage has grown is ended.
   const hasGrown = usage.bytes > before.bytes || entries(usage) > entries(before);
   return hasGrown && freeBytes < space.minFreeBytes ? diskFull() : undefined;
 }
 
-/** Counts again while the tree is stopped, since it may have deleted files after the first count. */
-async function endOrResume(options: QuotaWatchOptions, signal: AbortSignal): Promise<AppError | undefined> {
+/** Counting stops at twice the limit. */
+const mostEntries = ({ before, limits: { maxFiles } }: Pick<QuotaWatchOptions, 'before' | 'limits'>) =>
+  Math.min(Math.max(maxFiles, entries(before)), maxFiles * 2);
+
+/** Counts while the tree is stopped, since it may have deleted files after another count; then ends or resumes it. */
+async function checkStopped(options: QuotaWatchOptions, signal: AbortSignal): Promise<Check> {
   const { tree } = options;
   let ended = false;
   try {
     await tree.stop();
-    const { reason } = await check(options, signal);
-    if (reason === undefined) return undefined;
-    ended = true;
-    await tree.end(reason);
-    return reason;
+    const checked = await check(options, signal);
+    if (checked.reason !== undefined) {
+      ended = true;
+      await tree.end(checked.reason);
+    }
+    return checked;
   } finally {
     // Also if counting failed or was aborted, or the tree would stay stopped for ever.
     if (!ended) await tree.resume();
   }
+}
+
+/** Waits until the next count is due. Returns whether the tree may have exceeded its bytes, by what the disk has lost. */
+async function rest(
+  options: QuotaWatchOptions,
+  { startedAt, checked }: { startedAt: number; checked: Check | undefined },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { activity, tree } = options;
+  const countMs = checked?.countMs ?? 0;
+  const pauseMs = checked === undefined ? farMs : pauseAfter(checked.leftMs, countMs);
+  while (!signal.aborted) {
+    const isIdle = activity?.isBusy === false;
+    const passedMs = performance.now() - startedAt;
+    // One that asks waits, so it is answered soon; still, counting takes at most a fifth of the time.
+    const asks = tree.names?.isAsked === true && checked !== undefined;
+    const restMs = asks ? countMs * pausePerCount : isIdle ? Math.max(pauseMs, idleMs) : pauseMs;
+    if (passedMs >= restMs) return false;
+    const left = checked === undefined ? Infinity : checked.leftBytes - (await writtenSince(checked, options));
+    // Not soon after a count, or it would stand still all the time where others write much.
+    if (isFilled(left, options) && passedMs >= Math.max(countMs * 2, isIdle ? farMs : 0)) return true;
+    const pause = Math.max(isIdle ? idleLookMs : lookMs, left / fastestBytesPerMs);
+    await nap(options, Math.min(pause, restMs - passedMs), signal);
+  }
+  return false;
+}
+
+const leftBytes = ({ before, limits }: QuotaWatchOptions, usage: Usage) =>
+  Math.max(limits.maxBytes, before.bytes) - usage.bytes;
+
+const isFilled = (left: number, { limits }: QuotaWatchOptions) => left < -limits.maxBytes * slack;
+
+const freeNow = ({ space }: QuotaWatchOptions) => space.now().catch(() => undefined);
+
+async function writtenSince({ freeBytes }: Known, options: QuotaWatchOptions): Promise<number> {
+  const now = await freeNow(options);
+  return freeBytes === undefined || now === undefined ? 0 : freeBytes - now;
+}
+
+/** Waits for so long, or until the tree asks for names or a call starts. */
+async function nap({ tree, activity }: QuotaWatchOptions, ms: number, signal: AbortSignal): Promise<void> {
+  const over = new AbortController();
+  const abort = () => over.abort();
+  signal.addEventListener('abort', abort);
+  const waits: Promise<void>[] = [delay(ms, undefined, { signal: over.signal }).catch(() => undefined)];
+  if (tree.names?.isAsked === false) waits.push(tree.names.asked(over.signal));
+  if (activity?.isBusy === false) waits.push(activity.started(ms, over.signal));
+  await Promise.race(waits);
+  abort();
+  signal.removeEventListener('abort', abort);
 }
 
 const entries = ({ files, directories }: Usage) => files + directories;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { changeGrades } from '#libs/schemas/tool-change.js';
 import { readAllowedHost } from '../addresses/host-name.js';
-import { ms, count } from '../setting-kinds.js';
+import { bytes, ms, count } from '../setting-kinds.js';
 
 const changePolicy = (holds: boolean, what: string) =>
   z
@@ -79,6 +79,9 @@ export const serverSchema = z.strictObject({
     .enum(['none', 'process', 'confined', 'namespace'])
     .optional()
     .describe('Isolation level; default: isolation.minimum'),
+  max_memory_bytes: bytes('Memory of a command and all that it starts, together; above it they are ended').default(
+    1024 ** 3,
+  ),
   paths: z
     .strictObject({
       read: z.array(z.string()).default([]).describe('More files and directories that a confined command may read'),

@@ -11,21 +11,14 @@ const attack = (act: string, title: string, stopped: StoppedFrom, reason?: strin
 });
 const alone = (given: Attack): Attack => ({ ...given, alone: true });
 
-const bound = 'no limit of a process counts it: bound the container (cgroup)';
+const bound = 'no process has it mapped: bound the container (cgroup)';
 
 export const exhaustionAttacks: readonly Attack[] = [
   alone(attack('processes', '2,000 processes', 'process')),
   alone(attack('threads', '2,000 threads', 'process')),
   alone(attack('private-memory', '6 GiB of memory', 'process')),
-  alone(attack('shared-memory-pages', '6 GiB of shared memory', 'never', bound)),
-  alone(
-    attack(
-      'divided-memory',
-      '6 GiB of memory in two processes',
-      'never',
-      'the limit is one of each process: bound the container (cgroup)',
-    ),
-  ),
+  alone(attack('shared-memory-pages', '6 GiB of shared memory', 'process')),
+  alone(attack('divided-memory', '6 GiB of memory in two processes', 'process')),
   alone(attack('memory-file', '6 GiB in a file in memory', 'process')),
   alone(attack('memory-files', '6 GiB in many files in memory', 'never', bound)),
   alone(attack('large-stack', '6 GiB of stack', 'process')),

@@ -150,11 +150,12 @@ export class CommandServer {
     const process: StdioOptions = {
       start: () => parts.isolation.start(this.isolation, launch),
       onStarted: (process, fail) => {
-        const end = async (error: AppError) => {
-          onBound('workspace');
+        const end = (bound: ServerBound) => async (error: AppError) => {
+          onBound(bound);
           fail(error);
         };
-        void this.watch({ workspaces, directory }, { process, activity, end });
+        void this.watch({ workspaces, directory }, { process, activity, end: end('workspace') });
+        void process.outOfMemory.then(() => end('memory')(outOfMemory(this.server.max_memory_bytes)));
       },
       grace: parts.grace ?? defaultGrace,
       maxMessageBytes: messageBytes(parts.config),
@@ -180,14 +181,12 @@ export class CommandServer {
     const over = new AbortController();
     void process.exited.catch(() => undefined).then(() => over.abort());
     const count = (signal: AbortSignal) => workspaces.measure(directory, signal);
-    const tree = { stop: () => process.stop(), resume: async () => process.resume(), end };
+    const { names } = process;
+    const tree = { stop: () => process.stop(), resume: async () => process.resume(), end, names };
     const { limits, space } = workspaces;
-    try {
-      const before = await count(over.signal);
-      await watchQuota({ tree, count, before, limits, space, activity, logger: this.logger }, over.signal);
-    } catch (error) {
-      if (!over.signal.aborted) this.logger.warn({ error }, 'a workspace could not be watched');
-    }
+    // Where it cannot be counted yet, the limits apply; the watch counts again, and says why it cannot.
+    const before = await count(over.signal).catch(() => ({ bytes: 0, files: 0, directories: 0 }));
+    await watchQuota({ tree, count, before, limits, space, activity, logger: this.logger }, over.signal);
   }
 
   /** Also hides the paths of the server's code, which its errors may contain. */
@@ -222,6 +221,8 @@ export class CommandServer {
       directory: host,
       readable: this.readable,
       writable: server.paths.write,
+      memoryBytes: server.max_memory_bytes,
+      countNames: true,
       environment: {
         ...parts.environment,
         HOME: host,
@@ -245,6 +246,12 @@ export class CommandServer {
     return { workspaces: await Workspaces.open(join(config.data_dir, 'tool-servers'), limits), directory: this.name };
   }
 }
+
+const outOfMemory = (bytes: number) =>
+  new AppError(
+    'tool_crashed',
+    `The tool server was ended because it and what it started held more memory than its max_memory_bytes (${bytes} bytes)`,
+  );
 
 /** Room for the largest result that is read, and its envelope. */
 export const messageBytes = ({ tools }: Pick<Config, 'tools'>): number => tools.max_read_bytes + 64 * 1024;

@@ -12,6 +12,7 @@ export type ServerBound =
   | 'unread_answers'
   | 'listing'
   | 'exchanges'
-  | 'workspace';
+  | 'workspace'
+  | 'memory';
 
 export type OnServerBound = (bound: ServerBound) => void;

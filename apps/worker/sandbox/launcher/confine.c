@@ -179,6 +179,13 @@ static void filter_tasks(void) {
 #endif
 }
 
+// Counted by the supervisor. A call that only opens what is there may be among them: the count is an upper bound.
+static void filter_names(void) {
+  for (size_t i = 0; i < sizeof name_calls / sizeof *name_calls; i++) always(name_calls[i], SECCOMP_RET_USER_NOTIF);
+  for (size_t i = 0; i < sizeof flagged_calls / sizeof *flagged_calls; i++)
+    where(flagged_calls[i].call, flagged_calls[i].argument, UINT32_MAX, ANY_BIT, flagged_calls[i].bit, SECCOMP_RET_USER_NOTIF);
+}
+
 static int filter(const struct options *options, int landlock) {
   emit(LOAD, offsetof(struct seccomp_data, arch), 0, 0);
   emit(IS, OWN_ARCHITECTURE, 1, 0);
@@ -195,6 +202,7 @@ static int filter(const struct options *options, int landlock) {
     filter_processes(landlock);
     if (landlock < 3) always(SYS_truncate, refuse(EPERM));
   }
+  if (options->count_names) filter_names();
   emit(RETURN, SECCOMP_RET_ALLOW, 0, 0);
   struct sock_fprog program = {length, code};
   long listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);

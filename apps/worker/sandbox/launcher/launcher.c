@@ -18,9 +18,10 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { CONTROL = 3, NICENESS = 10, FAILED = 125, MOST_ROUNDS = 500 };
+enum { NICENESS = 10, OWN_NICENESS = 5, FAILED = 125, MOST_ROUNDS = 500, PATIENCE_MS = 2000 };
 
 void fail(const char *what) {
   fprintf(stderr, "signalbox-launcher: %s: %s\n", what, strerror(errno));
@@ -67,6 +68,8 @@ static char **read_options(char **words, struct options *options) {
     else if (strcmp(name, "--user") == 0) read_user(options, value);
     else if (strcmp(name, "--keep-read") == 0) options->keep_read = strcmp(value, "yes") == 0;
     else if (strcmp(name, "--tasks") == 0) options->max_tasks = atol(value);
+    else if (strcmp(name, "--memory") == 0) options->memory = strtoull(value, NULL, 10);
+    else if (strcmp(name, "--count-names") == 0) options->count_names = strcmp(value, "yes") == 0;
     else if (strcmp(name, "--data") == 0) options->data = strtoull(value, NULL, 10);
     else if (strcmp(name, "--cpu") == 0) options->cpu = strtoull(value, NULL, 10);
     else if (strcmp(name, "--fsize") == 0) options->fsize = strtoull(value, NULL, 10);
@@ -101,6 +104,7 @@ static int become_program(void *given) {
   signal(SIGPIPE, SIG_DFL);
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL); // should this supervisor be killed
+  setpriority(PRIO_PROCESS, 0, NICENESS);
   write_file("/proc/self/oom_score_adj", "500"); // where memory ends, tools end before what looks after them
   program->listener = confine(program->options);
   execv(program->words[0], program->words);
@@ -112,12 +116,31 @@ static pid_t start(struct program *program) {
   // What the worker itself was started with may be above all that it opened.
   if (syscall(436 /* close_range */, CONTROL, ~0u, 4 /* at exec only */) < 0)
     for (int descriptor = CONTROL; descriptor < 4096; descriptor++) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  if (program->options->level == SUPERVISED && program->options->count_names) fcntl(GRANTS, F_SETFD, 0); // for the one inside
   pid_t child = clone(become_program, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, program);
   if (child < 0) fail("making a process");
   return child;
 }
 
-static bool stopped; // nothing of the tree runs, and no task is added to it
+static bool stopped;
+static bool held; // by the worker, or since it is above its bound of memory: then until the worker, which was told, ends it
+static bool over;
+
+// Rounds for what was being made meanwhile, until two in a row find nothing that runs; the filter lets nothing be made.
+void stop_tree(int most_rounds) {
+  stopped = true;
+  for (int round = 0, still = 0; round < most_rounds && still < 2; round++) {
+    signal_tree(SIGSTOP);
+    still = count_running() == 0 ? still + 1 : 0;
+    if (still == 0) usleep(1000);
+  }
+}
+
+void resume_tree(void) {
+  if (held) return;
+  stopped = false;
+  signal_tree(SIGCONT);
+}
 
 // One letter a command. A stop is answered, since what follows relies on it.
 static bool obey(void) {
@@ -127,18 +150,13 @@ static bool obey(void) {
   if (got <= 0 || command == 'k') return false;
   if (command == 't') signal_tree(SIGTERM);
   if (command == 's') {
-    stopped = true;
-    // Rounds for what was being made meanwhile, until two in a row find nothing that runs; the filter lets nothing be made.
-    for (int round = 0, still = 0; round < MOST_ROUNDS && still < 2; round++) {
-      signal_tree(SIGSTOP);
-      still = count_running() == 0 ? still + 1 : 0;
-      if (still == 0) usleep(1000);
-    }
+    held = true;
+    stop_tree(MOST_ROUNDS);
     if (write(CONTROL, "s", 1) < 0) return false;
   }
-  if (command == 'c') {
-    stopped = false;
-    signal_tree(SIGCONT);
+  if (command == 'c' && !over) {
+    held = false;
+    resume_tree();
   }
   return true;
 }
@@ -162,19 +180,45 @@ static void end_tree(int listener) {
   while (waitpid(-1, NULL, 0) > 0 && reap(0, NULL));
 }
 
+static long long now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+// Returns false when it is time to end the tree: the worker was told that it is over the bound, and did not.
+static bool bound_memory(uint64_t bound, long long *due) {
+  if (now_ms() < *due) return true;
+  if (over) return false;
+  int pause = look_at_memory(bound);
+  if (pause < 0) {
+    over = held = true;
+    pause = PATIENCE_MS;
+    // Told while it lives, so that no end of its output is seen first.
+    if (write(CONTROL, "m", 1) < 0) return false;
+  }
+  *due = now_ms() + pause;
+  return true;
+}
+
 static int supervise(pid_t program, int listener, const struct options *options, const sigset_t *signals) {
   struct pollfd sources[] = {{signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK), POLLIN, 0},
                              {CONTROL, POLLIN, 0},
-                             {listener, POLLIN, 0}};
+                             {listener, POLLIN, 0},
+                             {options->count_names && options->level != SUPERVISED ? GRANTS : -1, POLLIN, 0}};
   int status = -1;
+  long long due = now_ms();
   for (;;) {
-    sources[2].fd = stopped ? -1 : listener;
-    if (poll(sources, 3, -1) < 0 && errno != EINTR) fail("waiting");
+    sources[2].fd = stopped || holds_call() ? -1 : listener;
+    long long wait = options->memory == 0 ? -1 : due - now_ms();
+    if (poll(sources, 4, wait < 0 && options->memory != 0 ? 0 : (int)wait) < 0 && errno != EINTR) fail("waiting");
     struct signalfd_siginfo signal;
     while (read(sources[0].fd, &signal, sizeof signal) == sizeof signal)
       if (signal.ssi_signo != SIGCHLD) signal_tree((int)signal.ssi_signo);
     if (!reap(program, &status)) break;
     if (sources[1].revents != 0 && !obey()) break;
+    if (options->memory != 0 && !bound_memory(options->memory, &due)) break;
+    if (sources[3].revents != 0 && !take_grant(listener)) sources[3].fd = -1;
     if (!stopped && sources[2].revents & POLLIN) answer(listener, options);
     else if (sources[2].revents & (POLLHUP | POLLERR)) listener = -1; // nobody is left who could ask
   }
@@ -194,8 +238,8 @@ int main(int argc, char **argv) {
   for (const int *each = (const int[]){SIGCHLD, SIGTERM, SIGINT, SIGHUP, 0}; *each != 0; each++) sigaddset(&signals, *each);
   sigprocmask(SIG_BLOCK, &signals, NULL);
   signal(SIGPIPE, SIG_IGN);
-  // Tools give way where the CPU is scarce. Linux may share it among sessions first: each tool server is one.
-  setpriority(PRIO_PROCESS, 0, NICENESS);
+  // Tools give way where the CPU is scarce, to this process too. Linux may share it among sessions first: a server is one.
+  setpriority(PRIO_PROCESS, 0, OWN_NICENESS);
   write_file("/proc/self/autogroup", "10");
   if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) fail("becoming the subreaper");
   drop_rights(&options);
@@ -205,6 +249,7 @@ int main(int argc, char **argv) {
   // The program's streams are its own: their ends must be seen at the other side.
   for (int stream = 0; stream < 3; stream++) close(stream);
   fcntl(CONTROL, F_SETFL, O_NONBLOCK);
+  if (options.count_names) fcntl(GRANTS, F_SETFL, O_NONBLOCK);
 
   int status = supervise(child, program.listener, &options, &signals);
   if (status < 0) raise(SIGKILL);

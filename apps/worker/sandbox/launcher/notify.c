@@ -1,5 +1,5 @@
-// Answers to the system calls that the filter hands over: may there be one more task, whom is a signal for, which file gets
-// this mode or these times, and the sockets of a server that may only reach the proxy.
+// Answers to the system calls that the filter hands over: may there be one more task or one more name in a directory, whom is
+// a signal for, which file gets this mode or these times, and the sockets of a server that may only reach the proxy.
 //
 // An argument in memory can change after it was looked at. So a path is read once, opened here, and what was opened is
 // changed from here; the program's own call never goes on. Only calls that are decided by numbers go on.
@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <linux/seccomp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -22,12 +23,32 @@
 
 #include "system-calls.h"
 
-enum { GOES_ON = 1 }; // else an answer is 0 or a negative error number
+enum { GOES_ON = 1, WAITS = 2 }; // else an answer is 0 or a negative error number
+
+// Names that may be made until the worker has counted the workspace again, and the call that waits for this.
+static long names_left;
+static uint64_t held;
+static bool holding;
 
 static int may_add_task(const struct options *options) {
   static long left;
   if (left <= 0) left = options->max_tasks - count_tasks(); // counted again when what was free then is used up
   return left-- > 0 ? GOES_ON : -EAGAIN;
+}
+
+static int may_add_name(void) {
+  if (names_left > 0) return names_left--, GOES_ON;
+  if (write(GRANTS, "?", 1) < 0) return -EDQUOT; // nobody counts any more
+  holding = true;
+  return WAITS;
+}
+
+static bool makes_name(long nr) {
+  for (size_t i = 0; i < sizeof name_calls / sizeof *name_calls; i++)
+    if (name_calls[i] == nr) return true;
+  for (size_t i = 0; i < sizeof flagged_calls / sizeof *flagged_calls; i++)
+    if (flagged_calls[i].call == nr) return true;
+  return false;
 }
 
 // kill() of 0 and below means groups: the caller's own, everyone, or that of a process.
@@ -154,21 +175,42 @@ static int decide(const struct seccomp_notif *call, int listener, const struct o
   case SYS_rt_tgsigqueueinfo:
     return may_signal(call);
   default:
-    return change_file(call, listener, options);
+    return makes_name(call->data.nr) ? may_add_name() : change_file(call, listener, options);
   }
+}
+
+static void reply(int listener, uint64_t id, int decided) {
+  union { struct seccomp_notif_resp response; char space[1024]; } given;
+  memset(&given, 0, sizeof given);
+  given.response.id = id;
+  if (decided == GOES_ON) given.response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  else given.response.error = decided;
+  ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &given.response);
+}
+
+bool holds_call(void) { return holding; }
+
+// A number of names as text, one for each question. Who asked may have been stopped meanwhile: it asks again.
+bool take_grant(int listener) {
+  char text[32];
+  ssize_t length = read(GRANTS, text, sizeof text - 1);
+  if (length <= 0) return length < 0 && (errno == EAGAIN || errno == EINTR);
+  text[length] = '\0';
+  names_left = atol(text);
+  if (!holding || names_left <= 0) return true;
+  holding = false;
+  names_left--;
+  reply(listener, held, GOES_ON);
+  return true;
 }
 
 void answer(int listener, const struct options *options) {
   // The kernel's structures may be larger than those of the headers.
   union { struct seccomp_notif call; char space[1024]; } got;
-  union { struct seccomp_notif_resp response; char space[1024]; } given;
   memset(&got, 0, sizeof got);
-  memset(&given, 0, sizeof given);
   if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &got.call) < 0) return; // who asked is gone
   if (got.call.data.nr == SYS_socket) return give_proxy_socket(&got.call, listener, options);
-  given.response.id = got.call.id;
   int decided = decide(&got.call, listener, options);
-  if (decided == GOES_ON) given.response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-  else given.response.error = decided;
-  ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &given.response);
+  if (decided == WAITS) held = got.call.id;
+  else reply(listener, got.call.id, decided);
 }

@@ -3,6 +3,7 @@
 #ifndef SIGNALBOX_SYSTEM_CALLS_H
 #define SIGNALBOX_SYSTEM_CALLS_H
 
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -87,6 +88,21 @@ static const long refused_calls[] = {
 static const long absent_calls[] = {SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, 447 /* memfd_secret */,
     SYS_io_setup,    // the machine has a few of these for all processes
     SYS_timer_create // a timer that sends SIGCONT would wake what was stopped
+};
+
+// What puts one more name into a directory. Those of `flagged_calls` do where an argument, by its number, has the bit.
+static const long name_calls[] = {
+    SYS_mkdirat, SYS_mknodat, SYS_symlinkat, SYS_linkat, SYS_bind /* a local socket */,
+    437 /* openat2: its flags lie in memory */,
+#ifdef SYS_open
+    SYS_creat, SYS_mkdir, SYS_mknod, SYS_symlink, SYS_link,
+#endif
+};
+static const struct { long call; int argument; uint32_t bit; } flagged_calls[] = {
+    {SYS_openat, 2, O_CREAT}, {SYS_renameat2, 4, 4 /* RENAME_WHITEOUT */},
+#ifdef SYS_open
+    {SYS_open, 1, O_CREAT},
+#endif
 };
 
 // Mode and times of files: Landlock does not know them, the supervisor does them where the file is a writable one.

@@ -10,10 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef void visit(pid_t pid, long tasks, void *context);
-
-// Fills `text` with the beginning of a file of /proc; false where it cannot be read.
-static bool read_text(const char *path, char *text, size_t size) {
+bool read_text(const char *path, char *text, size_t size) {
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
   ssize_t length, got = 0;
@@ -60,7 +57,9 @@ static void send_one(pid_t pid, long tasks, void *context) {
   kill(pid, *(int *)context);
 }
 
-void signal_tree(int signal) { walk(getpid(), send_one, &signal); }
+void visit_tree(visit *visit_one, void *context) { walk(getpid(), visit_one, context); }
+
+void signal_tree(int signal) { visit_tree(send_one, &signal); }
 
 static void count_one(pid_t pid, long tasks, void *context) {
   (void)pid;
@@ -69,7 +68,7 @@ static void count_one(pid_t pid, long tasks, void *context) {
 
 long count_tasks(void) {
   long count = 0;
-  walk(getpid(), count_one, &count);
+  visit_tree(count_one, &count);
   return count;
 }
 
@@ -101,6 +100,6 @@ static void count_one_running(pid_t pid, long tasks, void *context) {
 
 int count_running(void) {
   int count = 0;
-  walk(getpid(), count_one_running, &count);
+  visit_tree(count_one_running, &count);
   return count;
 }
