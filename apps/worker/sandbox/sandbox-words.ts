@@ -20,6 +20,8 @@ export interface SandboxRequest {
   user?: ToolUser;
   /** It is started by another user than root from where only root may go. */
   keepReading?: boolean;
+  /** It is started by root, and may write to what belongs to others. */
+  keepWriting?: boolean;
 }
 
 export interface SandboxPrograms {
@@ -51,9 +53,10 @@ export function sandboxWords(
 
 const commandOf = ({ file, args }: SandboxRequest): string[] => ['--', file, ...args];
 
-function userWords({ user, keepReading = false }: SandboxRequest): string[] {
+function userWords({ user, keepReading = false, keepWriting = false }: SandboxRequest): string[] {
   if (user === undefined) return [];
-  return ['--user', `${user.uid}:${user.gid}`, ...(keepReading ? ['--keep-read', 'yes'] : [])];
+  const kept = [...(keepReading ? ['--keep-read', 'yes'] : []), ...(keepWriting ? ['--keep-write', 'yes'] : [])];
+  return ['--user', `${user.uid}:${user.gid}`, ...kept];
 }
 
 function innerWords(
