@@ -46,8 +46,8 @@ test('a database or what a program keeps: with its directory, whether or not the
 
 test('other files are given alone: settings, keys and programs only to be read', () => {
   const list = file('list.txt');
-  const fixed = [file('settings.yaml'), file('credentials.json'), file('tool', 0o755), file('start.mjs')];
-  expect(grantsOf([list, ...fixed], {}, [])).toEqual({ read: fixed, write: [list] });
+  const fixed = [file('settings.yaml'), file('credentials.json'), file('tool', 0o755)];
+  expect(grantsOf([list, ...fixed, file('start.mjs')], {}, [])).toEqual({ read: fixed, write: [list] });
   expect(grantsOf(['--config', file('app.json')], { API_TOKENS: file('all.json') }, [])).toEqual({
     read: [at('app.json'), at('all.json')],
     write: [],

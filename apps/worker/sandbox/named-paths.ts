@@ -48,7 +48,8 @@ export function grantsOf(
   const named = namedIn(args);
   for (const each of named) {
     if (isDirectory(each.path)) add(realOf(each.path));
-    else addFile(each);
+    // Scripts are programs: readable-paths.ts gives them, with what they import.
+    else if (!isScript(each.path)) addFile(each);
   }
   for (const [name, value] of Object.entries(env)) {
     const path = namedPath(value);
