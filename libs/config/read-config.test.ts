@@ -297,17 +297,6 @@ describe('secrets', () => {
   });
 });
 
-test('a path of this machine in `env` of a server is no secret, other values are', () => {
-  const env = {
-    HERE: import.meta.filename,
-    NEW: `${import.meta.dirname}/new.jsonl`,
-    KEY: '/8charactersormore',
-    OTHER: '/gone/away/x',
-  };
-  const servers = { MCP_SERVERS: JSON.stringify({ files: { command: 'node', env } }) };
-  expect(secretValues(readConfig({ environment: servers }))).toEqual([env.KEY, env.OTHER]);
-});
-
 test('headers are forwarded to addresses, and only those that are the caller’s to set', () => {
   const servers = (server: object) => ({ MCP_SERVERS: JSON.stringify({ docs: server }) });
   const url = 'https://example.com/mcp';

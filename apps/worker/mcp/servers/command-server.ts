@@ -14,7 +14,7 @@ import { levelNumber, type IsolationLevel } from '../../sandbox/levels.js';
 import { grantsOf, namesDirectory } from '../../sandbox/named-paths.js';
 import { readablePaths } from '../../sandbox/readable-paths.js';
 import type { EndGrace, ToolProcess } from '../../sandbox/tool-process.js';
-import { isOpenToAll } from '../../sandbox/tool-user.js';
+import { changesUser, isOpenToAll } from '../../sandbox/tool-user.js';
 import { CallActivity, watchQuota } from '../../workspace/quota-watch.js';
 import { connectStdio } from './connect.js';
 import type { ConnectOptions, ToolConnection } from './connection.js';
@@ -49,6 +49,8 @@ export interface CommandParts {
 
 /** Placeholder in `args` and `env`: the directory that the server runs in. */
 const workspaceVariable = '${WORKSPACE}';
+/** Git refuses repositories of another user, which what root's operator names is; confinement says which it may use. */
+const gitOfOthers = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'safe.directory', GIT_CONFIG_VALUE_0: '*' };
 const defaultGrace: EndGrace = { stdinMs: 1_000, termMs: 1_000 };
 
 interface CommandConfig extends ServerConfig {
@@ -262,6 +264,7 @@ export class CommandServer {
         ...parts.environment,
         HOME: host,
         TMPDIR: join(host, temporaryDirectory),
+        ...(changesUser() && this.paths.write.length > 0 ? gitOfOthers : {}),
         ...environment?.(host),
         ...Object.fromEntries(own),
       },
