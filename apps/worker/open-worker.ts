@@ -1,5 +1,6 @@
 // Opens the parts of a worker and connects them: store, backing services, workspaces, builtin servers, reaper, sweeper.
 import { randomBytes } from 'node:crypto';
+import { dirname, join, resolve } from 'node:path';
 import { CallTokenKeys } from '#libs/access/call-token-keys.js';
 import { CallTokenMint } from '#libs/access/call-tokens.js';
 import { ApprovalStore } from '#libs/approvals/approval-store.js';
@@ -71,7 +72,9 @@ export async function openWorker(
   const isOurs = (since: number) => (registry.heldSince() ?? Infinity) <= since;
   // These may fail, so they come before anything that must be closed.
   const workspaces = await Workspaces.open(directory.path, bounds, isOurs);
-  const unreadable = configurationFiles();
+  const files = configurationFiles();
+  const configDirectory = dirname(files[0]!);
+  const unreadable = [...files, resolve('.env'), join(configDirectory, '.env')];
   const modules = [OwnToolsModule, ...(await importModules(config.worker.modules))];
   const isolation = await Isolation.find({
     path: inheritedEnvironment()['PATH'] ?? '',
@@ -130,6 +133,7 @@ export async function openWorker(
     workspacesMark: await workspaces.mark().catch(() => undefined),
     isolation,
     unreadable,
+    configDirectory,
     builtins: new Map([workspaceServer, ...own.servers].map((server) => [server.name, server])),
     ...hooks,
     logger,

@@ -57,6 +57,8 @@ export interface WorkerParts {
   isolation: Isolation;
   /** Files that no tool server may read, besides Signalbox's own data. */
   unreadable?: readonly string[] | undefined;
+  /** The configuration file's directory. */
+  configDirectory: string;
   /** Servers inside this process, by name. */
   builtins: ReadonlyMap<string, InProcessServer>;
   callTokens: CallTokenMint;
@@ -105,6 +107,7 @@ export class Worker {
       packageRoots: [process.cwd(), import.meta.dirname],
       isolation: parts.isolation,
       unreadable: parts.unreadable,
+      configDirectory: parts.configDirectory,
       starts,
       egress: () => this.openEgress(),
       cache: backing.cache,
@@ -266,8 +269,12 @@ export class Worker {
       isolation: this.isolationLevels().join(', '),
       workspaces: this.parts.workspacesMark ?? null,
       servers: this.catalog.states().map((server) => {
-        const isolation = this.configured.servers.find(({ name }) => name === server.name)?.isolation;
-        return { ...server, ...(isolation === undefined ? {} : { isolation }) } satisfies ServerReport;
+        const { isolation, paths } = this.configured.servers.find(({ name }) => name === server.name) ?? {};
+        return {
+          ...server,
+          ...(isolation === undefined ? {} : { isolation }),
+          ...(paths === undefined ? {} : { paths: { read: [...paths.read], write: [...paths.write] } }),
+        } satisfies ServerReport;
       }),
     };
   }

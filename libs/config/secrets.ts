@@ -1,5 +1,7 @@
 // Keeps secrets of the configuration out of all output: masks values, makes whole objects unprintable, and lists the
 // secrets, so that the logger can remove them.
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { inspect } from 'node:util';
 import { secretsOfHeader } from '#libs/audit/known-secrets.js';
 import { settingAt, type Path, type Secrecy } from './printing/schema-walk.js';
@@ -67,12 +69,19 @@ export function maskDeep(value: unknown, path: Path = []): unknown {
 export function secretValues(value: unknown, path: Path = [], found = new Set<string>()): string[] {
   const secrecy = settingAt(path)?.secrecy;
   if (typeof value === 'string') {
-    const texts = secrecy === 'url' ? passwordsOf(value) : secrecy === true ? secretsOfHeader(value) : [];
+    const whole = secrecy === true && !isPathHere(value) ? secretsOfHeader(value) : [];
+    const texts = secrecy === 'url' ? passwordsOf(value) : whole;
     for (const text of texts) if (text.length >= 8) found.add(text);
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, inner] of Object.entries(value)) secretValues(inner, [...path, key], found);
   }
   return [...found];
+}
+
+/** Where files are is in answers and errors of the server that was told so: without it they help nobody. */
+function isPathHere(value: string): boolean {
+  if (!value.startsWith('/') || value.includes('\0')) return false;
+  return existsSync(value) || (dirname(value) !== '/' && existsSync(dirname(value)));
 }
 
 function passwordsOf(text: string): string[] {

@@ -1,70 +1,67 @@
-// Follows docs/own-tools.md: writes, checks, compiles and starts its files.
+// Follows docs/own-tools.md outside the checkout: writes its files, compiles them, starts them alone and under a worker.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import ts from 'typescript';
-import { afterAll, beforeAll, expect, vi } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { freePort } from '#libs/testing/services/free-port.js';
 import { codeBlocks } from '../support/markdown-blocks.js';
 import { mcpClients, type McpCaller, withClients } from '../support/mcp-clients.js';
 import { runProgram } from '../support/run-program.js';
+import { callTool } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-/** As deep as `apps/questions`, in a place where `#libs` resolves. */
+/** A reader's own directory, outside the checkout. */
 let folder: string;
+let compiled: Awaited<ReturnType<typeof runProgram>>;
+
+const compile = () => runProgram(process.execPath, [join(root, 'node_modules/typescript-7/bin/tsc'), '-p', folder]);
 
 beforeAll(async () => {
-  await mkdir(join(root, 'coverage'), { recursive: true });
-  folder = await mkdtemp(join(root, 'coverage/own-tools-'));
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'own-tools-')));
+  // What the page installs: a link to the checkout, and packages.
+  await mkdir(join(folder, 'node_modules/@types'), { recursive: true });
+  for (const name of ['zod', '@types/node', '@nestjs', 'undici-types']) {
+    await symlink(join(root, 'node_modules', name), join(folder, 'node_modules', name));
+  }
+  await symlink(root, join(folder, 'node_modules/signalbox'));
+  await mkdir(join(folder, 'src'));
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
   const blocks = codeBlocks(await readFile(join(root, 'docs/own-tools.md'), 'utf8'));
   const files = new Map(blocks.flatMap(({ file, code }) => (file === undefined ? [] : [[file, code] as const])));
-  files.set('own-test.ts', blocks.findLast(({ language }) => language === 'ts')!.code);
-  expect([...files.keys()]).toEqual(expect.arrayContaining(['question-tools.ts', 'main.ts', 'tsconfig.json']));
-  for (const [file, code] of files) {
-    await writeFile(join(folder, file), code);
-    if (!file.endsWith('.ts')) continue;
-    // Compiled one by one: `tsc` would check and write all that they import too.
-    await writeFile(join(folder, file.replace(/ts$/, 'js')), compile(code));
-  }
+  const written = ['src/question-tools.ts', 'src/main.ts', 'tsconfig.json', 'src/own-tools.module.ts', 'src/try.ts'];
+  expect([...files.keys()]).toEqual(expect.arrayContaining(written));
+  for (const file of written) await writeFile(join(folder, file), files.get(file)!);
+  await writeFile(join(folder, 'src/shelf.module.ts'), ownModule);
+  compiled = await compile();
 });
-
-const { options } = ts.parseJsonConfigFileContent(
-  ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile).config,
-  ts.sys,
-  root,
-);
-
-function compile(code: string): string {
-  const compilerOptions = { ...options, module: ts.ModuleKind.ESNext, sourceMap: false };
-  return ts.transpileModule(code, { compilerOptions }).outputText;
-}
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-verifies('tools.own-server-documented', 'its types are right', async () => {
-  const program = [join(root, 'node_modules/typescript-7/bin/tsc'), '--noEmit', '-p', folder];
-  const checked = await runProgram(process.execPath, program);
-  expect(checked).toMatchObject({ code: 0 });
+verifies('tools.own-server-documented', 'its types are right, and wrong ones are not', async () => {
+  expect(compiled).toMatchObject({ code: 0 });
+  const wrong =
+    "import { createMcpServer } from 'signalbox/libs/mcp-server/create-mcp-server.js';\ncreateMcpServer(1);\n";
+  await writeFile(join(folder, 'src/wrong.ts'), wrong);
+  try {
+    expect((await compile()).code).not.toBe(0);
+  } finally {
+    await rm(join(folder, 'src/wrong.ts'));
+  }
 });
 
 verifies('tools.own-server-documented', 'its test says what it says', async () => {
-  const log = vi.spyOn(console, 'log').mockImplementation(() => undefined);
-  try {
-    await import(/* @vite-ignore */ join(folder, 'own-test.ts'));
-    const [first, second] = log.mock.calls.flat() as [string, { content: object[] }];
-    expect(first).toBe('reason');
-    expect(second.content).toEqual([{ type: 'text', text: '{"search":{"limit":10}}' }]);
-  } finally {
-    log.mockRestore();
-  }
+  const { stdout } = await runProgram(process.execPath, [join(folder, 'dist/try.js')]);
+  expect(stdout).toMatch(/^reason\n/);
+  expect(stdout).toContain('{"search":{"limit":10}}');
 });
 
 async function expectQuestionTools(client: Pick<McpCaller, 'listTools' | 'call'>): Promise<void> {
@@ -107,7 +104,7 @@ const overStdio = {
 
 for (const [era, connect] of Object.entries(overStdio)) {
   verifies('tools.own-server-stdio', era, async () => {
-    const program = { command: process.execPath, args: [join(folder, 'main.js')], stderr: 'pipe' as const };
+    const program = { command: process.execPath, args: [join(folder, 'dist/main.js')], stderr: 'pipe' as const };
     const { client, transport } = await connect(program);
     try {
       let said = '';
@@ -126,7 +123,9 @@ for (const [era, connect] of Object.entries(overStdio)) {
 
 verifies('tools.own-server-documented', 'over HTTP, to clients of both eras, until it is asked to stop', async () => {
   const port = await freePort();
-  const server: ChildProcess = spawn(process.execPath, [join(folder, 'main.js'), String(port)], { stdio: 'ignore' });
+  const server: ChildProcess = spawn(process.execPath, [join(folder, 'dist/main.js'), String(port)], {
+    stdio: 'ignore',
+  });
   try {
     const url = `http://127.0.0.1:${port}`;
     const listens = () =>
@@ -151,8 +150,8 @@ const ownModule = `
 import { Inject, Logger, Module } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { z } from 'zod';
-import { McpServer, McpTool } from '#libs/mcp-server/decorators.js';
-import { AppError } from '#libs/schemas/errors.js';
+import { McpServer, McpTool } from 'signalbox/libs/mcp-server/decorators.js';
+import { AppError } from 'signalbox/libs/schemas/errors.js';
 
 @McpServer({ name: 'shelf' })
 class ShelfTools {
@@ -171,24 +170,28 @@ export default class ShelfModule {}
 `;
 
 verifies('tools.modules-named', 'inside the built worker, with what Nest injects, and its own errors', async () => {
-  const file = join(folder, 'shelf.module.mjs');
-  await writeFile(file, compile(ownModule));
-  const signalbox = await startSignalbox({ environment: { WORKER_MODULES: file } });
+  const file = join(folder, 'dist/shelf.module.js');
+  const servers = { stdio: { command: 'node', args: [join(folder, 'dist/main.js')] } };
+  const environment = { WORKER_MODULES: file, MCP_SERVERS: JSON.stringify(servers) };
+  const signalbox = await startSignalbox({ environment });
   try {
     await expect.poll(() => names(signalbox.url), { timeout: 20_000 }).toContain('find_book');
-    const call = async (title: string) => {
-      const answer = await fetch(`${signalbox.url}/api/tools/call`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ name: 'find_book', arguments: { title } }),
-      });
-      return (await answer.json()) as object;
-    };
+    const call = async (title: string) =>
+      (await callTool(signalbox.url, { name: 'find_book', arguments: { title }, session_id: 'sess_own' })).body;
     expect(await call('红楼梦')).toMatchObject({ structured_content: { title: '红楼梦', mine: true } });
     expect(await call('')).toMatchObject({ error: { message: expect.stringContaining('A title has letters.') } });
     // By Nest's own logger, yet in the form of our log.
     await signalbox.workers[0]!.logged(({ level, message }) => level === 'warn' && message === 'looked up 3');
     expect(signalbox.workers[0]!.stray).toEqual([]);
+    // The page's own server, as a confined program.
+    await expect.poll(() => names(signalbox.url), { timeout: 20_000 }).toContain('analyze_question');
+    const question = {
+      name: 'analyze_question',
+      arguments: { question: 'Why is the sky blue?' },
+      session_id: 'sess_own',
+    };
+    const { body } = await callTool(signalbox.url, question);
+    expect(JSON.parse(body.content!)).toMatchObject({ question_type: 'reason' });
   } finally {
     await signalbox.close();
   }

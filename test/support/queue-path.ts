@@ -233,6 +233,7 @@ export async function openWorker(services: Services, dataDir = services.config.d
     openWorkspace: (call) => workspaces.workspace({ id: call.sessionId, directory: call.workspaceDirectory }),
   });
   const worker = new Worker({
+    configDirectory: process.cwd(),
     workerId: id,
     config,
     backing,

@@ -47,6 +47,8 @@ export interface CallGiven {
 
 export interface ServersGiven {
   environment?: Record<string, string>;
+  /** Where relative paths begin; default: the directory of this test's data. */
+  configDirectory?: string;
   /** Where data learnt about servers is cached. */
   cache?: Cache;
   starts?: Partial<ServerStartsOptions>;
@@ -88,6 +90,7 @@ export async function openToolServers(servers: Record<string, object>, given: Se
     workspaces,
     environment,
     packageRoots: [checkout],
+    configDirectory: given.configDirectory ?? dataDirectory,
     isolation,
     starts,
     grace: { stdinMs: 500, termMs: 300 },

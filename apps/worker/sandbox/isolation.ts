@@ -24,7 +24,7 @@ export interface IsolationOptions {
 }
 
 /** The request, in the terms of the code that starts a server. */
-export interface Launch extends Omit<SandboxRequest, 'user' | 'keepReading'> {
+export interface Launch extends Omit<SandboxRequest, 'user' | 'keepReading' | 'keepWriting'> {
   /** Complete: nothing is inherited. */
   environment: Readonly<Record<string, string>>;
 }
@@ -92,11 +92,16 @@ export class Isolation {
     if (programs === undefined || level === 'none') {
       return ToolProcess.start({ ...base, ...own, words: [launch.file, ...launch.args], supervised: false });
     }
-    const closed =
-      level === 'confined' &&
-      user !== undefined &&
-      ![launch.file, ...launch.readable, dirname(directory)].every(isOpenToAll);
-    const request = { ...launch, ...own, directory, keepReading: closed && mayKeepReading() };
+    const isConfined = level === 'confined' && user !== undefined;
+    const named = [launch.file, ...launch.readable, ...launch.writable, dirname(directory)];
+    const request = {
+      ...launch,
+      ...own,
+      directory,
+      keepReading: isConfined && mayKeepReading() && !named.every(isOpenToAll),
+      // What the operator names belongs to root, or to a person.
+      keepWriting: isConfined && launch.writable.length > 0,
+    };
     return ToolProcess.start({ ...base, words: sandboxWords(level, request, programs), supervised: true });
   }
 

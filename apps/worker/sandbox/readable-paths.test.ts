@@ -46,24 +46,49 @@ test('an installed package by its link, a program of an installation, an environ
   expect(given([at('venv', 'bin', 'python')]).paths).toContain(at('venv'));
 });
 
-test('what arguments name is given as it is: a directory, a file behind an option', () => {
+test('a file that arguments name is given as it is, behind an option too; directories are granted elsewhere', () => {
   mkdirSync(at('notes'));
   const config = put('etc', 'config.yaml');
-  expect(given(['/bin/sh', at('notes'), `--config=${config}`, 'relative', at('gone')]).paths).toEqual([
-    config,
-    at('notes'),
-  ]);
+  expect(given(['/bin/sh', at('notes'), `--config=${config}`, 'relative', at('gone')]).paths).toEqual([config]);
+  expect(given(['/bin/sh'], [at('notes')]).paths).toEqual([at('notes')]);
 });
 
-test('never what holds the data of Signalbox: a script beside it is given alone, anything else is refused', () => {
+test('what a script imports by another way: files named before it, `imports` of its package, linked packages', () => {
+  const script = put('app', 'src', 'server.mjs');
+  put('app', 'lib', 'one.js');
+  put('app', 'secret.txt');
+  writeFileSync(at('app/package.json'), '{"imports":{"#lib/*.js":{"default":"./lib/*.js"},"#all/*":"./*"}}');
+  const loader = put('hooks', 'register.mjs');
+  put('linked', 'index.js');
+  mkdirSync(at('app/node_modules/@mine'), { recursive: true });
+  symlinkSync(at('linked'), at('app/node_modules/@mine/linked'));
+  const words = ['/bin/sh', '--import', loader, script];
+  expect(given(words).paths).toEqual(
+    [at('app/lib'), at('app/node_modules'), at('app/package.json'), at('app/src'), at('hooks'), at('linked')].sort(),
+  );
+  // A linked package that holds our data gives what its package.json lets its code import.
+  writeFileSync(at('linked/package.json'), '{"imports":{"#lib/*.js":"./build/*.js"}}');
+  put('linked', 'build', 'one.js');
+  mkdirSync(at('linked/.data'));
+  const { paths, refused } = given(words, [], [at('linked/.data')]);
+  expect(paths.filter((path) => path.startsWith(at('linked')))).toEqual([
+    at('linked/build'),
+    at('linked/package.json'),
+  ]);
+  expect(refused).toEqual([]);
+});
+
+test('never what holds the data of Signalbox: a script beside it is given with other scripts, anything else is refused', () => {
   const script = put('server.mjs');
+  const helper = put('helper.mjs');
+  put('signalbox.yaml');
   const data = at('.data');
   mkdirSync(data);
-  expect(given(['/bin/sh', script], [], [data])).toEqual({ paths: [script], refused: [] });
+  expect(given(['/bin/sh', script], [], [data])).toEqual({ paths: [helper, script], refused: [] });
   expect(given(['/bin/sh'], [root], [data])).toEqual({ paths: [], refused: [root] });
   expect(given(['/bin/sh'], [data], [data])).toEqual({ paths: [], refused: [data] });
   symlinkSync(data, at('link'));
-  expect(given(['/bin/sh', at('link')], [], [data]).refused).toEqual([data]);
+  expect(given(['/bin/sh'], [at('link')], [data]).refused).toEqual([data]);
   // A part of it is no better than the whole.
   const spool = put('.data', 'spool', 'rows');
   expect(given(['/bin/sh', spool], [], [data]).refused).toEqual([spool]);

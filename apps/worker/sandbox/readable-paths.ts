@@ -1,8 +1,9 @@
-// What a confined server may read: the system, its own program with the packages beside it, and what its arguments
+// What a confined server may read: the system, its own program with the packages beside it, and files that its arguments
 // name. Never grants access to Signalbox's data, whatever the configuration names.
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { basename, dirname, extname, isAbsolute, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { isScript, namedPath } from './resolve-command.js';
 
 const etc = `alternatives ca-certificates ca-certificates.conf crypto-policies debian_version fonts gai.conf gitconfig group
   host.conf hosts java-17-openjdk java-21-openjdk ld.so.cache ld.so.conf ld.so.conf.d locale.alias locale.conf localtime
@@ -21,10 +22,17 @@ export interface ReadablePaths {
   refused: string[];
 }
 
-const scripts: ReadonlySet<string> = new Set('.js .mjs .cjs .ts .mts .py .rb .pl .sh .php .jar'.split(' '));
+export const isIn = (path: string, directory: string): boolean =>
+  path === directory || path.startsWith(join(directory, '/'));
+
+/** Tells whether a real path is, contains, or lies in one of those that tool servers must not read. */
+export function dataHolder(kept: readonly string[]): (path: string) => boolean {
+  const closed = kept.filter((path) => existsSync(path)).map((path) => realpathSync(path));
+  return (path) => closed.some((each) => isIn(each, path) || isIn(path, each));
+}
 
 /**
- * @param words the program and its arguments.
+ * @param words the program and its arguments. Directories among them are not given: `more` says which are.
  * @param kept directories and files that tool servers must not read.
  */
 export function readablePaths(
@@ -32,9 +40,7 @@ export function readablePaths(
   more: readonly string[],
   kept: readonly string[],
 ): ReadablePaths {
-  const closed = kept.filter((path) => existsSync(path)).map((path) => realpathSync(path));
-  const isIn = (path: string, directory: string) => path === directory || path.startsWith(join(directory, '/'));
-  const holdsData = (path: string) => closed.some((each) => isIn(each, path) || isIn(path, each));
+  const holdsData = dataHolder(kept);
   const paths = new Set<string>();
   const refused: string[] = [];
   for (const path of systemPaths) {
@@ -42,31 +48,39 @@ export function readablePaths(
     if (holdsData(realpathSync(path))) refused.push(path);
     else paths.add(path);
   }
-  const give = (path: string, otherwise?: string) => {
-    if (!holdsData(path)) paths.add(path);
-    else if (otherwise !== undefined && !holdsData(otherwise)) paths.add(otherwise);
-    else refused.push(path);
+  const give = (path: string) => {
+    if (holdsData(path)) refused.push(path);
+    else paths.add(path);
   };
-  for (const [index, path] of namedPaths(words, more).entries()) {
+  const files = words.map((word) => namedPath(word)).map((path) => (path !== undefined && isFile(path) ? path : ''));
+  for (const [index, path] of files.entries()) {
+    if (path === '') continue;
     const real = realpathSync(path);
-    const isProgram = statSync(real).isFile() && (index === 0 || scripts.has(extname(real)));
-    if (!isProgram) {
+    if (index > 0 && !isScript(real)) {
       give(real);
       continue;
     }
     const directory = programDirectory(path, real);
-    // A program in a home directory, or beside our data, grants only itself.
-    if (directory === '/' || directory === safeHome()) give(real);
-    else give(directory, real);
-    for (const beside of besideProgram(real)) give(beside);
+    if (directory !== '/' && directory !== safeHome() && !holdsData(directory)) paths.add(directory);
+    // A program in a home directory grants only itself; one beside our data, the scripts that it may import.
+    else for (const each of [real, ...(holdsData(directory) ? scriptsIn(dirname(real)) : [])]) give(each);
+    for (const beside of besideProgram(real, holdsData)) give(beside);
   }
+  for (const path of more) if (existsSync(path)) give(realpathSync(path));
   return { paths: [...paths], refused };
 }
 
-/** Existing paths among the words, alone or behind `=`. */
-function namedPaths(words: readonly string[], more: readonly string[]): string[] {
-  const named = words.map((word) => (isAbsolute(word) ? word : (/^-[\w-]+=(\/.*)$/s.exec(word)?.[1] ?? '')));
-  return [...named, ...more].filter((path) => path !== '' && existsSync(path));
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+
+const mostScripts = 100;
+
+function scriptsIn(directory: string): string[] {
+  if (directory === '/' || directory === safeHome()) return [];
+  const names = readdirSync(directory, { withFileTypes: true });
+  return names
+    .filter((each) => each.isFile() && isScript(each.name))
+    .slice(0, mostScripts)
+    .map(({ name }) => join(directory, name));
 }
 
 /** An installation has `bin` beside `lib`, and so does a Python environment. */
@@ -77,18 +91,68 @@ function programDirectory(path: string, real: string): string {
 }
 
 /** Where Node looks for what a script imports, and for the kind of module that it is. */
-function besideProgram(real: string): string[] {
+function besideProgram(real: string, holdsData: (path: string) => boolean): string[] {
   const found: string[] = [];
   for (let directory = dirname(real); directory !== dirname(directory); directory = dirname(directory)) {
+    if (basename(directory) === 'node_modules') continue;
     for (const name of ['node_modules', 'package.json']) {
       const path = join(directory, name);
-      if (basename(directory) !== 'node_modules' && existsSync(path)) found.push(realpathSync(path));
+      if (!existsSync(path)) continue;
+      found.push(realpathSync(path));
+      if (name === 'package.json') found.push(...importsOf(directory));
+      else for (const linked of linkedPackages(path)) found.push(...packagePaths(linked, holdsData));
     }
   }
   return found;
 }
 
-function safeHome(): string | undefined {
+/** Packages by a link, as `npm link`, `npm install <directory>` and the workspaces of npm make them. */
+function linkedPackages(modules: string): string[] {
+  const links: string[] = [];
+  for (const { name } of readdirSync(modules, { withFileTypes: true }).filter((each) => each.name.startsWith('@'))) {
+    if (isDirectory(join(modules, name))) links.push(...linksIn(join(modules, name)));
+  }
+  return [...linksIn(modules), ...links].filter((path) => !isIn(path, realpathSync(modules)));
+}
+
+const isDirectory = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+const linksIn = (directory: string): string[] =>
+  readdirSync(directory, { withFileTypes: true })
+    .filter((each) => each.isSymbolicLink() && isDirectory(join(directory, each.name)))
+    .map(({ name }) => realpathSync(join(directory, name)));
+
+/** A linked package as a whole; one that holds our data: what its package.json lets its own code import. */
+function packagePaths(directory: string, holdsData: (path: string) => boolean): string[] {
+  const modules = join(directory, 'node_modules');
+  if (directory === '/' || directory === safeHome()) return [];
+  if (!holdsData(directory)) return [directory];
+  const named = [join(directory, 'package.json'), modules].filter((path) => existsSync(path));
+  return [...named.map((path) => realpathSync(path)), ...importsOf(directory)];
+}
+
+/** The directories and files behind the `imports` of a package.json (nodejs.org/api/packages.html#subpath-imports). */
+function importsOf(directory: string): string[] {
+  try {
+    const { imports = {} } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as { imports?: object };
+    const targets = textsIn(imports).filter((target) => target.startsWith('./'));
+    const paths = targets.map((target) => join(directory, target.replace(/[^/]*\*.*$/s, '')));
+    return paths
+      .filter((path) => existsSync(path))
+      .map((path) => realpathSync(path))
+      .filter((path) => path !== realpathSync(directory) && isIn(path, realpathSync(directory)));
+  } catch {
+    return [];
+  }
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+/** The real path of the home directory of this process. */
+export function safeHome(): string | undefined {
   try {
     return realpathSync(homedir());
   } catch {

@@ -1,7 +1,8 @@
 // Resolves a configured command to an absolute path when the worker starts. `npx [-y] package` means the
 // installed package's own program, run with node; nothing is ever downloaded.
-import { accessSync, constants, readFileSync, statSync } from 'node:fs';
-import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
+import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, dirname, extname, isAbsolute, join, resolve } from 'node:path';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 
 export interface Program {
@@ -18,6 +19,8 @@ export interface CommandPlaces {
   path: string;
   /** Directories at and above whose `node_modules` packages are looked for. */
   packageRoots: readonly string[];
+  /** The configuration file's directory, where relative paths begin. */
+  directory: string;
 }
 
 /** Its message says what the operator can do. */
@@ -31,11 +34,37 @@ export class CommandRefused extends Error {
   }
 }
 
+const scripts: ReadonlySet<string> = new Set('.js .mjs .cjs .ts .mts .py .rb .pl .sh .php .jar'.split(' '));
+
+/** Whether a file is code for an interpreter, by its name. */
+export const isScript = (path: string): boolean => scripts.has(extname(path));
+
+/**
+ * A word with its path made absolute, alone or behind `--option=`: `~` is the home directory; `./` and `../` begin at
+ * `directory`, and so does what exists there, if it has a slash or is a script.
+ */
+export function absoluteWord(word: string, directory: string): string {
+  const [, name = '', value = ''] = /^(--?[\w-]+=)?(.*)$/s.exec(word)!;
+  if (value === '~' || value.startsWith('~/')) return name + join(homedir(), value.slice(1));
+  const isRelative = /^\.{1,2}(?:\/|$)/.test(value);
+  const mayBePath = /^[\w.]/.test(value) && (value.includes('/') || isScript(value)) && !value.includes('\0');
+  if (isRelative || (mayBePath && existsSync(resolve(directory, value)))) return name + resolve(directory, value);
+  return word;
+}
+
+/** The absolute path that a word names: alone, behind `--option=`, as a URL (`file:///…`, `sqlite:///…`). */
+export function namedPath(word: string): string | undefined {
+  const found = /^(?:--?[\w-]+=)?(?:[a-z]+:\/\/)?(\/.*)$/s.exec(word)?.[1];
+  return found === undefined || found.includes('\0') ? undefined : resolve(found);
+}
+
 /** @throws CommandRefused */
-export function resolveCommand(command: string, args: readonly string[], places: CommandPlaces): Program {
+export function resolveCommand(command: string, words: readonly string[], places: CommandPlaces): Program {
+  const args = words.map((word) => absoluteWord(word, places.directory));
   if (command === 'npx' || command.endsWith('/npx')) return resolvePackage(args, places);
   // Not below the session's directory: its contents belong to the session, not the operator.
-  const file = /[\\/]/.test(command) ? resolve(command) : findOnPath(command, places.path);
+  const named = absoluteWord(command, places.directory);
+  const file = /[\\/]/.test(named) ? resolve(places.directory, named) : findOnPath(named, places.path);
   if (file === undefined || !isProgram(file)) throw new CommandRefused(`the program '${command}' was not found`);
   return { file, args };
 }
@@ -58,14 +87,14 @@ function isProgram(file: string): boolean {
 
 const silentFlags: ReadonlySet<string> = new Set(['-y', '--yes', '-q', '--quiet']);
 
-function resolvePackage(args: readonly string[], { packageRoots }: CommandPlaces): Program {
+function resolvePackage(args: readonly string[], { packageRoots, directory: here }: CommandPlaces): Program {
   const at = args.findIndex((argument) => !silentFlags.has(argument));
   const spec = args[at];
   const [, name, version] = /^((?:@[\w.-]+\/)?[\w.-]+)(?:@(.+))?$/.exec(spec ?? '') ?? [];
   if (spec === undefined || name === undefined || name.startsWith('-') || name.startsWith('.')) {
     throw new CommandRefused('only `npx [-y] package[@version] arguments` is understood');
   }
-  const directory = packageRoots.map((root) => findPackage(root, name)).find((found) => found !== undefined);
+  const directory = [here, ...packageRoots].map((root) => findPackage(root, name)).find((found) => found !== undefined);
   const install = `npm install ${spec}`;
   if (directory === undefined) throw new CommandRefused(`the package ${name} is not installed: ${install}`);
   const manifest = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as JsonObject;

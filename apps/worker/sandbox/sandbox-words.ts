@@ -24,6 +24,8 @@ export interface SandboxRequest {
   countNames?: boolean;
   /** It is started by another user than root from where only root may go. */
   keepReading?: boolean;
+  /** It is started by root, and may write to what belongs to others. */
+  keepWriting?: boolean;
 }
 
 export interface SandboxPrograms {
@@ -63,9 +65,10 @@ function treeWords(request: SandboxRequest): string[] {
   return [...(memoryBytes === undefined ? [] : ['--memory', String(memoryBytes)]), ...namesWords(request)];
 }
 
-function userWords({ user, keepReading = false }: SandboxRequest): string[] {
+function userWords({ user, keepReading = false, keepWriting = false }: SandboxRequest): string[] {
   if (user === undefined) return [];
-  return ['--user', `${user.uid}:${user.gid}`, ...(keepReading ? ['--keep-read', 'yes'] : [])];
+  const kept = [...(keepReading ? ['--keep-read', 'yes'] : []), ...(keepWriting ? ['--keep-write', 'yes'] : [])];
+  return ['--user', `${user.uid}:${user.gid}`, ...kept];
 }
 
 function innerWords(

@@ -84,10 +84,11 @@ export const serverSchema = z.strictObject({
   ),
   paths: z
     .strictObject({
-      read: z.array(z.string()).default([]).describe('More files and directories that a confined command may read'),
-      write: z.array(z.string()).default([]).describe('More files and directories that a confined command may change'),
+      read: z.array(z.string()).default([]).describe('Files and directories that a confined command may read'),
+      write: z.array(z.string()).default([]).describe('Files and directories that a confined command may change'),
     })
-    .prefault({}),
+    .optional()
+    .describe('What a confined command may use beside its program; default: what its arguments and `env` name'),
   network: z
     .union([z.enum(['none', 'full']), z.strictObject({ allow: z.array(allowedHost).min(1) })], {
       error: 'it must be none, full, or allow with a list of hosts',

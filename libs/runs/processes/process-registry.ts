@@ -17,6 +17,8 @@ export interface ServerReport {
   state: 'starting' | 'ready' | 'unavailable' | 'refused';
   /** Isolation of its tools; absent if the server was refused. */
   isolation?: string;
+  /** For the operator: files and directories that a command may use beside its program and its workspace. */
+  paths?: { read: string[]; write: string[] };
   /** For the operator: why it is not ready. */
   reason?: string;
   /** For the operator: tools that it lists and that are not offered, each with its reason. */

@@ -119,6 +119,7 @@ export const toolServer = object(
     name: text,
     state: serverState,
     isolation: text,
+    paths: object({ read: list(text), write: list(text) }, ['read', 'write']),
     reason: text,
     left_out: list(text),
     tools: integer,

@@ -1,7 +1,8 @@
 // A server that is a program: checked when the worker starts, and started in its session's directory. Refuses programs that
 // cannot be found or would run with too little isolation, and `${WORKSPACE}` without a session.
 import { randomBytes } from 'node:crypto';
-import { dirname, join } from 'node:path';
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import type { Config, ServerConfig } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -10,16 +11,17 @@ import { Workspaces } from '#libs/workspace/workspaces.js';
 import type { EgressProxy } from '../../sandbox/egress-proxy.js';
 import type { Isolation, Launch } from '../../sandbox/isolation.js';
 import { levelNumber, type IsolationLevel } from '../../sandbox/levels.js';
+import { grantsOf, namesDirectory } from '../../sandbox/named-paths.js';
 import { readablePaths } from '../../sandbox/readable-paths.js';
 import type { EndGrace, ToolProcess } from '../../sandbox/tool-process.js';
-import { isOpenToAll } from '../../sandbox/tool-user.js';
+import { changesUser, isOpenToAll } from '../../sandbox/tool-user.js';
 import { CallActivity, watchQuota } from '../../workspace/quota-watch.js';
 import { connectStdio } from './connect.js';
 import type { ConnectOptions, ToolConnection } from './connection.js';
 import type { DiscoveryMemory } from './discovery.js';
 import type { ServerBound } from '../wire/server-bound.js';
 import type { ServerStarts } from './server-starts.js';
-import { CommandRefused, resolveCommand, type Program } from '../../sandbox/resolve-command.js';
+import { absoluteWord, CommandRefused, resolveCommand, type Program } from '../../sandbox/resolve-command.js';
 import type { StdioOptions } from '../wire/stdio-transport.js';
 import { ShownPaths, TranslatedConnection, type ShownDirectory } from './shown-paths.js';
 import { samplingOf } from './sampling.js';
@@ -31,6 +33,8 @@ export interface CommandParts {
   /** The variables that every program inherits: PATH, LANG. */
   environment: Readonly<Record<string, string>>;
   packageRoots: readonly string[];
+  /** The configuration file's directory, where relative paths begin. */
+  configDirectory: string;
   isolation: Isolation;
   /** Files and directories that no server may read, besides those in `config` and `workspaces`. */
   unreadable?: readonly string[] | undefined;
@@ -45,6 +49,8 @@ export interface CommandParts {
 
 /** Placeholder in `args` and `env`: the directory that the server runs in. */
 const workspaceVariable = '${WORKSPACE}';
+/** Git refuses repositories of another user, which what root's operator names is; confinement says which it may use. */
+const gitOfOthers = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'safe.directory', GIT_CONFIG_VALUE_0: '*' };
 const defaultGrace: EndGrace = { stdinMs: 1_000, termMs: 1_000 };
 
 interface CommandConfig extends ServerConfig {
@@ -73,6 +79,8 @@ export class CommandServer {
   readonly isolation: IsolationLevel;
   readonly spares: ConfiguredServer['spares'];
   private readonly program: Program;
+  /** What the configuration grants beside the program; real paths. */
+  readonly paths: { read: readonly string[]; write: readonly string[] };
   private readonly readable: readonly string[];
   private readonly isShared: boolean;
   private readonly logger: Logger;
@@ -92,12 +100,21 @@ export class CommandServer {
     if (this.isShared && texts.some((text) => text.includes(workspaceVariable))) {
       throw new CommandRefused(`${workspaceVariable} is the directory of a session, but its scope is shared`);
     }
-    this.program = resolveCommand(server.command, server.args, { path: environment['PATH'] ?? '', packageRoots });
+    const { configDirectory: directory } = parts;
+    const path = environment['PATH'] ?? '';
+    this.program = resolveCommand(server.command, server.args, { path, packageRoots, directory });
     this.logger = logger.child({ metadata: { server: name } });
     if (server.network !== 'full' && levelNumber(this.isolation) < levelNumber('confined')) {
       this.logger.warn({}, `its network is not restricted: this server runs with isolation '${this.isolation}'`);
     }
+    this.paths = this.grantedPaths();
     this.readable = this.readablePaths();
+    if (this.paths.read.length + this.paths.write.length > 0) {
+      this.logger.info(
+        { metadata: { ...this.paths } },
+        'this tool server may use the files that its configuration names',
+      );
+    }
     if (isolation.needsOpenPaths(this.isolation) && ![...this.readable, workspaces.root].every(isOpenToAll)) {
       throw new CommandRefused(
         `with isolation '${this.isolation}' a worker that runs as root starts servers as another user, who cannot enter the ` +
@@ -167,7 +184,8 @@ export class CommandServer {
       cancelGraceMs: parts.config.tools.cancel_grace_ms,
       memory: parts.memory,
       onBound,
-      root: this.isShared ? undefined : host,
+      // What a client names as roots replaces, for some servers, the directories of their arguments.
+      root: this.isShared || namesDirectory(this.program.args) ? undefined : host,
       shared: this.isShared,
       sampling: samplingOf(this.server),
       startTimeoutMs: this.server.start_timeout_ms,
@@ -197,13 +215,33 @@ export class CommandServer {
     return new TranslatedConnection(connection, new ShownPaths(directory, hidden), activity);
   }
 
+  private get kept(): string[] {
+    const { config, workspaces, unreadable = [] } = this.parts;
+    return [config.data_dir, workspaces.root, ...unreadable];
+  }
+
+  /** @throws CommandRefused if an argument names more than any server should have */
+  private grantedPaths(): { read: string[]; write: string[] } {
+    const { server, parts, program } = this;
+    if (server.paths === undefined) {
+      const { refusal, ...granted } = grantsOf(program.args, server.env, this.kept);
+      const isConfined = levelNumber(this.isolation) >= levelNumber('confined');
+      if (refusal !== undefined && isConfined) throw new CommandRefused(refusal);
+      return granted;
+    }
+    const there = (path: string) => {
+      const absolute = resolve(parts.configDirectory, absoluteWord(path, parts.configDirectory));
+      if (!existsSync(absolute)) this.logger.warn({ metadata: { path } }, 'a path of this tool server is not there');
+      return existsSync(absolute) ? [realpathSync(absolute)] : [];
+    };
+    return { read: server.paths.read.flatMap(there), write: server.paths.write.flatMap(there) };
+  }
+
   /** @throws CommandRefused if the server could read Signalbox's own data */
   private readablePaths(): string[] {
-    const { config, workspaces, unreadable = [] } = this.parts;
     const { file, args, packages } = this.program;
-    const { read, write } = this.server.paths;
-    const more = [...(packages === undefined ? [] : [packages]), ...read, ...write];
-    const { paths, refused } = readablePaths([file, ...args], more, [config.data_dir, workspaces.root, ...unreadable]);
+    const more = [...(packages === undefined ? [] : [packages]), ...this.paths.read, ...this.paths.write];
+    const { paths, refused } = readablePaths([file, ...args], more, this.kept);
     if (refused.length === 0) return paths;
     throw new CommandRefused(
       `it could read data of Signalbox: ${refused.join(', ')} contains data_dir, the workspaces or a secret`,
@@ -220,13 +258,14 @@ export class CommandServer {
       args: args.map(inPlace),
       directory: host,
       readable: this.readable,
-      writable: server.paths.write,
+      writable: this.paths.write,
       memoryBytes: server.max_memory_bytes,
       countNames: true,
       environment: {
         ...parts.environment,
         HOME: host,
         TMPDIR: join(host, temporaryDirectory),
+        ...(changesUser() && this.paths.write.length > 0 ? gitOfOthers : {}),
         ...environment?.(host),
         ...Object.fromEntries(own),
       },

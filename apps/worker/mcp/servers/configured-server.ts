@@ -40,6 +40,8 @@ export interface ConfiguredServer {
   actsForCaller: boolean;
   /** Isolation of its tools, as in the audit: `builtin`, `remote`, or a level of isolation. */
   isolation: string;
+  /** What a command may use beside its program and its workspace, as the configuration says. */
+  paths?: { read: readonly string[]; write: readonly string[] };
   scope: 'session' | 'shared';
   concurrency: number;
   /** Places for its calls that all workers share; absent: those of an instance are its own. */

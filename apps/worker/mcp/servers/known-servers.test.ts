@@ -1,6 +1,9 @@
 // Widely used servers, over each transport and in both eras of the protocol.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
@@ -26,25 +29,61 @@ const given = { maxTimeoutMs: 10_000, onProgress: () => undefined };
 const http: ChildProcessWithoutNullStreams[] = [];
 let address: string;
 let servers: ToolServers;
+/** The operator's directories, of this process's user. */
+let named: string;
+
+/** Its hooks lie outside its own package, and import a file beside them. */
+const hookedServer = {
+  'hooks/word.mjs': "export const word = 'hooked';",
+  'hooks/register.mjs': "globalThis.word = (await import('./word.mjs')).word;",
+  'server/server.mjs': `
+    import { createInterface } from 'node:readline';
+    const answers = {
+      initialize: ({ protocolVersion }) => ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } }),
+      'tools/call': () => ({ content: [{ type: 'text', text: globalThis.word }] }),
+    };
+    for await (const line of createInterface({ input: process.stdin })) {
+      const { id, method, params } = JSON.parse(line);
+      if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, result: answers[method]?.(params) ?? {} }));
+    }`,
+};
 let serving: HttpServing;
 
 beforeAll(async () => {
   serving = await serveOverHttp(own, { logger: silentLogger });
   address = await startHttp('old-sdk');
   const newAddress = await startHttp('new-sdk');
-  servers = await openToolServers({
-    files: npx('server-filesystem', '${WORKSPACE}'),
-    everything: npx('server-everything@latest'),
-    memory: { ...npx('server-memory'), env: { MEMORY_FILE_PATH: '${WORKSPACE}/memory.jsonl' } },
-    misplaced: { ...npx('server-memory'), env: { MEMORY_FILE_PATH: 'nowhere/memory.jsonl' } },
-    old: { command: 'node', args: [fixture('old-sdk')] },
-    new: { command: 'node', args: [fixture('new-sdk')] },
-    oldHttp: { url: `${address}/mcp` },
-    newHttp: { url: `${newAddress}/mcp`, transport: 'http' },
-    oldSse: { url: `${address}/sse`, transport: 'sse' },
-    foundSse: { url: `${address}/sse` },
-    ownHttp: { url: serving.url },
-  });
+  named = await realpath(await mkdtemp(join(tmpdir(), 'named-')));
+  await mkdir(join(named, 'notes'));
+  await mkdir(join(named, 'closed'), { mode: 0o700 });
+  await writeFile(join(named, 'notes/a.txt'), 'of the operator');
+  for (const [file, text] of Object.entries(hookedServer)) {
+    await mkdir(join(named, dirname(file)), { recursive: true });
+    await writeFile(join(named, file), text);
+  }
+  servers = await openToolServers(
+    {
+      // As the READMEs of these servers say it for Claude Desktop, with directories of this machine.
+      namedFiles: npx('server-filesystem', join(named, 'notes'), join(named, 'closed')),
+      relativeFiles: npx('server-filesystem', './notes'),
+      narrowed: { ...npx('server-filesystem', './notes'), paths: { read: ['./notes'] } },
+      namedMemory: { ...npx('server-memory'), env: { MEMORY_FILE_PATH: join(named, 'closed/memory.jsonl') } },
+      hooked: { command: 'node', args: ['--import', './hooks/register.mjs', './server/server.mjs'] },
+      wholeHome: npx('server-filesystem', homedir()),
+      files: npx('server-filesystem', '${WORKSPACE}'),
+      everything: npx('server-everything@latest'),
+      memory: { ...npx('server-memory'), env: { MEMORY_FILE_PATH: '${WORKSPACE}/memory.jsonl' } },
+      misplaced: { ...npx('server-memory'), env: { MEMORY_FILE_PATH: 'nowhere/memory.jsonl' } },
+      old: { command: 'node', args: [fixture('old-sdk')] },
+      new: { command: 'node', args: [fixture('new-sdk')] },
+      oldHttp: { url: `${address}/mcp` },
+      newHttp: { url: `${newAddress}/mcp`, transport: 'http' },
+      oldSse: { url: `${address}/sse`, transport: 'sse' },
+      foundSse: { url: `${address}/sse` },
+      ownHttp: { url: serving.url },
+    },
+    { configDirectory: named },
+  );
 });
 /** Resolves with its URL. */
 async function startHttp(name: string): Promise<string> {
@@ -58,6 +97,7 @@ afterAll(async () => {
   await servers?.close();
   await serving?.close();
   for (const each of http) each.kill('SIGKILL');
+  await rm(named, { recursive: true, force: true });
 });
 
 for (const name of ['old', 'new', 'oldHttp', 'newHttp', 'oldSse', 'foundSse']) {
@@ -137,9 +177,71 @@ verifies('tools.known-servers', 'filesystem: paths as models know them, both way
   expect(other).toMatchObject({ isError: true });
 });
 
+verifies(
+  'tools.named-paths',
+  'directories of the arguments, absolute and relative: read, written, and nothing else',
+  async () => {
+    const call = (server: string, tool: string, args: object) => servers.call(server, tool, { args });
+    const textOf = async (server: string, tool: string, args: object) =>
+      JSON.stringify((await call(server, tool, args)).content);
+    expect(await textOf('namedFiles', 'list_allowed_directories', {})).toContain(`${named}/notes\\n${named}/closed`);
+    for (const [server, directory] of [
+      ['namedFiles', 'notes'],
+      ['namedFiles', 'closed'],
+      ['relativeFiles', 'notes'],
+    ] as const) {
+      const path = join(named, directory, `${server}.txt`);
+      expect(await textOf(server, 'write_file', { path, content: 'of a model' })).toContain('Successfully wrote');
+      expect(await readFile(path, 'utf8')).toBe('of a model');
+    }
+    expect(await textOf('relativeFiles', 'read_text_file', { path: join(named, 'notes/a.txt') })).toContain(
+      'of the operator',
+    );
+    const outside = await call('namedFiles', 'read_text_file', { path: join(named, 'hooks/word.mjs') });
+    expect(outside.isError).toBe(true);
+  },
+);
+
+verifies('tools.named-paths', '`paths` narrows what the arguments name', async () => {
+  const path = join(named, 'notes/a.txt');
+  const read = await servers.call('narrowed', 'read_text_file', { args: { path } });
+  expect(JSON.stringify(read.content)).toContain('of the operator');
+  const written = await servers.call('narrowed', 'write_file', { args: { path, content: 'x' } });
+  expect(written).toMatchObject({ isError: true });
+  expect(await readFile(path, 'utf8')).toBe('of the operator');
+});
+
+verifies('tools.named-paths', 'a file that a variable names is made, and replaced, in its directory', async () => {
+  const entities = [{ name: 'Ada', entityType: 'person', observations: ['counts'] }];
+  await servers.call('namedMemory', 'create_entities', { args: { entities }, session: 'sess_one' });
+  await servers.call('namedMemory', 'add_observations', {
+    args: { observations: [{ entityName: 'Ada', contents: ['writes'] }] },
+    session: 'sess_two',
+  });
+  expect(await readFile(join(named, 'closed/memory.jsonl'), 'utf8')).toContain('"counts","writes"');
+});
+
+verifies('tools.named-paths', 'files that Node imports before the server', async () => {
+  expect((await servers.call('hooked', 'said')).content).toEqual([{ type: 'text', text: 'hooked' }]);
+});
+
+verifies('tools.named-paths', 'told at the start; a whole home directory is refused', async () => {
+  const { configured, log } = servers;
+  expect(configured.servers.find(({ name }) => name === 'namedFiles')?.paths).toEqual({
+    read: [],
+    write: [join(named, 'notes'), join(named, 'closed')],
+  });
+  const told = log.filter(({ message }) => message.startsWith('this tool server may use the files'));
+  expect(told.map(({ fields }) => fields.metadata)).toContainEqual({ read: [join(named, 'notes')], write: [] });
+  expect(configured.refused.find(({ name }) => name === 'wholeHome')?.reason).toContain('all files of a user');
+});
+
 verifies('tools.known-servers', 'everything and memory', async () => {
   const sum = await servers.call('everything', 'get-sum', { args: { a: 40, b: 2 } });
   expect(JSON.stringify(sum.content)).toContain('42');
+  // A server whose arguments name no directory is told of the workspace.
+  const roots = await servers.call('everything', 'get-roots-list', { session: 'sess_r' });
+  expect(JSON.stringify(roots.content)).toContain('file:///mcp_workspaces/sess_r');
   const { content } = await servers.call('everything', 'get-tiny-image');
   expect(content).toContainEqual(expect.objectContaining({ type: 'image', mimeType: 'image/png' }));
   const entities = [{ name: 'Ada', entityType: 'person', observations: ['counts'] }];

@@ -29,6 +29,7 @@ async function configured(
     workspaces: await Workspaces.open(directory, { maxBytes: 1, maxFiles: 1, maxDepth: 1 }),
     environment: { PATH: process.env['PATH'] ?? '' },
     packageRoots: [directory],
+    configDirectory: directory,
     isolation: await isolation,
     logger: silentLogger,
   });
@@ -95,7 +96,8 @@ verifies('tools.servers-configured', 'npx means the installed package', () => {
   install('@scope/one', { version: '1.2.3', bin: { 'any-name': 'cli.js' } });
   install('two', { version: '2.0.0', bin: { two: 'two.js', other: 'other.js' } });
   install('many', { version: '1.0.0', bin: { a: 'a.js', b: 'b.js' } });
-  const npx = (...args: string[]) => resolveCommand('npx', args, { path: '', packageRoots: [join(root, 'below')] });
+  const places = { path: '', packageRoots: [join(root, 'below')], directory: root };
+  const npx = (...args: string[]) => resolveCommand('npx', args, places);
   const file = process.execPath;
   const packages = join(root, 'node_modules');
   const one = join(packages, '@scope/one/cli.js');

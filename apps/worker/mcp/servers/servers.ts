@@ -40,7 +40,7 @@ export interface ServerParts extends CommandParts {
   running?: ConfiguredServers;
 }
 
-type Opened = Pick<ConfiguredServer, 'open' | 'spares' | 'builtin' | 'isolation' | 'slots' | 'actsForCaller'>;
+type Opened = Pick<ConfiguredServer, 'open' | 'spares' | 'builtin' | 'isolation' | 'paths' | 'slots' | 'actsForCaller'>;
 
 const httpConnectMs = 10_000;
 /** Exchanges besides those of calls: notifications, cancellations, answers that a server leaves open. */
@@ -107,8 +107,9 @@ function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opene
   }
   if (command !== undefined) {
     const memory = memoryOf(key, parts);
-    const { isolation, open, spares } = new CommandServer(name, { ...server, command }, { ...parts, memory });
-    return { builtin: false, isolation, actsForCaller: false, open, spares };
+    const opened = new CommandServer(name, { ...server, command }, { ...parts, memory });
+    const { isolation, paths, open, spares } = opened;
+    return { builtin: false, isolation, paths, actsForCaller: false, open, spares };
   }
   if (url !== undefined) {
     const open = openUrl({ ...server, url }, parts, key);

@@ -23,16 +23,17 @@
 #include "system-calls.h"
 
 void drop_rights(const struct options *options) {
-  if (options->keep_read) prctl(PR_SET_SECUREBITS, 1 << 2 /* SECBIT_NO_SETUID_FIXUP */);
+  if (options->keep_read || options->keep_write) prctl(PR_SET_SECUREBITS, 1 << 2 /* SECBIT_NO_SETUID_FIXUP */);
   if (options->drop_user && (setgroups(0, NULL) < 0 || setresgid(options->gid, options->gid, options->gid) < 0 ||
                              setresuid(options->uid, options->uid, options->uid) < 0))
     fail("changing the user");
-  // Only a right that is asked for stays: to pass closed directories and read. Landlock still says what.
-  uint32_t kept = options->keep_read ? 1u << CAP_DAC_READ_SEARCH : 0;
+  // Only rights that are asked for stay: to pass closed directories and read, or to write too. Landlock still says what.
+  uint32_t kept = (options->keep_read ? 1u << CAP_DAC_READ_SEARCH : 0) | (options->keep_write ? 1u << CAP_DAC_OVERRIDE : 0);
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
   struct __user_cap_data_struct rights[2] = {{.effective = kept, .permitted = kept, .inheritable = kept}};
   if (syscall(SYS_capset, &header, rights) < 0) fail("giving up rights");
-  if (kept != 0 && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0) < 0) fail("keeping a right");
+  for (unsigned long right = 0; right < 32; right++)
+    if ((kept >> right & 1) != 0 && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, right, 0, 0) < 0) fail("keeping a right");
 }
 
 static void limit(int what, uint64_t value) {

@@ -67,6 +67,7 @@ static char **read_options(char **words, struct options *options) {
     else if (strcmp(name, "--write") == 0) add_path(value, options->writable, &options->writables);
     else if (strcmp(name, "--user") == 0) read_user(options, value);
     else if (strcmp(name, "--keep-read") == 0) options->keep_read = strcmp(value, "yes") == 0;
+    else if (strcmp(name, "--keep-write") == 0) options->keep_write = strcmp(value, "yes") == 0;
     else if (strcmp(name, "--tasks") == 0) options->max_tasks = atol(value);
     else if (strcmp(name, "--memory") == 0) options->memory = strtoull(value, NULL, 10);
     else if (strcmp(name, "--count-names") == 0) options->count_names = strcmp(value, "yes") == 0;

@@ -20,7 +20,7 @@ struct options {
   int proxy_port;              // of 127.0.0.1, with NETWORK_PROXY
   const char *readable[MOST_PATHS], *writable[MOST_PATHS];
   int readables, writables;
-  bool drop_user, keep_read;   // keep_read: the right to read below closed directories
+  bool drop_user, keep_read, keep_write; // the rights to read, and to write, what is closed to the user
   uid_t uid;
   gid_t gid;
   long max_tasks;              // processes and threads of the whole tree
