@@ -63,7 +63,7 @@ export const operationsRequirements = {
   'operations.redis-unusable': 'a Redis that cannot be used ends the start with the reason, without its password',
   'operations.redis-url': 'an address of Redis that cannot be read is told with what is wrong, without its password',
   'operations.redis-warnings': 'a Redis that may lose jobs is warned of, with what to set',
-  'operations.start-builds': 'npm start builds first what is missing or older than its sources, where it can',
+  'operations.start-builds': 'npm start builds first what is missing or was made from other sources, by their contents, where it can',
   'operations.start-gives-back':
     'the services of npm start have an allocator that gives back what is free, as in the image',
   'operations.start-gives-up': 'npm start ends everything, with the reason, when a part ends five times in a row',
