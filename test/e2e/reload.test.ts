@@ -80,15 +80,15 @@ verifies(
 verifies('tools.reload', 'refused until its program is installed, then served by itself', async () => {
   const command = join(directory, 'installed-late');
   configure({ steady, other: server('other', greeting), late: { ...server('late'), command } });
-  const reason = async () => {
-    const { data } = (await (await fetch(`${box.url}/api/servers`)).json()) as {
-      data: { name: string; state: string }[];
+  const state = async () => {
+    const { servers } = (await (await fetch(`${box.url}/api/servers`)).json()) as {
+      servers: { name: string; state: string }[];
     };
-    return data.find(({ name }) => name === 'late')?.state;
+    return servers.find((each) => each.name === 'late')?.state;
   };
-  await expect.poll(reason, patient).toBe('refused');
+  await expect.poll(state, patient).toBe('refused');
   symlinkSync(process.execPath, command);
-  await expect.poll(reason, patient).toBe('ready');
+  await expect.poll(state, patient).toBe('ready');
   expect(await where('late')).toMatchObject({ pid: expect.any(Number) as number });
   configure({ other: server('other', greeting), steady });
 });
