@@ -30,7 +30,12 @@ export async function askGateway(
     response = await fetch(new URL(path, url), { ...request, signal: AbortSignal.timeout(timeoutMs) });
     answer = await response.json();
   } catch (error) {
-    throw new Unreachable(`The gateway at ${url} cannot be asked: ${whyUnreachable(error)}.`, { cause: error });
+    throw new Unreachable(
+      `The gateway at ${url} cannot be asked: ${whyUnreachable(error)}. \`signalbox start\` starts one.`,
+      {
+        cause: error,
+      },
+    );
   }
   if (response.ok) return answer;
   const error = isJsonObject(answer) ? answer['error'] : undefined;
@@ -46,7 +51,7 @@ export function whyUnreachable(error: unknown): string {
   const code = (cause as { code?: unknown }).code;
   switch (code) {
     case 'ECONNREFUSED':
-      return 'nothing listens there (ECONNREFUSED); `signalbox start` starts one';
+      return 'nothing listens there (ECONNREFUSED)';
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return `there is no such host (${code})`;
