@@ -9,6 +9,6 @@ if (command === 'check') {
   if (status === 0) console.log(text);
   else console.error(text);
 } else {
-  console.error(new UsageError(`What is '${command}'`, 'config').message);
+  console.error(new UsageError(`'${command}' is not understood`, 'config').message);
   process.exitCode = 2;
 }

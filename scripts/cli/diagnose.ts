@@ -3,13 +3,14 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import pg from 'pg';
+import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import { ConfigError } from '#libs/config/config-error.js';
 import { configSource } from '#libs/config/load-config.js';
-import { readConfig } from '#libs/config/read-config.js';
+import { readConfig, type ConfigSource } from '#libs/config/read-config.js';
 import type { Config } from '#libs/config/schema.js';
 import { findNativeDirectory } from '#libs/embedded-postgres/binaries.js';
 import { runningAddress } from '#libs/embedded-postgres/running-address.js';
-import { openLogger } from '#libs/logging/open-logger.js';
+import { silentLogger } from '#libs/logging/logger.js';
 import { localUrl } from '#libs/process/local-url.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { Isolation } from '../../apps/worker/sandbox/isolation.js';
@@ -27,30 +28,31 @@ const ok = (what: string): Finding => ({ state: 'ok', what });
 const note = (what: string): Finding => ({ state: 'note', what });
 const stop = (what: string): Finding => ({ state: 'stop', what });
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-export async function* diagnose(environment: Environment): AsyncGenerator<Finding> {
+export async function* diagnose(): AsyncGenerator<Finding> {
   yield ok(`Node ${process.versions.node} on ${process.platform} ${process.arch}`);
-  const config = readOrExplain(environment);
-  if ('state' in config) {
-    yield config;
+  const read = readOrExplain();
+  if (typeof read === 'string') {
+    yield stop(`the configuration is not valid: ${read}`);
     return;
   }
-  const source = configSource(environment).file?.path;
-  yield ok(`the configuration is valid (${source ?? 'no signalbox.yaml here: the defaults and the environment'})`);
+  const { config, source } = read;
+  yield ok(
+    `the configuration is valid (${source.file?.path ?? 'no signalbox.yaml here: the defaults and the environment'})`,
+  );
   yield checkDataDirectory(config);
   const health = await askHealth(localUrl(config.server.host, config.server.port));
   yield* health === undefined ? await checkPort(config) : describeHealth(config, health);
   yield await checkDatabase(config);
-  yield await checkIsolation(config, environment['PATH'] ?? '');
+  yield await checkIsolation(config);
 }
 
-function readOrExplain(environment: Environment): Config | Finding {
+function readOrExplain(): { config: Config; source: ConfigSource } | string {
   try {
-    return readConfig(configSource(environment));
+    const source = configSource();
+    return { config: readConfig(source), source };
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return stop(`the configuration is not valid: ${error.message}`);
+    if (error instanceof ConfigError) return error.message;
+    throw error;
   }
 }
 
@@ -120,13 +122,12 @@ async function checkDatabase({ database, data_dir }: Config): Promise<Finding> {
   }
 }
 
-async function checkIsolation({ isolation, tools }: Config, path: string): Promise<Finding> {
-  const logger = await openLogger({ service: 'doctor', level: 'error', secrets: [] });
+async function checkIsolation({ isolation, tools }: Config): Promise<Finding> {
   const found = await Isolation.find({
-    path,
+    path: inheritedEnvironment()['PATH'] ?? '',
     maxFileBytes: tools.max_result_bytes,
     allowUnsandboxed: isolation.allow_unsandboxed,
-    logger,
+    logger: silentLogger,
   });
   const refusal = found.refusal(isolation.minimum);
   return refusal === undefined

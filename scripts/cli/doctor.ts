@@ -4,7 +4,7 @@ import { diagnose, type Finding } from './diagnose.js';
 
 const words: Record<Finding['state'], string> = { ok: 'ok  ', note: 'note', stop: 'STOP' };
 let stops = 0;
-for await (const { state, what } of diagnose(process.env)) {
+for await (const { state, what } of diagnose()) {
   if (state === 'stop') stops += 1;
   console.log(`${words[state]}  ${what}`);
 }
