@@ -1,10 +1,9 @@
-// `npm run audit -- verify` tells whether the audit is as it was written; `export` writes it to stdout; `prune` drops months of
+// `signalbox audit verify` tells whether the audit is as it was written; `export` writes it to stdout; `prune` drops months of
 // an age of audit.retention_days, where gateways are not the owner of its tables and cannot.
 // Exit codes: 0 done, 1 the audit was changed, 2 not understood, 3 the database does not answer.
 import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { parseArgs } from 'node:util';
 import { AuditLog, type AuditFilter } from '#libs/audit/audit-log.js';
 import { AuditKeeper } from '#libs/audit/chain/audit-keeper.js';
 import { readPublicKey, readSigningKey } from '#libs/audit/chain/checkpoint.js';
@@ -15,14 +14,8 @@ import { loadConfig } from '#libs/config/load-config.js';
 import type { Config } from '#libs/config/schema.js';
 import type { LogFields } from '#libs/logging/logger.js';
 import type { Database } from '#libs/postgres/open-database.js';
+import { readArguments, UsageError } from './cli/usage-error.js';
 import { withStore } from './with-store.js';
-
-const usage = `npm run audit -- verify [--since TIME] [--public-key FILE]…
-  export [--format ndjson|csv] [--since TIME] [--until TIME] [--session ID] [--principal NAME]
-    [--tool SERVER/TOOL] [--outcome OUTCOME] [--text TEXT]
-  prune
-TIME is ISO 8601, or a time ago such as 30m, 12h or 7d. The key that signs checkpoints is audit.signing_key; with
---public-key those are verified that other keys have signed.`;
 
 /** Of one statement: a page of rows that are read and hashed again. */
 const timeoutMs = 60_000;
@@ -30,12 +23,10 @@ const print = ({ metadata }: LogFields, message: string) => console.log(`${messa
 const onConsole = { info: print, warn: print, error: print };
 const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-class Misunderstood extends Error {}
-
 try {
   await main();
 } catch (error) {
-  const misunderstood = error instanceof Misunderstood || error instanceof ConfigError;
+  const misunderstood = error instanceof UsageError || error instanceof ConfigError;
   // Whoever reads has read enough.
   if ((error as { code?: string }).code !== 'EPIPE') {
     console.error(error instanceof Error ? error.message : String(error));
@@ -43,38 +34,35 @@ try {
   }
 }
 
-type Values = ReturnType<typeof readArguments>['values'];
+type Values = ReturnType<typeof read>['values'];
 
 async function main(): Promise<void> {
-  const { positionals, values } = readArguments();
+  const { positionals, values } = read();
   const [command, ...more] = positionals;
   const works: Record<string, typeof verifyWith> = { verify: verifyWith, export: exportWith, prune: pruneWith };
   const work = works[command ?? ''];
-  if (work === undefined || more.length > 0) throw new Misunderstood(usage);
+  if (command === undefined) throw new UsageError('What is to be done is not said', 'audit');
+  if (work === undefined || more.length > 0) throw new UsageError(`'${[command, ...more].join(' ')}' is not understood`, 'audit');
   const config = command === 'prune' ? asOwner(loadConfig()) : loadConfig();
   await withStore(config, { applicationName: 'audit', timeoutMs }, work(values, config));
 }
 
-function readArguments() {
+function read() {
   const text = { type: 'string' } as const;
-  try {
-    return parseArgs({
-      allowPositionals: true,
-      options: {
-        since: text,
-        until: text,
-        session: text,
-        principal: text,
-        tool: text,
-        outcome: text,
-        text,
-        format: text,
-        'public-key': { type: 'string', multiple: true },
-      },
-    });
-  } catch (error) {
-    throw new Misunderstood(`${(error as Error).message}\n${usage}`);
-  }
+  return readArguments('audit', {
+    allowPositionals: true,
+    options: {
+      since: text,
+      until: text,
+      session: text,
+      principal: text,
+      tool: text,
+      outcome: text,
+      text,
+      format: text,
+      'public-key': { type: 'string', multiple: true },
+    },
+  });
 }
 
 /** Understood before the database is opened. */
@@ -85,7 +73,7 @@ function verifyWith(values: Values, config: Config): (database: Database) => Pro
     ...(values['public-key'] ?? []).map((path) => readFileSync(path, 'utf8')),
   ].map((pem) => {
     const key = readPublicKey(pem);
-    if (key === undefined) throw new Misunderstood('--public-key is no Ed25519 key in PEM');
+    if (key === undefined) throw new UsageError('--public-key is no Ed25519 key in PEM');
     return key;
   });
   const since = readTime(values.since);
@@ -111,7 +99,7 @@ function tell({ rows, checkpoints, breaks, problems, last }: Verification, signe
 function exportWith(values: Values): (database: Database) => Promise<void> {
   const { session, principal, tool, outcome, text } = values;
   const format = (values.format ?? 'ndjson') as AuditFormat;
-  if (!auditFormats.includes(format)) throw new Misunderstood(usage);
+  if (!auditFormats.includes(format)) throw new UsageError(`--format is ${auditFormats.join(' or ')}`, 'audit');
   const filter: AuditFilter = {
     since: readTime(values.since),
     until: readTime(values.until),
@@ -135,10 +123,10 @@ function asOwner(config: Config): Config {
 
 function pruneWith(_values: Values, config: Config): (database: Database) => Promise<void> {
   const { retention_days: retentionDays, signing_key: key } = config.audit;
-  if (retentionDays === undefined) throw new Misunderstood('audit.retention_days is not set');
+  if (retentionDays === undefined) throw new UsageError('audit.retention_days is not set');
   const { url } = config.database;
   return async (database) => {
-    if (url === undefined) throw new Misunderstood('the gateways of an embedded database drop old months themselves');
+    if (url === undefined) throw new UsageError('the gateways of an embedded database drop old months themselves');
     const connection = { url, timeoutMs, applicationName: 'audit' };
     const signingKey = key === undefined ? undefined : readSigningKey(key);
     await new AuditKeeper({ database, connection, retentionDays, key: signingKey, logger: onConsole }).dropExpired();
@@ -149,6 +137,6 @@ function readTime(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
   const [, amount, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   const time = unit === undefined ? new Date(text) : new Date(Date.now() - Number(amount) * units[unit]!);
-  if (Number.isNaN(time.getTime())) throw new Misunderstood(`'${text}' is no time\n${usage}`);
+  if (Number.isNaN(time.getTime())) throw new UsageError(`'${text}' is no time`, 'audit');
   return time;
 }

@@ -1,6 +1,7 @@
 // Bundles programs of build/, which the compiler wrote, into dist/. A program that reads a hundred files instead of three
 // thousand starts in half the time.
 import { rmSync } from 'node:fs';
+import { relative } from 'node:path';
 import { rolldown } from 'rolldown';
 
 // Not bundled: what is found by its package's path, pg, whose classes Prisma's adapter compares, and optional parts of Nest
@@ -27,14 +28,23 @@ const constantClasses = {
   },
 };
 
-/** @param {string[]} paths as the programs are called in dist/; the compiled ones have the same in build/ */
+/**
+ * @param {string[]} paths as the programs are called in dist/; the compiled ones have the same in build/
+ * @returns {Promise<string[]>} the directories of the packages that are in the bundles
+ */
 export async function bundle(paths) {
   rmSync('dist/chunks', { recursive: true, force: true });
-  await write(paths.filter(loadsOwnTools), [...external, ...nest]);
-  await write(
-    paths.filter((path) => !loadsOwnTools(path)),
-    external,
+  const modules = [
+    await write(paths.filter(loadsOwnTools), [...external, ...nest]),
+    await write(
+      paths.filter((path) => !loadsOwnTools(path)),
+      external,
+    ),
+  ].flat();
+  const packages = modules.map(
+    (id) => /.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(relative('.', id).replaceAll('\\', '/'))?.[0],
   );
+  return [...new Set(packages)].filter((path) => path !== undefined && !path.startsWith('..'));
 }
 
 async function write(paths, notBundled) {
@@ -45,7 +55,7 @@ async function write(paths, notBundled) {
     external: notBundled,
     plugins: [constantClasses],
   });
-  await bundled.write({
+  const { output } = await bundled.write({
     dir: 'dist',
     entryFileNames: '[name].js',
     chunkFileNames: 'chunks/[name]-[hash].js',
@@ -55,4 +65,5 @@ async function write(paths, notBundled) {
     banner: ({ isEntry }) => (isEntry ? "import 'reflect-metadata';" : ''),
   });
   await bundled.close();
+  return output.flatMap((chunk) => chunk.moduleIds ?? []);
 }

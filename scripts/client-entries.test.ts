@@ -6,6 +6,7 @@ import { expect } from 'vitest';
 import { z } from 'zod';
 import { codeBlocks } from '../test/support/markdown-blocks.js';
 import { verifies } from '../test/verifies.js';
+import { isCommand } from './cli/commands.js';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const entrySchema = z.strictObject({
@@ -32,8 +33,8 @@ for (const file of ['README.md', 'docs/mcp.md', 'docs/getting-started-mcp.md']) 
         command: 'npm',
         args: ['--prefix', '/path/to/signalbox', 'run', '-s', 'mcp:stdio'],
       });
-      const [, program] = /^node dist\/(.+)\.js$/.exec(scripts['mcp:stdio']!)!;
-      expect(existsSync(`${root}${program}.ts`)).toBe(true);
+      const [, program, command] = /^node (\S+) (\S+)$/.exec(scripts['mcp:stdio']!)!;
+      expect(existsSync(`${root}${program}`) && isCommand(command!)).toBe(true);
     }
     expect(servers.some((server) => 'url' in server) && servers.some((server) => 'command' in server)).toBe(true);
   });

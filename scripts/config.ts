@@ -1,4 +1,5 @@
-// `npm run config check`.
+// `signalbox config check`.
+import { UsageError } from './cli/usage-error.js';
 import { checkConfiguration } from './config-check.js';
 
 const [command = 'check'] = process.argv.slice(2);
@@ -8,6 +9,6 @@ if (command === 'check') {
   if (status === 0) console.log(text);
   else console.error(text);
 } else {
-  console.error('Usage: npm run config check');
+  console.error(new UsageError(`'${command}' is not understood`, 'config').message);
   process.exitCode = 2;
 }

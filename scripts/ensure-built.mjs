@@ -1,22 +1,26 @@
-// Before `npm start` and `npm test`: builds what is missing in dist/ or older than its sources. Where the sources cannot be
+// Before `npm start` and `npm test`: builds what is missing in dist/ or was made from other sources. Where the sources cannot be
 // written (an image, someone else's checkout) it builds nothing, and says what that means.
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, readdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { entryPoints } from './entry-points.mjs';
+import { changeSince, readStamp } from './sources.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const sources = ['apps', 'libs', 'scripts', 'prisma/schema.prisma', 'package-lock.json', 'tsconfig.json'];
-
-const missing = entryPoints.filter((path) => modifiedAt(path) === undefined);
-const oldest = Math.min(...entryPoints.map((path) => modifiedAt(path) ?? 0));
-const stale = missing.length === 0 && newestOf(sources) > oldest;
-if (missing.length > 0 || stale) {
-  const why = missing.length > 0 ? `${missing[0]} is missing` : 'dist/ is older than its sources';
+const missing = entryPoints.find((path) => !existsSync(join(root, path)));
+const why = missing === undefined ? staleness() : `${missing} is missing`;
+if (why !== undefined) {
   if (canBuild()) build(why);
-  else if (missing.length > 0) fail(`${why}, and it cannot be built here: run \`npm ci\` as the owner of ${root}.`);
-  else console.error(`${why}, and they cannot be built here: starting what was built.`);
+  else if (missing !== undefined) fail(`${why}, and it cannot be built here: run \`npm ci\` as the owner of ${root}.`);
+  else console.error(`${why}, and this cannot be built here: starting what was built.`);
+}
+
+function staleness() {
+  const stamp = readStamp(root);
+  if (stamp === undefined) return 'the last build did not end';
+  const changed = changeSince(stamp, root);
+  return changed === undefined ? undefined : `${changed} has changed`;
 }
 
 function build(why) {
@@ -38,24 +42,6 @@ function canBuild() {
   } catch {
     return false;
   }
-}
-
-function newestOf(paths) {
-  let newest = 0;
-  for (const path of paths) {
-    const entries = path.includes('.') ? [path] : readdirSync(join(root, path), { recursive: true, encoding: 'utf8' });
-    for (const entry of entries) {
-      const file = entry === path ? path : join(path, entry);
-      // The generated client is newer than what it was made from, and older than what was built with it.
-      if (!/\.(?:ts|prisma|json|[ch])$/.test(file) || file.endsWith('.test.ts')) continue;
-      newest = Math.max(newest, modifiedAt(file) ?? 0);
-    }
-  }
-  return newest;
-}
-
-function modifiedAt(path) {
-  return statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs;
 }
 
 function fail(message) {

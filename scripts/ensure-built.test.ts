@@ -18,6 +18,7 @@ export const rolldown = async ({ input }) => ({
       mkdirSync(dirname(dir + '/' + name), { recursive: true });
       writeFileSync(dir + '/' + name + '.js', '');
     }
+    return { output: [{ moduleIds: [process.cwd() + '/node_modules/bundled/index.js'] }] };
   },
   async close() {},
 });
@@ -26,18 +27,21 @@ export const rolldown = async ({ input }) => ({
 /** A project whose compiler counts its runs. */
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'signalbox-built-'));
-  await write('package.json', JSON.stringify({ scripts: { build: 'node scripts/compile.mjs' } }));
-  for (const path of ['apps/a.ts', 'libs/postgres/b.ts', 'prisma/schema.prisma', 'package-lock.json']) {
-    await write(path, '');
-  }
+  await write('package.json', JSON.stringify({ scripts: { build: 'node scripts/build.mjs' } }));
+  const launcher = 'apps/worker/sandbox/launcher/main.c';
+  const sources = ['apps/gateway/a.ts', 'apps/chimech/c.ts', 'libs/postgres/b.ts', 'prisma/schema.prisma'];
+  for (const path of [...sources, launcher, 'prisma.config.ts', 'nest-cli.json']) await write(path, '');
   await write('tsconfig.json', '{}');
-  await write('node_modules/.bin/nest', '#!/bin/sh\necho built >> builds\n', 0o755);
+  await write('node_modules/.bin/nest', '#!/bin/sh\necho "$@" >> builds\n', 0o755);
+  await write('node_modules/bundled/package.json', '{ "version": "1.0.0" }');
   await write('node_modules/rolldown/package.json', JSON.stringify({ type: 'module', exports: './rolldown.js' }));
   await write('node_modules/rolldown/rolldown.js', bundler);
   await mkdir(join(root, 'scripts'));
-  for (const name of ['ensure-built.mjs', 'entry-points.mjs', 'compile.mjs', 'bundle.mjs']) {
+  for (const name of ['ensure-built.mjs', 'entry-points.mjs', 'build.mjs', 'bundle.mjs', 'sources.mjs']) {
     await copyFile(fileURLToPath(new URL(name, import.meta.url)), join(root, 'scripts', name));
   }
+  await write('scripts/generate-prisma.mjs', '');
+  await write('scripts/build-launcher.mjs', '');
 });
 
 afterEach(() => rm(root, { recursive: true, force: true }));
@@ -51,23 +55,48 @@ function ensureBuilt() {
   return spawnSync(process.execPath, [join(root, 'scripts/ensure-built.mjs')], { encoding: 'utf8', cwd: tmpdir() });
 }
 
-const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000);
-const builds = async () => (await readFile(join(root, 'builds'), 'utf8')).trim().split('\n').length;
+const builds = async () => (await readFile(join(root, 'builds'), 'utf8')).trim().split('\n');
 
-verifies('operations.start-builds', 'what is missing, then what is older than its sources, and not again', async () => {
-  expect(ensureBuilt().stderr).toContain('dist/apps/gateway/main.js is missing');
+verifies(
+  'operations.start-builds',
+  'what is missing, then what was made from other sources, and not again',
+  async () => {
+    expect(ensureBuilt().stderr).toContain('dist/apps/gateway/main.js is missing');
+    expect(ensureBuilt().stderr).toBe('');
+    await write('apps/gateway/a.ts', 'changed');
+    expect(ensureBuilt().stderr).toContain('apps/gateway has changed');
+    expect(ensureBuilt().stderr).toBe('');
+    await write('libs/postgres/b.ts', 'changed');
+    expect(ensureBuilt().stderr).toContain('libs has changed');
+    expect(await builds()).toEqual([
+      'build gateway worker chimech scripts',
+      'build gateway',
+      'build gateway worker chimech scripts',
+    ]);
+  },
+);
+
+verifies('operations.start-builds', 'not what was only touched, nor for a package of a tool server', async () => {
+  ensureBuilt();
+  await write('apps/gateway/a.ts', '');
+  await utimes(join(root, 'libs/postgres/b.ts'), new Date(), new Date(Date.now() + 60_000));
+  await write('package-lock.json', '{ "packages": {} }');
+  await write('node_modules/a-tool-server/package.json', '{ "version": "1.0.0" }');
   expect(ensureBuilt().stderr).toBe('');
-  expect(await builds()).toBe(1);
-  await utimes(join(root, 'dist/apps/gateway/main.js'), inSeconds(-60), inSeconds(-60));
-  expect(ensureBuilt().stderr).toContain('older than its sources');
+  expect(await builds()).toHaveLength(1);
+});
+
+verifies('operations.start-builds', 'a package that is in the bundles, when it has another version', async () => {
+  ensureBuilt();
+  await write('node_modules/bundled/package.json', '{ "version": "1.0.1" }');
+  expect(ensureBuilt().stderr).toContain('node_modules/bundled has changed');
   expect(ensureBuilt().stderr).toBe('');
-  expect(await builds()).toBe(2);
 });
 
 verifies('operations.start-builds', 'not where it cannot', async () => {
   expect(ensureBuilt().status).toBe(0);
-  await rm(join(root, 'node_modules'), { recursive: true });
-  await utimes(join(root, 'libs/postgres/b.ts'), inSeconds(60), inSeconds(60));
+  await rm(join(root, 'node_modules/.bin'), { recursive: true });
+  await write('libs/postgres/b.ts', 'changed');
   expect(ensureBuilt()).toMatchObject({ status: 0, stderr: expect.stringContaining('starting what was built') });
   await rm(join(root, 'dist'), { recursive: true });
   expect(ensureBuilt()).toMatchObject({ status: 1, stderr: expect.stringContaining('npm ci') });

@@ -7,6 +7,7 @@ export const entryPoints = [
   'dist/apps/chimech/analyze/answer-tasks.js',
   'dist/apps/chimech/knowledge/import/reading-thread.js',
   'dist/scripts/start.js',
+  'dist/scripts/cli/signalbox.js',
   'dist/scripts/migrate.js',
   'dist/scripts/config.js',
   'dist/scripts/policy.js',

@@ -1,8 +1,7 @@
-// `npm run kb:import DIR`: brings the documents of a directory into the knowledge base, also of an embedded database, running
+// `signalbox import DIR`: brings the documents of a directory into the knowledge base, also of an embedded database, running
 // or not. Exit codes: 0 all imported, 1 something was not, 2 not understood, 3 the database does not answer.
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { loadConfig } from '#libs/config/load-config.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { importDocuments, type ImportSummary } from '../apps/chimech/knowledge/import/import-documents.js';
@@ -10,18 +9,13 @@ import { openEmbeddings } from '../apps/chimech/knowledge/import/request-embeddi
 import { embeddingsServerOf } from '../apps/chimech/knowledge/open-knowledge.js';
 import { ThreadedReader } from '../apps/chimech/knowledge/import/threaded-reader.js';
 import { KnowledgeDatabase } from '../apps/chimech/knowledge/knowledge-database.js';
+import { readArguments, UsageError } from './cli/usage-error.js';
 import { withDatabaseUrl } from './with-store.js';
-
-const usage = `npm run kb:import -- DIR [--source NAME] [--prune]
-DIR holds Markdown, text, HTML, PDF and Word files. --source is the name that searches filter by, the name of DIR unless given;
---prune removes documents whose files are gone. Embeddings, if CHIMECH_EMBEDDINGS_URL and CHIMECH_EMBEDDINGS_MODEL are set.`;
 
 /** Counting the words of a large base takes a while. */
 const statementMs = 300_000;
 const embeddingsMs = 60_000;
 const shownEveryMs = 200;
-
-class Misunderstood extends Error {}
 
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new Error(signal)));
@@ -35,7 +29,7 @@ try {
 }
 
 async function main(): Promise<ImportSummary> {
-  const { directory, source, prune } = await readArguments();
+  const { directory, source, prune } = await readImport();
   const config = loadConfig();
   const server = embeddingsServerOf(config, embeddingsMs);
   const embeddings = server && openEmbeddings(server);
@@ -67,26 +61,18 @@ async function main(): Promise<ImportSummary> {
   }
 }
 
-async function readArguments(): Promise<{ directory: string; source: string; prune: boolean }> {
-  const { positionals, values } = parse();
-  if (positionals.length !== 1) throw new Misunderstood(usage);
+async function readImport(): Promise<{ directory: string; source: string; prune: boolean }> {
+  const { positionals, values } = readArguments('import', {
+    allowPositionals: true,
+    options: { source: { type: 'string' }, prune: { type: 'boolean', default: false } },
+  });
+  if (positionals.length !== 1) throw new UsageError('Give one directory', 'import');
   const directory = resolve(positionals[0]!);
   if (!(await stat(directory).catch(() => undefined))?.isDirectory())
-    throw new Misunderstood(`${positionals[0]!} is not a directory\n${usage}`);
+    throw new UsageError(`${positionals[0]!} is not a directory`, 'import');
   const source = values.source ?? basename(directory);
-  if (!/^[^\p{C}/]{1,200}$/u.test(source)) throw new Misunderstood(`--source takes a name without '/'\n${usage}`);
+  if (!/^[^\p{C}/]{1,200}$/u.test(source)) throw new UsageError(`--source takes a name without '/'`, 'import');
   return { directory, source, prune: values.prune };
-}
-
-function parse() {
-  try {
-    return parseArgs({
-      allowPositionals: true,
-      options: { source: { type: 'string' }, prune: { type: 'boolean', default: false } },
-    });
-  } catch (error) {
-    throw new Misunderstood(`${(error as Error).message}\n${usage}`);
-  }
 }
 
 /** One line that is written over. */
@@ -116,6 +102,6 @@ function print({ imported, unchanged, removed, missing, embedded, failed }: Impo
 }
 
 function exitCodeOf(error: unknown): number {
-  if (error instanceof Misunderstood) return 2;
+  if (error instanceof UsageError) return 2;
   return error instanceof AppError && error.code === 'store_unavailable' ? 3 : 1;
 }

@@ -1,7 +1,6 @@
-// `npm run keys`: API keys on the database, also of an embedded one, running or not. What it changes is in force on every
+// `signalbox keys`: API keys on the database, also of an embedded one, running or not. What it changes is in force on every
 // gateway within a second. Exit codes: 0 done, 1 refused, 2 not understood, 3 the database does not answer.
 import 'reflect-metadata';
-import { parseArgs } from 'node:util';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { KeyStore, type KeyActor, type StoredKey } from '#libs/access/key-store.js';
@@ -11,16 +10,10 @@ import { mintRequestId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { CreateKeyDto, newKeyOf } from '../apps/gateway/http/admin/keys.dto.js';
 import { showKey } from '../apps/gateway/http/admin/shown-key.js';
+import { readArguments, UsageError } from './cli/usage-error.js';
 import { withStore } from './with-store.js';
 
-const usage = `npm run keys -- create --owner NAME --scopes chat,tools,files,admin [--name TEXT] [--roles A,B]
-    [--models GLOBS] [--allow-tools GLOBS] [--deny-tools GLOBS] [--turns N]
-    [--requests-per-minute N] [--tokens-per-minute N] [--day-usd N] [--month-usd N] [--expires-at TIME]
-  list · rotate ID [--grace-s N] · revoke ID
-Lists are separated by commas. --json prints JSON.`;
 const maxListed = 10_000;
-
-class Misunderstood extends Error {}
 
 try {
   await main();
@@ -30,7 +23,7 @@ try {
 }
 
 async function main(): Promise<void> {
-  const { positionals, values } = readArguments();
+  const { positionals, values } = read();
   const [command, id] = positionals;
   const work = workOf(command, id, values);
   const config = loadConfig();
@@ -40,35 +33,31 @@ async function main(): Promise<void> {
   });
 }
 
-type Values = ReturnType<typeof readArguments>['values'];
+type Values = ReturnType<typeof read>['values'];
 type Work = (store: KeyStore, by: KeyActor) => Promise<void>;
 
-function readArguments() {
+function read() {
   const text = { type: 'string' } as const;
-  try {
-    return parseArgs({
-      allowPositionals: true,
-      options: {
-        owner: text,
-        scopes: text,
-        name: text,
-        roles: text,
-        models: text,
-        'allow-tools': text,
-        'deny-tools': text,
-        turns: text,
-        'requests-per-minute': text,
-        'tokens-per-minute': text,
-        'day-usd': text,
-        'month-usd': text,
-        'expires-at': text,
-        'grace-s': text,
-        json: { type: 'boolean', default: false },
-      },
-    });
-  } catch (error) {
-    throw new Misunderstood(`${(error as Error).message}\n${usage}`);
-  }
+  return readArguments('keys', {
+    allowPositionals: true,
+    options: {
+      owner: text,
+      scopes: text,
+      name: text,
+      roles: text,
+      models: text,
+      'allow-tools': text,
+      'deny-tools': text,
+      turns: text,
+      'requests-per-minute': text,
+      'tokens-per-minute': text,
+      'day-usd': text,
+      'month-usd': text,
+      'expires-at': text,
+      'grace-s': text,
+      json: { type: 'boolean', default: false },
+    },
+  });
 }
 
 /** Understood before the database is opened. */
@@ -84,19 +73,20 @@ function workOf(command: string | undefined, id: string | undefined, values: Val
       else for (const key of keys) console.log(lineOf(key));
     };
   }
-  if (id === undefined) throw new Misunderstood(usage);
+  if (command !== 'rotate' && command !== 'revoke') {
+    throw new UsageError(command === undefined ? 'What is to be done is not said' : `'${command}' is not understood`, 'keys');
+  }
+  if (id === undefined)
+    throw new UsageError(`Which key? ${command} takes the id that \`signalbox keys list\` shows`, 'keys');
   if (command === 'rotate') {
     const grace = Number(values['grace-s'] ?? 0);
-    if (!Number.isInteger(grace) || grace < 0) throw new Misunderstood('--grace-s takes a number of seconds');
+    if (!Number.isInteger(grace) || grace < 0) throw new UsageError('--grace-s takes a number of seconds', 'keys');
     return async (store, by) => printMade(await store.rotate(id, grace, by), values.json);
   }
-  if (command === 'revoke') {
-    return async (store, by) => {
-      const key = await store.revoke(id, by);
-      console.log(values.json ? JSON.stringify(showKey(key)) : lineOf(key));
-    };
-  }
-  throw new Misunderstood(usage);
+  return async (store, by) => {
+    const key = await store.revoke(id, by);
+    console.log(values.json ? JSON.stringify(showKey(key)) : lineOf(key));
+  };
 }
 
 function readKey(values: Values): CreateKeyDto {
@@ -118,7 +108,7 @@ function readKey(values: Values): CreateKeyDto {
   const [error] = validateSync(dto, { whitelist: true, forbidNonWhitelisted: true });
   if (error === undefined) return dto;
   const problem = Object.values(error.constraints ?? error.children?.[0]?.constraints ?? {})[0];
-  throw new Misunderstood(`${problem ?? `${error.property} is not valid`}\n${usage}`);
+  throw new UsageError(problem ?? `${error.property} is not valid`, 'keys');
 }
 
 function withoutAbsent(members: Record<string, JsonObject | string | string[] | undefined>): JsonObject {
@@ -137,7 +127,7 @@ function lineOf({ id, prefix, owner, name, scopes, expiresAt, lastUsedAt, revoke
 }
 
 function exitCodeOf(error: unknown): number {
-  if (error instanceof Misunderstood) return 2;
+  if (error instanceof UsageError) return 2;
   if (error instanceof AppError) return error.code === 'store_unavailable' ? 3 : 1;
   return 3;
 }

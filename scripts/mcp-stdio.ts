@@ -10,7 +10,7 @@ const graceMs = 2_000;
 
 const address = process.argv[2] ?? configuredAddress();
 if (!URL.canParse(address)) {
-  console.error(`${address} is not a URL.\nUsage: npm run mcp:stdio -- [http://127.0.0.1:8000/mcp]`);
+  console.error(`${address} is not a URL.\nUsage: signalbox mcp-stdio [http://127.0.0.1:8000/mcp]`);
   process.exit(2);
 }
 const bridge = new StdioBridge(new URL(address), process.env['SIGNALBOX_KEY']);

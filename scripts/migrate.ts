@@ -1,8 +1,7 @@
-// `npm run migrate`: applies missing migrations to the database and says which. With DATABASE_OWNER_URL it does so as the
+// `signalbox migrate`: applies missing migrations to the database and says which. With DATABASE_OWNER_URL it does so as the
 // owner, and makes the roles of DATABASE_URL and DATABASE_READER_URL. `--wait 60` waits a minute for a database that is starting.
 // Exit codes: 0 done, 1 the migrations and the database disagree, 2 not configured, 3 the database does not answer.
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { databaseUrl } from '#libs/config/addresses/database-url.js';
 import { ConfigError } from '#libs/config/config-error.js';
@@ -11,6 +10,7 @@ import type { Config } from '#libs/config/schema.js';
 import { grantRoles } from '#libs/postgres/database-roles.js';
 import { migrate, MigrationError } from '#libs/postgres/migrate.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { readArguments, UsageError } from './cli/usage-error.js';
 
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new Error(signal)));
@@ -39,9 +39,9 @@ async function migrateWhenThere(url: string): Promise<string[]> {
 }
 
 function waitSeconds(): number {
-  const { values } = parseArgs({ options: { wait: { type: 'string', default: '0' } } });
+  const { values } = readArguments('migrate', { options: { wait: { type: 'string', default: '0' } } });
   if (/^\d{1,4}$/.test(values.wait)) return Number(values.wait);
-  throw new ConfigError([{ key: '--wait', message: 'must be a number of seconds' }]);
+  throw new UsageError('--wait takes a number of seconds', 'migrate');
 }
 
 async function makeRoles(config: Config, ownerUrl: string): Promise<void> {
@@ -53,6 +53,6 @@ async function makeRoles(config: Config, ownerUrl: string): Promise<void> {
 }
 
 function exitCodeOf(error: unknown): number {
-  if (error instanceof ConfigError) return 2;
+  if (error instanceof ConfigError || error instanceof UsageError) return 2;
   return error instanceof MigrationError || stop.signal.aborted ? 1 : 3;
 }

@@ -1,13 +1,11 @@
-// `npm run replay -- RUN_ID`: a stored turn again, against the tool results that were recorded, side by side with what
+// `signalbox replay RUN_ID`: a stored turn again, against the tool results that were recorded, side by side with what
 // happened then. Nothing runs and nothing is stored. Exit codes: 0 replayed, 1 failed, 2 wrong usage or configuration.
-import { parseArgs } from 'node:util';
 import { ConfigError } from '#libs/config/config-error.js';
 import { loadConfig } from '#libs/config/load-config.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { readArguments, UsageError } from './cli/usage-error.js';
 import { withStore } from './with-store.js';
 import { type Replay, replayRun, type ShownRound } from './replay/replay-run.js';
-
-const usage = 'Usage: npm run replay -- RUN_ID [--model NAME] [--json]';
 
 try {
   const { values, positionals } = readOptions();
@@ -19,19 +17,20 @@ try {
   );
   console.log(values.json === true ? JSON.stringify(replay) : linesOf(replay).join('\n'));
 } catch (error) {
-  const usedWrongly = (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS') === true;
-  if (!usedWrongly && !(error instanceof ConfigError) && !(error instanceof AppError)) throw error;
-  console.error(usedWrongly ? `${(error as Error).message}\n${usage}` : (error as Error).message);
-  process.exitCode = error instanceof AppError ? 1 : 2;
+  const usedWrongly = error instanceof UsageError || error instanceof ConfigError;
+  if (!usedWrongly && !(error instanceof AppError)) throw error;
+  console.error(error.message);
+  process.exitCode = usedWrongly ? 2 : 1;
 }
 
 function readOptions() {
-  const read = parseArgs({
+  const read = readArguments('replay', {
     allowPositionals: true,
     options: { model: { type: 'string' }, json: { type: 'boolean' } },
   });
-  if (read.positionals.length === 1) return read;
-  throw Object.assign(new Error('One run is replayed'), { code: 'ERR_PARSE_ARGS_POSITIONALS' });
+  const { length } = read.positionals;
+  if (length === 1) return read;
+  throw new UsageError(length === 0 ? 'Which run? Its id is missing' : 'More than one run id was given', 'replay');
 }
 
 function linesOf({ run, recorded, replayed, same_calls }: Replay): string[] {

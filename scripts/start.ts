@@ -17,7 +17,7 @@ import { listenForSignals } from './start/listen-for-signals.js';
 import { supervise } from './start/supervise.js';
 
 async function main(): Promise<void> {
-  const asked = listenForSignals(process.env['npm_lifecycle_event'] === 'start');
+  const asked = listenForSignals(['start', 'npx'].includes(process.env['npm_lifecycle_event'] ?? ''));
   const { config, origins } = readConfigWithOrigins(configSource());
   const { server, database, redis, log } = config;
   const logger = await openLogger({ service: 'supervisor', level: log.level, secrets: secretValues(config) });

@@ -13,6 +13,7 @@ import {
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { callMetaKeys } from '#libs/mcp-server/call-meta.js';
 import { mintSessionId } from '#libs/schemas/identifiers.js';
+import { whyUnreachable } from './cli/ask-gateway.js';
 
 const closeMs = 1_000;
 const initialized: JSONRPCMessage = { jsonrpc: '2.0', method: 'notifications/initialized' };
@@ -97,7 +98,7 @@ export class StdioBridge {
     if (isJSONRPCRequest(sent)) this.open.set(sent.id, cancel);
     const fail = (error: unknown) => {
       if (!isJSONRPCRequest(sent) || this.open.get(sent.id) !== cancel) return;
-      this.toClient({ jsonrpc: '2.0', id: sent.id, error: errorOf(error) });
+      this.toClient({ jsonrpc: '2.0', id: sent.id, error: errorOf(error, this.address) });
     };
     const onRequestStreamEnd = () => fail(new Error('it ended in the middle of the request'));
     await this.send(sent, { requestSignal: cancel.signal, onRequestStreamEnd }).catch(fail);
@@ -151,7 +152,7 @@ export class StdioBridge {
 }
 
 /** What the gateway said, where it said it as JSON-RPC. */
-function errorOf(error: unknown): { code: number; message: string; data?: unknown } {
+function errorOf(error: unknown, address: URL): { code: number; message: string; data?: unknown } {
   try {
     const text = error instanceof SdkHttpError ? error.data['text'] : undefined;
     const said = (JSON.parse(String(text)) as { error: { code: number; message: string } }).error;
@@ -161,6 +162,6 @@ function errorOf(error: unknown): { code: number; message: string; data?: unknow
   }
   return {
     code: -32_603,
-    message: `The gateway cannot be asked: ${error instanceof Error ? error.message : 'unknown'}`,
+    message: `The gateway at ${address.origin} cannot be asked: ${whyUnreachable(error)}.`,
   };
 }

@@ -27,6 +27,8 @@ import { openWorker } from './open-worker.js';
 import { WorkerErrorFilter } from './worker-error.filter.js';
 
 const migrationMs = 60_000;
+/** How often it looks whether the program of a refused server has been installed. */
+const lookAgainMs = 2_000;
 
 export async function startWorker(config: Config, logger: OpenLogger): Promise<RunningProcess> {
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
@@ -86,12 +88,18 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
   // Run the checks once, so that problems are logged from the start.
   void health.ready();
   reloads.start();
+  const lookAgain = setInterval(() => {
+    if (reloads.problem === undefined && opened.worker.canServeMore())
+      void reloads.request('the program of a tool server was installed');
+  }, lookAgainMs);
+  lookAgain.unref();
   logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
 
   return {
     reload: () => void reloads.request('SIGHUP'),
     async stop(graceMs) {
       health.become('stopping');
+      clearInterval(lookAgain);
       const settled = reloads.close();
       try {
         await opened.worker.drain(AbortSignal.timeout(graceMs));

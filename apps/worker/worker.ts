@@ -83,6 +83,7 @@ export class Worker {
   private readonly pool: ServerPool;
   readonly affinity: SessionAffinity;
   private readonly serverParts: Omit<ServerParts, 'config'>;
+  private config: Config;
   private configured: ConfiguredServers;
   private egress: Promise<EgressProxy> | undefined;
   private readonly places: SharedPlaces;
@@ -115,6 +116,7 @@ export class Worker {
       onBound: poolEvents.onBound,
       logger,
     };
+    this.config = config;
     this.configured = configuredServers({ ...this.serverParts, config });
     const outputs = new OutputSchemas(parts.catalog, limits, logger);
     const replies = new ReplySender(backing.channels, logger);
@@ -214,6 +216,18 @@ export class Worker {
     return this.configured.refused.filter(({ code }) => code === 'isolation_too_low').length;
   }
 
+  /** Whether a server that was refused would not be now, because its program has been installed. */
+  canServeMore(): boolean {
+    const { refused } = this.configured;
+    if (refused.length === 0) return false;
+    try {
+      return this.prepare(this.config).refused.length < refused.length;
+    } catch {
+      // It is being installed.
+      return false;
+    }
+  }
+
   private defaultLevel(): string {
     const { isolation, config } = this.parts;
     const level = config.isolation.minimum;
@@ -248,10 +262,14 @@ export class Worker {
 
   /** Replaces the tool servers, see `ServerPool.replace`. Resolves when the catalog is updated. */
   async reconfigure(mcpServers: Config['mcpServers']): Promise<void> {
-    const config = { ...this.parts.config, mcpServers };
-    this.configured = configuredServers({ ...this.serverParts, config, running: this.configured });
+    this.config = { ...this.config, mcpServers };
+    this.configured = this.prepare(this.config);
     this.pool.replace(this.configured);
     await this.catalog.replace(this.configured);
+  }
+
+  private prepare(config: Config): ConfiguredServers {
+    return configuredServers({ ...this.serverParts, config, running: this.configured });
   }
 
   /** Ends the servers of a deleted or expired session, with their calls. The session may be created again. */

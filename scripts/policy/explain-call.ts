@@ -1,17 +1,16 @@
-// `npm run policy -- explain`: the rule that decides a call, and why each one before it does not.
-import { parseArgs } from 'node:util';
+// `signalbox policy explain`: the rule that decides a call, and why each one before it does not.
 import { loadConfig } from '#libs/config/load-config.js';
 import { CompiledPolicy } from '#libs/policy/compile-policy.js';
 import { explain, type Explanation } from '#libs/policy/explain.js';
 import { keylessPrincipal } from '#libs/schemas/call-context.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { readArguments, UsageError } from '../cli/usage-error.js';
 import { withStore } from '../with-store.js';
 import { policyStore, readKnownTools } from './known-tools.js';
-import { UsageError } from './usage-error.js';
 
 /** @throws UsageError, ConfigError, AppError store_unavailable where the default depends on the catalog */
 export async function explainCall(options: string[]): Promise<string> {
-  const { values } = parseArgs({
+  const { values } = readArguments('policy', {
     args: options,
     options: {
       tool: { type: 'string' },
@@ -23,8 +22,12 @@ export async function explainCall(options: string[]): Promise<string> {
     },
   });
   const [, server, tool] = /^([^/]+)\/(.+)$/s.exec(values.tool ?? '') ?? [];
-  if (server === undefined || tool === undefined) throw new UsageError('--tool is a server and one of its tools');
-  const args = readArguments(values.args);
+  if (server === undefined || tool === undefined)
+    throw new UsageError(
+      '--tool takes the name of a server, a slash and the name of its tool, such as files/write_file',
+      'policy',
+    );
+  const args = readObject(values.args);
   const config = loadConfig();
   const policy = new CompiledPolicy(config);
   const caller = {
@@ -36,20 +39,21 @@ export async function explainCall(options: string[]): Promise<string> {
   if (explanation.decision?.rule.startsWith('default:') === true) {
     const toolOf = await withStore(config, policyStore, readKnownTools);
     const known = toolOf(server, tool, args);
-    if (known === undefined) throw new UsageError(`no rule decides, and the catalog has no tool ${values.tool}`);
+    if (known === undefined)
+      throw new UsageError(`No rule decides, and the catalog has no tool ${values.tool}`, 'policy');
     explanation = explain(policy, { tool: known, args, caller });
   }
   return values.json ? JSON.stringify({ tool: values.tool, ...explanation }, null, 2) : inWords(explanation);
 }
 
-function readArguments(text: string): JsonObject {
+function readObject(text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text);
     if (isJsonObject(value)) return value;
   } catch {
     // Said below.
   }
-  throw new UsageError('--args is a JSON object');
+  throw new UsageError(`--args takes a JSON object, got ${text}`, 'policy');
 }
 
 function inWords({ tried, decision }: Explanation): string {

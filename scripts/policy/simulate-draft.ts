@@ -1,21 +1,20 @@
-// `npm run policy -- simulate`: a draft of the policy over the calls that the audit tells of. Changes nothing.
+// `signalbox policy simulate`: a draft of the policy over the calls that the audit tells of. Changes nothing.
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { configSource } from '#libs/config/load-config.js';
 import { readConfig } from '#libs/config/read-config.js';
 import type { Database } from '#libs/postgres/open-database.js';
 import { CompiledPolicy } from '#libs/policy/compile-policy.js';
 import { judgePastCall } from '#libs/policy/judge-past-call.js';
+import { readArguments, UsageError } from '../cli/usage-error.js';
 import { withStore } from '../with-store.js';
 import { policyStore, readKnownTools } from './known-tools.js';
-import { UsageError } from './usage-error.js';
 
 const pageRows = 500;
 const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Tells line by line each call that would be treated otherwise or cannot be judged, then the counts. @throws UsageError, ConfigError, AppError */
 export async function simulateDraft(options: string[], tell: (line: string) => void): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = readArguments('policy', {
     args: options,
     options: {
       file: { type: 'string' },
@@ -23,7 +22,7 @@ export async function simulateDraft(options: string[], tell: (line: string) => v
       json: { type: 'boolean', default: false },
     },
   });
-  if (values.file === undefined) throw new UsageError('--file names the draft');
+  if (values.file === undefined) throw new UsageError('--file is missing: it names the draft', 'policy');
   const since = new Date(Date.now() - readDuration(values.since));
   const readPolicyFile = (path: string) => readFileSync(path, 'utf8');
   const config = readConfig({ ...configSource(), policyDraft: values.file, readPolicyFile });
@@ -56,7 +55,8 @@ export async function simulateDraft(options: string[], tell: (line: string) => v
 
 function readDuration(text: string): number {
   const [, amount, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
-  if (amount === undefined || unit === undefined) throw new UsageError('--since is a time such as 30m, 12h or 7d');
+  if (amount === undefined || unit === undefined)
+    throw new UsageError('--since takes a time such as 30m, 12h or 7d', 'policy');
   return Number(amount) * units[unit]!;
 }
 

@@ -1,10 +1,10 @@
 // Approvals with widely used clients that do not know them: each just answers a function call.
 import OpenAI from 'openai';
-import OpenAI7 from 'openai-7';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { Signalbox } from '#libs/testing/services/start-signalbox.js';
 import { answerTo, startAskingSignalbox, user, write, writing } from '../support/approvals-client.js';
+import { openAiMajors } from '../support/newest-sdk.js';
 import { functionTool, messagesOf, post, rounds, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
@@ -23,7 +23,7 @@ interface Asked {
   arguments: { id: string; tool: string; arguments: JsonObject; reason?: string };
 }
 
-for (const [version, Client] of Object.entries({ 6: OpenAI, 7: OpenAI7 as unknown as typeof OpenAI })) {
+for (const [version, Client] of openAiMajors(OpenAI)) {
   describe(`the openai SDK ${version}`, () => {
     const client = () => new Client({ baseURL: `${box.url}/v1`, apiKey: 'none', maxRetries: 0 });
     const session = (name: string) => `${name}_${version}`;

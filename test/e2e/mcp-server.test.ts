@@ -220,7 +220,9 @@ verifies('mcp.stdio', 'both eras; a session that the gateway has forgotten; a ga
       await client.close();
     }
   }
-  await expect(stdioClient('http://127.0.0.1:1/mcp', 'legacy')).rejects.toThrow('The gateway cannot be asked');
+  await expect(stdioClient('http://127.0.0.1:1/mcp', 'legacy')).rejects.toThrow(
+    'The gateway at http://127.0.0.1:1 cannot be asked: ',
+  );
 });
 
 verifies('mcp.plain-json', 'no Accept, any, JSON only, with a session', async () => {

@@ -1,5 +1,5 @@
 // Tool servers added, changed and removed in the configuration file of a running worker.
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
@@ -76,6 +76,22 @@ verifies(
     expect((await where('steady')).pid).toBe(pid);
   },
 );
+
+verifies('tools.reload', 'refused until its program is installed, then served by itself', async () => {
+  const command = join(directory, 'installed-late');
+  configure({ steady, other: server('other', greeting), late: { ...server('late'), command } });
+  const state = async () => {
+    const { servers } = (await (await fetch(`${box.url}/api/servers`)).json()) as {
+      servers: { name: string; state: string }[];
+    };
+    return servers.find((each) => each.name === 'late')?.state;
+  };
+  await expect.poll(state, patient).toBe('refused');
+  symlinkSync(process.execPath, command);
+  await expect.poll(state, patient).toBe('ready');
+  expect(await where('late')).toMatchObject({ pid: expect.any(Number) as number });
+  configure({ other: server('other', greeting), steady });
+});
 
 verifies('tools.reload', 'changed: a new instance for the next call, the unchanged one stays', async () => {
   const before = await Promise.all(['steady', 'other'].map(where));

@@ -63,7 +63,14 @@ export const operationsRequirements = {
   'operations.redis-unusable': 'a Redis that cannot be used ends the start with the reason, without its password',
   'operations.redis-url': 'an address of Redis that cannot be read is told with what is wrong, without its password',
   'operations.redis-warnings': 'a Redis that may lose jobs is warned of, with what to set',
-  'operations.start-builds': 'npm start builds first what is missing or older than its sources, where it can',
+  'operations.program':
+    'every command is one program’s, signalbox, with help, an example and sentences for what goes wrong',
+  'operations.doctor':
+    'signalbox doctor says what stops a start on this machine, with what to do, and exits with 1 then',
+  'operations.package':
+    'npm pack gives a package that starts and answers without a build and without development packages',
+  'operations.start-builds':
+    'npm start builds first what is missing or was made from other sources, by their contents, where it can',
   'operations.start-gives-back':
     'the services of npm start have an allocator that gives back what is free, as in the image',
   'operations.start-gives-up': 'npm start ends everything, with the reason, when a part ends five times in a row',

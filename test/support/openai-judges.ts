@@ -1,14 +1,9 @@
 // Test support: the official SDK: whole answers, iterated streams and its accumulators. One set per major version.
 import OpenAI from 'openai';
-import OpenAI7 from 'openai-7';
 import { fetchWith, type Heard, type Judge, type JudgeTool, type Question } from './chat-judge.js';
+import { openAiMajors } from './newest-sdk.js';
 
-const majors: [string, typeof OpenAI][] = [
-  ['openai 6', OpenAI],
-  ['openai 7', OpenAI7 as unknown as typeof OpenAI],
-];
-
-export const openAiJudges: Judge[] = majors.flatMap(([major, Client]) => {
+export const openAiJudges: Judge[] = openAiMajors(OpenAI).flatMap(([major, Client]) => {
   const open = (question: Question) =>
     new Client({
       baseURL: question.baseUrl,
@@ -28,7 +23,7 @@ export const openAiJudges: Judge[] = majors.flatMap(([major, Client]) => {
   };
   return [
     {
-      name: `${major}, whole`,
+      name: `openai ${major}, whole`,
       hear: async (question: Question) => {
         const answer = await open(question).chat.completions.create({ ...bodyOf(question), stream: false });
         return heardOf(
@@ -39,12 +34,12 @@ export const openAiJudges: Judge[] = majors.flatMap(([major, Client]) => {
       converse: loop(false),
     },
     {
-      name: `${major}, iterated`,
+      name: `openai ${major}, iterated`,
       hear: (question: Question) => iterate(open(question), question),
       converse: loop(true),
     },
     {
-      name: `${major}, .stream()`,
+      name: `openai ${major}, .stream()`,
       hear: async (question: Question) => {
         const body = { ...bodyOf(question), stream_options: { include_usage: true } };
         const stream = open(question).chat.completions.stream(body);

@@ -1,7 +1,6 @@
 // Test support: the official SDK's responses API: whole answers, iterated streams and its accumulator, one set per major
 // version; tool loops by previous response and by items.
 import OpenAI from 'openai';
-import OpenAI7 from 'openai-7';
 import type {
   FunctionTool,
   Response,
@@ -9,11 +8,7 @@ import type {
   ResponseStreamEvent,
 } from 'openai/resources/responses/responses';
 import { fetchWith, type Heard, type Judge, type JudgeTool, type Question } from './chat-judge.js';
-
-const majors: [string, typeof OpenAI][] = [
-  ['openai 6', OpenAI],
-  ['openai 7', OpenAI7 as unknown as typeof OpenAI],
-];
+import { openAiMajors } from './newest-sdk.js';
 
 interface Body {
   model: string;
@@ -29,7 +24,7 @@ const ways: [string, Ask][] = [
   ['.stream()', (client, body) => client.responses.stream(body).finalResponse()],
 ];
 
-export const responsesJudges: Judge[] = majors.flatMap(([major, Client]) =>
+export const responsesJudges: Judge[] = openAiMajors(OpenAI).flatMap(([major, Client]) =>
   ways.map(([way, ask]): Judge => {
     const open = ({ baseUrl, extra }: Question) =>
       new Client({
@@ -40,7 +35,7 @@ export const responsesJudges: Judge[] = majors.flatMap(([major, Client]) =>
         fetch: fetchWith(extra),
       });
     return {
-      name: `${major}, ${way}`,
+      name: `openai ${major}, ${way}`,
       hear: async (question) => heardOf(await ask(open(question), bodyOf(question))),
       converse: async (question) => {
         const byId = await converse(open(question), ask, question, true);

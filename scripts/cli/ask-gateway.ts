@@ -1,0 +1,64 @@
+// Requests of a command to a gateway that runs. What goes wrong is said in a sentence with the address that was asked.
+import { isJsonObject } from '#libs/schemas/json.js';
+
+export interface AskedGateway {
+  /** `http://127.0.0.1:8000` */
+  url: string;
+  key?: string | undefined;
+  timeoutMs: number;
+}
+
+/** Exit code 3. */
+export class Unreachable extends Error {
+  override readonly name = 'Unreachable';
+}
+
+/** The body of an answer. @throws Unreachable; Error with what the gateway refuses */
+export async function askGateway(
+  { url, key, timeoutMs }: AskedGateway,
+  path: string,
+  body?: unknown,
+): Promise<unknown> {
+  const headers = {
+    ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+  };
+  const request = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) };
+  let response: Response;
+  let answer: unknown;
+  try {
+    response = await fetch(new URL(path, url), { ...request, signal: AbortSignal.timeout(timeoutMs) });
+    answer = await response.json();
+  } catch (error) {
+    throw new Unreachable(
+      `The gateway at ${url} cannot be asked: ${whyUnreachable(error)}. \`signalbox start\` starts one.`,
+      {
+        cause: error,
+      },
+    );
+  }
+  if (response.ok) return answer;
+  const error = isJsonObject(answer) ? answer['error'] : undefined;
+  const said =
+    isJsonObject(error) && typeof error['message'] === 'string' ? error['message'] : `status ${response.status}`;
+  const hint = response.status === 401 && key === undefined ? ' Set SIGNALBOX_KEY to a key of this gateway.' : '';
+  throw new Error(`${said}${hint}`);
+}
+
+/** Of what `fetch` throws, which itself says no more than that it failed. */
+export function whyUnreachable(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const code = (cause as { code?: unknown }).code;
+  switch (code) {
+    case 'ECONNREFUSED':
+      return 'nothing listens there (ECONNREFUSED)';
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `there is no such host (${code})`;
+    default:
+      break;
+  }
+  if (cause instanceof Error && cause.name === 'TimeoutError') return 'it has not answered in time';
+  if (cause instanceof SyntaxError) return 'what answers there is not Signalbox: its answer is no JSON';
+  return cause instanceof Error ? cause.message : 'unknown';
+}

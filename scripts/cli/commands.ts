@@ -1,0 +1,184 @@
+// What `signalbox` can do, as its help tells it. The programs take their usage from here, so that each says the same by
+// whatever name it is called.
+
+export interface CommandHelp {
+  /** Behind its name in the list of commands. */
+  summary: string;
+  /** Without `signalbox` and the name. */
+  usage: string[];
+  more?: string;
+  /** Behind `signalbox`. */
+  example: string;
+  exits: string;
+  /** The short form in a checkout. */
+  npm?: string;
+}
+
+const database = '3 the database does not answer';
+
+export const commands = {
+  start: {
+    summary: 'starts everything that this machine needs: the database, the gateway and the worker',
+    usage: [''],
+    more: 'Settings come from the environment, .env and signalbox.yaml of the working directory; data is kept in .data there.',
+    example: 'start',
+    exits: '0 stopped as asked, 1 something could not be started or kept running',
+    npm: 'start',
+  },
+  config: {
+    summary: 'shows the configuration in force, or what is wrong with it',
+    usage: ['check'],
+    example: 'config check',
+    exits: '0 it can be used, 1 it cannot',
+    npm: 'run config',
+  },
+  keys: {
+    summary: 'creates, lists, rotates and revokes API keys, whether Signalbox runs or not',
+    usage: [
+      'create --owner NAME --scopes chat,tools,files,admin [--name TEXT] [--roles A,B]\n' +
+        '    [--models GLOBS] [--allow-tools GLOBS] [--deny-tools GLOBS] [--turns N]\n' +
+        '    [--requests-per-minute N] [--tokens-per-minute N] [--day-usd N] [--month-usd N] [--expires-at TIME]',
+      'list',
+      'rotate ID [--grace-s N]',
+      'revoke ID',
+    ],
+    more: 'Lists are separated by commas. --json prints JSON.',
+    example: 'keys create --owner ada --scopes chat,tools',
+    exits: `0 done, 1 refused, 2 not understood, ${database}`,
+    npm: 'run keys --',
+  },
+  policy: {
+    summary: 'tells what the policy says of a call, and what another policy would have said of past ones',
+    usage: [
+      'explain --tool SERVER/TOOL [--args JSON] [--user NAME] [--role ROLE]… [--key ID] [--json]',
+      'simulate --file DRAFT.yaml [--since 7d] [--json]',
+    ],
+    example: `policy explain --tool filesystem/write_file --args '{"path": "a.txt"}'`,
+    exits: '0 told, 1 the database does not answer, 2 not understood, or the configuration is not valid',
+    npm: 'run policy --',
+  },
+  audit: {
+    summary: 'verifies, exports and prunes the record of tool calls and decisions',
+    usage: [
+      'verify [--since TIME] [--public-key FILE]…',
+      'export [--format ndjson|csv] [--since TIME] [--until TIME] [--session ID] [--principal NAME]\n' +
+        '    [--tool SERVER/TOOL] [--outcome OUTCOME] [--text TEXT]',
+      'prune',
+    ],
+    more:
+      'TIME is ISO 8601, or a time ago such as 30m, 12h or 7d. The key that signs checkpoints is audit.signing_key; with\n' +
+      '--public-key those are verified that other keys have signed.',
+    example: 'audit export --format csv --since 7d',
+    exits: `0 done, 1 the audit was changed, 2 not understood, ${database}`,
+    npm: 'run audit --',
+  },
+  replay: {
+    summary: 'asks a model again for a stored turn, with the recorded results of its tools',
+    usage: ['RUN_ID [--model NAME] [--json]'],
+    more: 'RUN_ID is the `run_id` of an answer. No tool runs and nothing is stored.',
+    example: 'replay run_01HZY3 --model offline',
+    exits: '0 replayed, 1 failed, 2 not understood, or the configuration is not valid',
+    npm: 'run replay --',
+  },
+  tools: {
+    summary: 'lists the tools and tool servers of a gateway that runs, and calls a tool',
+    usage: ['[list]', 'servers', 'call NAME [ARGUMENTS] [--session ID]'],
+    more:
+      'ARGUMENTS is a JSON object. --url is the address of the gateway, that of the configuration unless given; the key comes\n' +
+      'from SIGNALBOX_KEY. --json prints the answer as it came.',
+    example: `tools call get_time '{"timezone": "Europe/Paris"}'`,
+    exits: '0 done, 1 refused or failed, 2 not understood, 3 the gateway does not answer',
+  },
+  migrate: {
+    summary: 'applies the migrations that the database lacks',
+    usage: ['[--wait SECONDS]'],
+    more: 'With DATABASE_OWNER_URL it does so as the owner, and makes the roles of DATABASE_URL and DATABASE_READER_URL.',
+    example: 'migrate --wait 60',
+    exits: `0 done, 1 the migrations and the database disagree, 2 not configured, ${database}`,
+    npm: 'run migrate --',
+  },
+  import: {
+    summary: 'brings the documents of a directory into the knowledge base',
+    usage: ['DIR [--source NAME] [--prune]'],
+    more:
+      'DIR holds Markdown, text, HTML, PDF and Word files. --source is the name that searches filter by, the name of DIR unless\n' +
+      'given; --prune removes documents whose files are gone. Embeddings, if CHIMECH_EMBEDDINGS_URL and\n' +
+      'CHIMECH_EMBEDDINGS_MODEL are set.',
+    example: 'import handbook --prune',
+    exits: `0 all imported, 1 something was not, 2 not understood, ${database}`,
+    npm: 'run kb:import --',
+  },
+  'mcp-stdio': {
+    summary: 'is a bridge to /mcp of a gateway that runs, for MCP clients that start a program',
+    usage: ['[URL]'],
+    more: 'URL is that of the configuration unless given; the key comes from SIGNALBOX_KEY.',
+    example: 'mcp-stdio http://127.0.0.1:8000/mcp',
+    exits: '0 the client has closed its side, 2 not understood',
+    npm: 'run mcp:stdio --',
+  },
+  doctor: {
+    summary: 'looks for what keeps Signalbox from starting or working here, and says what to do',
+    usage: [''],
+    example: 'doctor',
+    exits: '0 it can start, 1 something stops a start',
+  },
+} satisfies Record<string, CommandHelp>;
+
+export type CommandName = keyof typeof commands;
+
+export const isCommand = (name: string): name is CommandName => Object.hasOwn(commands, name);
+
+export function helpOf(name: CommandName): string {
+  const { summary, usage, more, example, exits, npm }: CommandHelp = commands[name];
+  return [
+    `signalbox ${name} ${summary}.`,
+    '',
+    usageOf(name),
+    ...(more === undefined || usage.join('') !== '' ? [] : ['', more]),
+    '',
+    `Example: signalbox ${example}`,
+    `Exit codes: ${exits}.`,
+    ...(npm === undefined ? [] : [`In a checkout: npm ${npm}`]),
+  ].join('\n');
+}
+
+/** For a message about arguments that are not understood. */
+export function usageOf(name: CommandName): string {
+  const { usage, more }: CommandHelp = commands[name];
+  const forms = usage.map((form) => `  signalbox ${name} ${form}`.trimEnd());
+  return ['Usage:', ...forms, ...(more === undefined || usage.join('') === '' ? [] : [more])].join('\n');
+}
+
+export function helpOfAll(): string {
+  const width = Math.max(...Object.keys(commands).map((name) => name.length));
+  return [
+    'Usage: signalbox COMMAND [ARGUMENTS]',
+    '',
+    ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`),
+    '',
+    'Example: signalbox start',
+    '`signalbox COMMAND --help` tells of one command.',
+  ].join('\n');
+}
+
+/** The command that was probably meant: its beginning, or one with at most two letters changed. */
+export function nearestCommand(word: string): CommandName | undefined {
+  const names = Object.keys(commands) as CommandName[];
+  const begun = word.length > 1 ? names.find((name) => name.startsWith(word)) : undefined;
+  const [nearest] = names.map((name) => ({ name, away: distance(word, name) })).sort((a, b) => a.away - b.away);
+  return begun ?? (nearest!.away <= 2 ? nearest!.name : undefined);
+}
+
+/** Letters to insert, remove or replace. */
+function distance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, at) => at);
+  for (let at = 1; at <= from.length; at++) {
+    const next = [at];
+    for (let column = 1; column <= to.length; column++) {
+      const same = row[column - 1]! + (from[at - 1] === to[column - 1] ? 0 : 1);
+      next.push(Math.min(row[column]! + 1, next[column - 1]! + 1, same));
+    }
+    row = next;
+  }
+  return row[to.length]!;
+}

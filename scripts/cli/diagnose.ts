@@ -1,0 +1,136 @@
+// The checks of `signalbox doctor`. Each looks at the real thing the way a start does: the configuration is read, the port is
+// bound, a confined process is started, the binaries of the database are looked for.
+import { accessSync, constants, existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import pg from 'pg';
+import { inheritedEnvironment } from '#libs/config/child-environment.js';
+import { ConfigError } from '#libs/config/config-error.js';
+import { configSource } from '#libs/config/load-config.js';
+import { readConfig, type ConfigSource } from '#libs/config/read-config.js';
+import type { Config } from '#libs/config/schema.js';
+import { findNativeDirectory } from '#libs/embedded-postgres/binaries.js';
+import { runningAddress } from '#libs/embedded-postgres/running-address.js';
+import { silentLogger } from '#libs/logging/logger.js';
+import { localUrl } from '#libs/process/local-url.js';
+import { isJsonObject } from '#libs/schemas/json.js';
+import { Isolation } from '../../apps/worker/sandbox/isolation.js';
+import { choosePort } from '../start/choose-port.js';
+import { whyUnreachable } from './ask-gateway.js';
+
+export interface Finding {
+  /** `stop`: a start would end with it. */
+  state: 'ok' | 'note' | 'stop';
+  what: string;
+}
+
+const askMs = 3_000;
+const ok = (what: string): Finding => ({ state: 'ok', what });
+const note = (what: string): Finding => ({ state: 'note', what });
+const stop = (what: string): Finding => ({ state: 'stop', what });
+
+export async function* diagnose(): AsyncGenerator<Finding> {
+  yield ok(`Node ${process.versions.node} on ${process.platform} ${process.arch}`);
+  const read = readOrExplain();
+  if (typeof read === 'string') {
+    yield stop(`the configuration is not valid: ${read}`);
+    return;
+  }
+  const { config, source } = read;
+  yield ok(
+    `the configuration is valid (${source.file?.path ?? 'no signalbox.yaml here: the defaults and the environment'})`,
+  );
+  yield checkDataDirectory(config);
+  const health = await askHealth(localUrl(config.server.host, config.server.port));
+  yield* health === undefined ? await checkPort(config) : describeHealth(config, health);
+  yield await checkDatabase(config);
+  yield await checkIsolation(config);
+}
+
+function readOrExplain(): { config: Config; source: ConfigSource } | string {
+  try {
+    const source = configSource();
+    return { config: readConfig(source), source };
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+}
+
+/** What will be made is made in the nearest directory that is there. */
+function checkDataDirectory({ data_dir }: Config): Finding {
+  const path = resolve(data_dir);
+  let existing = path;
+  while (!existsSync(existing)) existing = dirname(existing);
+  try {
+    accessSync(existing, constants.W_OK | constants.X_OK);
+    return ok(`data is kept in ${path}`);
+  } catch {
+    return stop(`${existing} cannot be written by this user: change its owner, or set DATA_DIR to another directory`);
+  }
+}
+
+async function checkPort({ server }: Config): Promise<Finding[]> {
+  const { host, port } = server;
+  try {
+    await choosePort({ name: 'gateway', host, port, portSetting: 'PORT', hostSetting: 'HOST', mayMove: false });
+    return [ok(`no gateway runs at ${localUrl(host, port)}, and its port is free`)];
+  } catch (error) {
+    return [stop((error as Error).message)];
+  }
+}
+
+/** Undefined where no gateway of ours answers. */
+async function askHealth(url: string): Promise<Record<string, unknown> | undefined> {
+  try {
+    const response = await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(askMs) });
+    const health: unknown = await response.json();
+    return isJsonObject(health) && health['service'] === 'gateway' ? health : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function describeHealth({ server }: Config, health: Record<string, unknown>): Finding[] {
+  const url = localUrl(server.host, server.port);
+  const checks = Array.isArray(health['checks']) ? (health['checks'] as Record<string, unknown>[]) : [];
+  const troubles = checks.filter(({ status }) => status !== 'ok');
+  const runs = health['status'] === 'ok' ? ok : note;
+  return [
+    runs(`a gateway runs at ${url} and is ${String(health['status'])}`),
+    ...troubles.map(({ name, status, reason }) => note(`${String(name)} is ${String(status)}: ${String(reason)}`)),
+  ];
+}
+
+async function checkDatabase({ database, data_dir }: Config): Promise<Finding> {
+  const url = database.url ?? (await runningAddress(data_dir).catch(() => undefined));
+  if (url === undefined) {
+    try {
+      findNativeDirectory();
+      return ok('a PostgreSQL of its own can be started');
+    } catch (error) {
+      return stop((error as Error).message);
+    }
+  }
+  const whose = database.url === undefined ? 'the PostgreSQL of its own' : 'the PostgreSQL of DATABASE_URL';
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: askMs });
+  try {
+    await client.connect();
+    await client.end();
+    return ok(`${whose} answers`);
+  } catch (error) {
+    return stop(`${whose} does not answer: ${whyUnreachable(error)}`);
+  }
+}
+
+async function checkIsolation({ isolation, tools }: Config): Promise<Finding> {
+  const found = await Isolation.find({
+    path: inheritedEnvironment()['PATH'] ?? '',
+    maxFileBytes: tools.max_result_bytes,
+    allowUnsandboxed: isolation.allow_unsandboxed,
+    logger: silentLogger,
+  });
+  const refusal = found.refusal(isolation.minimum);
+  return refusal === undefined
+    ? ok(`tool servers that are commands can be isolated: '${isolation.minimum}'`)
+    : note(`tool servers that are commands would be refused: ${refusal}`);
+}

@@ -1,0 +1,98 @@
+// `signalbox tools`: the tools and tool servers of a gateway that runs, and a call of one. Exit codes: 0 done, 1 refused or
+// failed, 2 not understood, 3 the gateway does not answer.
+import { ConfigError } from '#libs/config/config-error.js';
+import { loadConfig } from '#libs/config/load-config.js';
+import { localUrl } from '#libs/process/local-url.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { askGateway, Unreachable, type AskedGateway } from './ask-gateway.js';
+import { readArguments, UsageError } from './usage-error.js';
+
+const listMs = 10_000;
+/** A call that waits for an approval may take as long. */
+const callMs = 600_000;
+
+interface Listed {
+  function: { name: string; description: string };
+  server: string;
+  available: boolean;
+  requires_approval: boolean;
+}
+
+interface ListedServer {
+  name: string;
+  state: string;
+  isolation?: string;
+  reason?: string;
+  tools: number;
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error((error as Error).message);
+  process.exitCode = exitCodeOf(error);
+}
+
+async function main(): Promise<void> {
+  const text = { type: 'string' } as const;
+  const { positionals, values } = readArguments('tools', {
+    allowPositionals: true,
+    options: { url: text, session: text, json: { type: 'boolean', default: false } },
+  });
+  const [command = 'list', name, args = '{}', ...more] = positionals;
+  const isCall = command === 'call';
+  if (!isCall && command !== 'list' && command !== 'servers') throw new UsageError(`'${command}' is not understood`, 'tools');
+  if (more.length > 0 || (!isCall && name !== undefined)) throw new UsageError('There are too many words', 'tools');
+  if (isCall && name === undefined) throw new UsageError('Which tool is called? Its name is missing', 'tools');
+  const given = isCall ? readObject(args) : {};
+  const gateway = { url: values.url ?? configuredUrl(), key: process.env['SIGNALBOX_KEY'], timeoutMs: listMs };
+  if (!URL.canParse(gateway.url)) throw new UsageError(`--url takes a URL, got ${gateway.url}`, 'tools');
+  if (isCall) return call(gateway, { name, arguments: given, session_id: values.session }, values.json);
+  const answer = await askGateway(gateway, command === 'list' ? '/api/tools' : '/api/servers');
+  if (values.json) console.log(JSON.stringify(answer));
+  else for (const line of command === 'list' ? toolLines(answer) : serverLines(answer)) console.log(line);
+}
+
+async function call(gateway: AskedGateway, body: object, json: boolean): Promise<void> {
+  const answer = (await askGateway({ ...gateway, timeoutMs: callMs }, '/api/tools/call', body)) as { content: string };
+  console.log(json ? JSON.stringify(answer) : answer.content);
+}
+
+function toolLines(answer: unknown): string[] {
+  const { data } = answer as { data: Listed[] };
+  if (data.length === 0) return ['There are no tools: is a worker running?'];
+  return data.map(({ function: { name, description }, server, available, requires_approval }) => {
+    const notes = [...(requires_approval ? ['needs an approval'] : []), ...(available ? [] : ['not available now'])];
+    const [sentence = ''] = description.split('\n');
+    return [`${server}/${name}`, sentence.slice(0, 100), ...notes.map((note) => `(${note})`)].join('  ');
+  });
+}
+
+function serverLines(answer: unknown): string[] {
+  const { servers } = answer as { servers: ListedServer[] };
+  return servers.map(({ name, state, isolation, reason, tools }) =>
+    [name, state, ...(isolation === undefined ? [] : [isolation]), `${tools} tools`, ...(reason ? [reason] : [])].join(
+      '  ',
+    ),
+  );
+}
+
+function readObject(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isJsonObject(value)) return value;
+  } catch {
+    // Said below.
+  }
+  throw new UsageError(`ARGUMENTS is a JSON object such as '{"path": "a.txt"}', got ${text}`, 'tools');
+}
+
+function configuredUrl(): string {
+  const { host, port } = loadConfig().server;
+  return localUrl(host, port);
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof UsageError || error instanceof ConfigError) return 2;
+  return error instanceof Unreachable ? 3 : 1;
+}

@@ -1,0 +1,91 @@
+// The program `signalbox`, as it is built, beside a gateway that runs and without one.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { startSignalbox, type Signalbox } from '#libs/testing/services/start-signalbox.js';
+import { runProgram } from '../support/run-program.js';
+import { verifies } from '../verifies.js';
+
+const program = fileURLToPath(new URL('../../scripts/signalbox.mjs', import.meta.url));
+const directory = mkdtempSync(join(tmpdir(), 'signalbox-program-'));
+let box: Signalbox;
+
+beforeAll(async () => {
+  box = await startSignalbox({ scripted: false });
+}, 60_000);
+afterAll(async () => {
+  await box?.close();
+  rmSync(directory, { recursive: true });
+});
+
+const signalbox = (words: string[], environment: Record<string, string> = {}) =>
+  runProgram(process.execPath, [program, ...words], {
+    env: { PATH: process.env['PATH'], DATA_DIR: directory, ...environment },
+    timeoutMs: 60_000,
+  });
+
+verifies('operations.program', 'help, a version, and what is no command', async () => {
+  const [all, one, version, wrong, extra] = await Promise.all([
+    signalbox(['--help']),
+    signalbox(['keys', '--help']),
+    signalbox(['--version']),
+    signalbox(['kyes']),
+    signalbox(['start', 'now']),
+  ]);
+  expect(all).toMatchObject({ code: 0, stdout: expect.stringContaining('signalbox start') as string });
+  expect(one).toMatchObject({ code: 0, stdout: expect.stringContaining('Example: signalbox keys create') as string });
+  expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("Did you mean 'keys'?") as string });
+  expect(extra).toMatchObject({ code: 2, stderr: expect.stringContaining('takes no arguments') as string });
+});
+
+verifies('operations.program', 'tools are listed and called, and a refusal is a sentence', async () => {
+  const url = ['--url', box.url];
+  const [listed, servers, called, unknown, wrong] = await Promise.all([
+    signalbox(['tools', ...url]),
+    signalbox(['tools', 'servers', ...url]),
+    signalbox(['tools', 'call', 'write_file', '{"path": "a.txt", "content": "hi"}', ...url]),
+    signalbox(['tools', 'call', 'no_such_tool', ...url]),
+    signalbox(['tools', 'call', 'write_file', 'path', ...url]),
+  ]);
+  expect(listed.stdout).toContain('workspace/write_file');
+  expect(servers.stdout).toMatch(/^workspace {2}ready/m);
+  expect(called).toMatchObject({ code: 0, stdout: expect.stringContaining('Wrote 2 bytes') as string });
+  expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('no_such_tool') as string });
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('ARGUMENTS is a JSON object') as string });
+});
+
+verifies('operations.program', 'a gateway that is not there is named with its address', async () => {
+  const { code, stderr } = await signalbox(['tools', '--url', 'http://127.0.0.1:1']);
+  expect([code, stderr]).toEqual([
+    3,
+    expect.stringMatching(/^The gateway at http:\/\/127\.0\.0\.1:1 cannot be asked: \w/),
+  ]);
+});
+
+verifies('operations.doctor', 'a line each, with what is there and whether it can start', async () => {
+  const { port } = new URL(box.url);
+  const well = await signalbox(['doctor'], { PORT: port, DATABASE_URL: box.databaseUrl });
+  expect(well.code, well.stdout + well.stderr).toBe(0);
+  expect(well.stdout).toContain(`a gateway runs at ${box.url} and is ok`);
+  expect(well.stdout).toContain('the PostgreSQL of DATABASE_URL answers');
+  expect(well.stdout).toMatch(/tool servers that are commands (?:can be isolated|would be refused)/);
+});
+
+verifies('operations.doctor', 'what stops a start, with what to do, and status 1', async () => {
+  const { port } = new URL(box.workers[0]!.url);
+  const [away, taken, wrong] = await Promise.all([
+    signalbox(['doctor'], { PORT: '8017', DATABASE_URL: 'postgres://a:canary@127.0.0.1:1/x' }),
+    signalbox(['doctor'], { PORT: port }),
+    signalbox(['doctor'], { PORT: 'x' }),
+  ]);
+  expect(away).toMatchObject({ code: 1, stdout: expect.stringContaining('DATABASE_URL does not answer') as string });
+  expect(away.stdout).not.toContain('canary');
+  expect(taken).toMatchObject({ code: 1, stdout: expect.stringMatching(/STOP .*set PORT to a free port/) as string });
+  expect(wrong).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/STOP .*configuration is not valid/) as string,
+  });
+});
