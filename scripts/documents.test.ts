@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -77,6 +77,8 @@ verifies(
   async () => {
     const directory = mkdtempSync(join(tmpdir(), 'signalbox-config-'));
     try {
+      // A worker of root runs servers as other users.
+      chmodSync(directory, 0o755);
       const path = join(directory, 'a.yaml');
       const lines = [
         'models:',
