@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -8,7 +8,7 @@ import { environmentSettings } from '#libs/config/environment.js';
 import { readConfig } from '#libs/config/read-config.js';
 import { errorTable } from '#libs/schemas/errors.js';
 import { verifies } from '../test/verifies.js';
-import { checkConfiguration } from './config-check.js';
+import { checkConfiguration } from './config/check-configuration.js';
 import { generatedDocuments } from './documents.js';
 
 const read = (path: string) => readFileSync(path, 'utf8');
@@ -47,22 +47,77 @@ test('the JSON Schema takes the example of the documentation and refuses an unkn
   expect(validate({ server: { prot: 1 } })).toBe(false);
 });
 
-verifies('operations.config-check', 'in force with origins, or all problems and status 1', () => {
+verifies('operations.config-check', 'in force with origins, or all problems and status 1', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'signalbox-config-'));
   try {
     const path = join(directory, 'a.yaml');
     writeFileSync(path, 'log:\n  level: warn\n');
-    const good = checkConfiguration({ SIGNALBOX_CONFIG: path, OPENAI_API_KEY: 'canary-5f3a9c', LIMITS_ROUNDS: '4' });
+    const good = await checkConfiguration({
+      SIGNALBOX_CONFIG: path,
+      OPENAI_API_KEY: 'canary-5f3a9c',
+      LIMITS_ROUNDS: '4',
+    });
     expect(good.status).toBe(0);
     expect(good.text).toMatch(/^log\.level +"warn" +\S*a\.yaml:2$/m);
     expect(good.text).toMatch(/^limits\.rounds +4 +environment LIMITS_ROUNDS$/m);
     expect(good.text).toMatch(/^server\.port +8000 +default$/m);
     expect(good.text).toMatch(/^models\.providers\.openai\.api_key +"\*\*\*" +environment OPENAI_API_KEY$/m);
     expect(good.text).not.toContain('canary');
-    const bad = checkConfiguration({ SIGNALBOX_CONFIG: path, PORT: 'x', LIMITS_ROUNDS: '0' });
+    const bad = await checkConfiguration({ SIGNALBOX_CONFIG: path, PORT: 'x', LIMITS_ROUNDS: '0' });
     expect([bad.status, bad.text.split('\n').length]).toEqual([1, 3]);
-    expect(checkConfiguration({ SIGNALBOX_CONFIG: join(directory, 'b.yaml') }).text).toContain('ENOENT');
+    expect((await checkConfiguration({ SIGNALBOX_CONFIG: join(directory, 'b.yaml') })).text).toContain('ENOENT');
   } finally {
     rmSync(directory, { recursive: true });
   }
 });
+
+verifies(
+  'operations.config-check',
+  'a verdict: each name that leads nowhere, each server that would be refused',
+  async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'signalbox-config-'));
+    try {
+      // A worker of root runs servers as other users.
+      chmodSync(directory, 0o755);
+      const path = join(directory, 'a.yaml');
+      const lines = [
+        'models:',
+        '  default: nosuch/x',
+        '  aliases: { best: [openai/a, gone/b] }',
+        'mcpServers:',
+        '  missing: { command: npx, args: [-y, not-installed-here] }',
+        '  unknown: { command: no-such-program }',
+        '  open: { command: node, isolation: none }',
+        '  off: { command: no-such-program, enabled: false }',
+        '  web: { url: "http://127.0.0.1:9/mcp" }',
+        '  node: { command: node, isolation: process }',
+      ];
+      const environment = { PATH: process.env['PATH'], DATA_DIR: directory, OPENAI_API_KEY: 'canary-5f3a9c' };
+      const check = async (yaml: string[]) => {
+        writeFileSync(path, yaml.join('\n'));
+        return checkConfiguration({ ...environment, SIGNALBOX_CONFIG: path });
+      };
+      // isolation none is refused when the file is read.
+      expect(await check(lines)).toEqual({ status: 1, text: expect.stringContaining('mcpServers.open') as string });
+      const { status, text } = await check(lines.filter((line) => !line.includes('open:')));
+      expect(status).toBe(1);
+      for (const finding of [
+        /^wrong +models\.default +'nosuch\/x' names no provider: .*\(\S*a\.yaml:2\)$/m,
+        /^wrong +models\.aliases\.best\[1\] +'gone\/b' names no provider/m,
+        /^wrong +mcpServers\.missing +the package not-installed-here is not installed: npm install .*\(\S*a\.yaml:5\)$/m,
+        /^wrong +mcpServers\.unknown +the program 'no-such-program' was not found/m,
+        /^ok +mcpServers\.off +off$/m,
+        /^ok +mcpServers\.web +remote$/m,
+        /^ok +mcpServers\.node +isolation process$/m,
+        /^The configuration has 4 problems\.$/m,
+      ]) {
+        expect(text).toMatch(finding);
+      }
+      expect(text).not.toContain('canary');
+      const good = await check([]);
+      expect([good.status, good.text.split('\n').at(-1)]).toEqual([0, 'The configuration is fine.']);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  },
+);

@@ -2,6 +2,7 @@
 // the gateway and the worker. Exit codes: 0 stopped as asked, 1 something could not be started or kept running.
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { envFileInForce } from '#libs/config/files/env-file.js';
 import { configSource } from '#libs/config/load-config.js';
 import { readConfigWithOrigins } from '#libs/config/read-config.js';
 import { migrate } from '#libs/postgres/migrate.js';
@@ -18,7 +19,8 @@ import { supervise } from './start/supervise.js';
 
 async function main(): Promise<void> {
   const asked = listenForSignals(['start', 'npx'].includes(process.env['npm_lifecycle_event'] ?? ''));
-  const { config, origins } = readConfigWithOrigins(configSource());
+  const source = configSource();
+  const { config, origins } = readConfigWithOrigins(source);
   const { server, database, redis, log } = config;
   const logger = await openLogger({ service: 'supervisor', level: log.level, secrets: secretValues(config) });
   const gatewayPort = await choosePort({
@@ -74,6 +76,9 @@ async function main(): Promise<void> {
             dataDir: resolve(config.data_dir),
             database: database.url === undefined ? 'embedded' : 'given',
             queue: redis.url === undefined ? 'postgres' : 'redis',
+            keys: config.auth.mode === 'off' ? 'off' : await keysOf(gatewayUrl),
+            configuration: source.file && resolve(source.file.path),
+            envFile: envFileInForce()?.path,
             health,
           }),
         );
@@ -83,6 +88,15 @@ async function main(): Promise<void> {
   } finally {
     logger.flush();
   }
+}
+
+/** By asking for something without a key. */
+async function keysOf(gatewayUrl: string): Promise<'needed' | 'none'> {
+  const status = await fetch(`${gatewayUrl}/api/approvals`, { signal: AbortSignal.timeout(2_000) }).then(
+    (answer) => answer.body?.cancel().then(() => answer.status),
+    () => undefined,
+  );
+  return status === 401 ? 'needed' : 'none';
 }
 
 async function readJson(url: string): Promise<unknown> {

@@ -13,6 +13,7 @@ import { migrate } from '#libs/postgres/migrate.js';
 import {
   configurationCheck,
   isolationCheck,
+  modelsCheck,
   queueCheck,
   serversCheck,
   sharedWorkspacesCheck,
@@ -157,6 +158,8 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
   });
   registerDirectRoutes(fastify, controllersOf(app), (controller) => app.get<object>(controller), filter);
   setupOpenApi(app);
+  // Asks the providers now, so that the first report of health knows, and the log says what is wrong.
+  void gateway.models.health(new AbortController().signal);
   try {
     await gateway.start();
   } catch (error) {
@@ -261,7 +264,7 @@ async function openWorkspaces(config: Config, logger: Logger) {
   return { workspaces, directory, check: workspacesCheck({ workspaces, directory, logger }) };
 }
 
-function healthChecks({ database, backing, registry, toolServers }: Gateway) {
+function healthChecks({ database, backing, registry, toolServers, models }: Gateway) {
   const isolation = async () =>
     (await registry.alive('worker', 10_000)).flatMap(({ details: { isolation } }) =>
       // A worker lists all levels of its servers.
@@ -272,6 +275,7 @@ function healthChecks({ database, backing, registry, toolServers }: Gateway) {
     queueCheck((signal) => backing.ping(signal)),
     workersCheck(registry),
     serversCheck(() => toolServers.states()),
+    modelsCheck((signal) => models.health(signal)),
     isolationCheck(isolation),
   ];
 }

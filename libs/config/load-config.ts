@@ -1,7 +1,8 @@
-// Loads the configuration from the real environment and files, at the start and for reloads. All other code gets a Config.
+// Loads the configuration from the real environment, `.env` and files, at the start and for reloads. All other code gets a Config.
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ConfigError } from './config-error.js';
+import { envFileInForce, processEnvironment } from './files/env-file.js';
 import { readConfig, type ConfigSource } from './read-config.js';
 import { policyFilePath } from './policy-file.js';
 import type { Config } from './schema.js';
@@ -11,7 +12,7 @@ const fileVariable = 'SIGNALBOX_CONFIG';
 const defaultFile = 'signalbox.yaml';
 
 /** @throws ConfigError */
-export function loadConfig(environment = process.env): Config {
+export function loadConfig(environment = processEnvironment()): Config {
   return readConfig(configSource(environment));
 }
 
@@ -22,7 +23,7 @@ export interface ConfigReader {
   read(): Config;
 }
 
-export function openConfigReader(environment = process.env): ConfigReader {
+export function openConfigReader(environment = processEnvironment()): ConfigReader {
   const path = configPath(environment[fileVariable]);
   let existed = existsSync(path);
   return {
@@ -38,10 +39,14 @@ export function openConfigReader(environment = process.env): ConfigReader {
 }
 
 /** @throws ConfigError if the file named by SIGNALBOX_CONFIG cannot be read */
-export function configSource(environment: Readonly<Record<string, string | undefined>> = process.env): ConfigSource {
+export function configSource(
+  environment: Readonly<Record<string, string | undefined>> = processEnvironment(),
+): ConfigSource {
   const file = readConfigFile(environment[fileVariable]);
+  const envFile = environment === process.env ? envFileInForce() : undefined;
   return {
     environment,
+    ...(envFile === undefined ? {} : { fromEnvFile: envFile.names }),
     ...(file === undefined ? {} : { file }),
     readSecretFile: (path) => readFileSync(path, 'utf8'),
     readPolicyFile: (path) => readFileSync(policyFilePath(configPath(environment[fileVariable]), path), 'utf8'),
@@ -49,8 +54,12 @@ export function configSource(environment: Readonly<Record<string, string | undef
 }
 
 /** The absolute paths of all files that the configuration comes from, including secrets. Tools must not read them. */
-export function configurationFiles(environment: Readonly<Record<string, string | undefined>> = process.env): string[] {
+export function configurationFiles(
+  environment: Readonly<Record<string, string | undefined>> = processEnvironment(),
+): string[] {
   const files = [configPath(environment[fileVariable])];
+  const envFile = environment === process.env ? envFileInForce() : undefined;
+  if (envFile !== undefined) files.push(envFile.path);
   const readSecretFile = (path: string) => {
     files.push(path);
     return readFileSync(path, 'utf8');

@@ -2,10 +2,12 @@
 // Throws one error with all problems.
 import { checkConfig } from './check-config.js';
 import { ConfigError, formatKey, type ConfigProblem } from './config-error.js';
+import { envFileName } from './files/env-file.js';
 import { environmentSettings, knownProviders, valueOfText, withApiPath } from './environment.js';
 import { expandTree, type Expansion } from './files/expand-variables.js';
 import { parseFile, type ParsedFile } from './files/parse-file.js';
 import { readPolicyFile } from './policy-file.js';
+import { noteProviderSources } from './provider-sources.js';
 import { problemsOf } from './problems-of.js';
 import { configSchema, type Config } from './schema.js';
 import type { Path } from './printing/schema-walk.js';
@@ -13,6 +15,8 @@ import { makeUnprintable } from './secrets.js';
 
 export interface ConfigSource {
   environment: Readonly<Record<string, string | undefined>>;
+  /** The variables that `.env` has set. */
+  fromEnvFile?: ReadonlySet<string>;
   file?: { path: string; text: string };
   /** Reads the file that a `…_FILE` variable names. Throws if it cannot. */
   readSecretFile?: (path: string) => string;
@@ -22,7 +26,7 @@ export interface ConfigSource {
   policyDraft?: string;
 }
 
-/** By key, where its value comes from: `environment PORT`, `PORT_FILE` or `signalbox.yaml:12`. Defaults have no entry. */
+/** By key, where its value comes from: `environment PORT`, `.env PORT`, or `signalbox.yaml:12`. Defaults have no entry. */
 export type Origins = ReadonlyMap<string, string>;
 
 type Tree = Record<string, unknown>;
@@ -61,6 +65,7 @@ export function readConfigWithOrigins(source: ConfigSource): { config: Config; o
     problems.push(...problemsOf(parsed.error, tree, originOf).filter(({ key }) => !reported.has(key)));
   else problems.push(...checkConfig(parsed.data, originOf));
   if (problems.length > 0 || !parsed.success) throw new ConfigError(problems);
+  noteProviderSources(parsed.data.models.providers, { originOf, textOf: (path) => valueAt(file.tree, path) });
   return { config: makeUnprintable(parsed.data), origins };
 }
 
@@ -69,20 +74,21 @@ type Variables = (name: string) => { text: string; origin: string } | undefined;
 
 function openVariables(source: ConfigSource, problems: ConfigProblem[]): Variables {
   const known = new Map<string, ReturnType<Variables>>();
+  const origin = (name: string) => `${source.fromEnvFile?.has(name) === true ? envFileName : 'environment'} ${name}`;
   const look: Variables = (name) => {
     const plain = source.environment[name];
     const fileName = `${name}_FILE`;
     const path = source.environment[fileName];
     const hasPlain = plain !== undefined && plain !== '';
     if (path === undefined || path === '' || source.readSecretFile === undefined) {
-      return hasPlain ? { text: plain, origin: `environment ${name}` } : undefined;
+      return hasPlain ? { text: plain, origin: origin(name) } : undefined;
     }
     if (hasPlain) {
       problems.push({ key: name, message: `is set, and so is ${fileName}: unset one`, origin: 'environment' });
-      return { text: plain, origin: `environment ${name}` };
+      return { text: plain, origin: origin(name) };
     }
     try {
-      return { text: source.readSecretFile(path).trim(), origin: `environment ${fileName}` };
+      return { text: source.readSecretFile(path).trim(), origin: origin(fileName) };
     } catch (error) {
       const code = (error as { code?: string }).code ?? 'unreadable';
       problems.push({ key: fileName, message: `names a file that cannot be read: ${code}`, origin: 'environment' });
@@ -198,6 +204,10 @@ function objectAt(tree: Tree, path: readonly string[]): Tree | undefined {
     here = next;
   }
   return here;
+}
+
+function valueAt(tree: unknown, path: Path): unknown {
+  return path.reduce<unknown>((here, key) => (isTree(here) ? here[key] : undefined), tree);
 }
 
 function nearestOrigin(path: Path, origins: Origins): string | undefined {

@@ -152,6 +152,23 @@ export function sharedWorkspacesCheck({ workspaces, registry, directory, logger 
   };
 }
 
+/** Providers of models that cannot be had: chats with others are served. `details.model` answers those that name none. */
+export function modelsCheck(
+  known: (signal: AbortSignal) => Promise<{ model: string; problems: readonly string[] }>,
+): HealthCheck {
+  const shown = 5;
+  return {
+    name: 'models',
+    async check(signal) {
+      const { model, problems } = await known(signal);
+      const details = { model };
+      if (problems.length === 0) return { status: 'ok', details };
+      const more = problems.length > shown ? ` And ${problems.length - shown} more.` : '';
+      return { status: 'degraded', reason: `${problems.slice(0, shown).join(' ')}${more}`, details };
+    },
+  };
+}
+
 /** Why the configuration that was read last is not in force, if it is not. */
 export function configurationCheck(problem: () => string | undefined): HealthCheck {
   return {

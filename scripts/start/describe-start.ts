@@ -7,29 +7,45 @@ export interface StartFacts {
   dataDir: string;
   database: 'embedded' | 'given';
   queue: 'postgres' | 'redis';
+  /** Whether requests need a key; off: by the configuration, whoever asks. */
+  keys: 'needed' | 'none' | 'off';
+  /** Absolute paths of the files that settings came from, if there are such files. */
+  configuration: string | undefined;
+  envFile: string | undefined;
   /** What /health/ready of the worker or gateway answered. */
   health: unknown[];
 }
 
+const keyModes: Record<StartFacts['keys'], string> = {
+  needed: 'every request needs one',
+  none: 'none yet, so only this machine is served (npm run keys -- create)',
+  off: 'not asked for (auth.mode is off): whoever reaches the port may use everything',
+};
+
 export function describeStart(facts: StartFacts): string {
-  const { gatewayUrl, workerUrl, dataDir, database, queue } = facts;
+  const { gatewayUrl, workerUrl, dataDir, database, queue, keys, configuration, envFile } = facts;
   const rows = [
     ['gateway', gatewayUrl],
+    ['API', `${gatewayUrl}/docs`],
+    ...modelRows(facts.health),
+    ['configuration', configuration ?? 'no signalbox.yaml: the defaults'],
+    ...(envFile === undefined ? [] : [['', envFile]]),
+    ['keys', keyModes[keys]],
+    ['isolation', readIsolation(facts.health) ?? 'not measured'],
     ['worker', workerUrl],
     ['database', database === 'embedded' ? `PostgreSQL of its own, in ${dataDir}` : 'PostgreSQL of DATABASE_URL'],
     ['queue', queue === 'redis' ? 'Redis of REDIS_URL' : 'in the database'],
-    ['isolation', readIsolation(facts.health) ?? 'not measured'],
-    ['API', `${gatewayUrl}/docs`],
   ];
   return [
     '',
     'Signalbox is ready.',
     '',
-    ...rows.map(([name = '', value = '']) => `  ${name.padEnd(10)} ${value}`),
+    ...rows.map(([name = '', value = '']) => `  ${name.padEnd(13)}  ${value}`),
     '',
     'Try it:',
     '',
     `  curl ${gatewayUrl}/api/chat/completions -H 'Content-Type: application/json' \\`,
+    ...(keys === 'needed' ? [`    -H 'Authorization: Bearer YOUR_KEY' \\`] : []),
     `    -d '{"messages": [{"role": "user", "content": "Hello"}]}'`,
     '',
     'Ctrl-C stops everything.',
@@ -37,19 +53,32 @@ export function describeStart(facts: StartFacts): string {
   ].join('\n');
 }
 
+/** From the check named `models`: the model that answers, and below it what is wrong with the providers. */
+function modelRows(health: unknown[]): string[][] {
+  const check = findCheck(health, 'models');
+  const model = member(member(check, 'details'), 'model');
+  const reason = member(check, 'reason');
+  const shown = model === 'offline' ? 'offline, which needs no key (for a real one: docs/models.md)' : model;
+  return [
+    ['model', typeof shown === 'string' ? shown : 'not known yet: see /health/ready'],
+    ...(typeof reason === 'string' ? [['', reason]] : []),
+  ];
+}
+
 /** From the check named `isolation` of the first report that measured it, with what is wrong with it. */
 export function readIsolation(health: unknown[]): string | undefined {
   for (const report of health) {
-    const checks = member(report, 'checks');
-    const check: unknown = Array.isArray(checks)
-      ? checks.find((one) => member(one, 'name') === 'isolation')
-      : undefined;
+    const check = findCheck([report], 'isolation');
     const reason = member(check, 'reason');
     const level = member(member(check, 'details'), 'level') ?? member(report, 'isolation');
     if (typeof level === 'string') return typeof reason === 'string' ? `${level} (${reason})` : level;
     if (typeof reason === 'string') return reason;
   }
   return undefined;
+}
+
+function findCheck(health: unknown[], name: string): unknown {
+  return health.flatMap((report) => member(report, 'checks')).find((check) => member(check, 'name') === name);
 }
 
 function member(value: unknown, name: string): unknown {

@@ -7,7 +7,7 @@ import { verifies } from '../../test/verifies.js';
 import { configSchema } from '#libs/config/schema.js';
 import { chimechModule } from './chimech-module.js';
 import { choosePort } from './choose-port.js';
-import { describeStart, readIsolation } from './describe-start.js';
+import { describeStart, readIsolation, type StartFacts } from './describe-start.js';
 import { RestartPolicy } from './restart-policy.js';
 import { servicePart } from './service-part.js';
 
@@ -102,25 +102,45 @@ test('an address that this machine does not have is told with its setting', asyn
   await expect(port).rejects.toThrow('Set HOST');
 });
 
-verifies('operations.start-says-what-runs', 'addresses, data, isolation and a request to try', () => {
-  const text = describeStart({
+verifies('operations.start-says-what-runs', 'addresses, model, files, keys, isolation, data, a request to try', () => {
+  const away = "The model provider 'ollama' cannot be reached at http://127.0.0.1:11434: connection refused.";
+  const facts: StartFacts = {
     gatewayUrl: 'http://127.0.0.1:8000',
     workerUrl: 'http://127.0.0.1:8001',
     dataDir: '/srv/signalbox/.data',
     database: 'embedded',
     queue: 'postgres',
+    keys: 'none',
+    configuration: undefined,
+    envFile: '/srv/signalbox/.env',
     health: [
       undefined,
-      { status: 'ok', checks: [{ name: 'isolation', status: 'ok', details: { level: 'confined' } }] },
+      {
+        status: 'degraded',
+        checks: [
+          { name: 'isolation', status: 'ok', details: { level: 'confined' } },
+          { name: 'models', status: 'degraded', reason: away, details: { model: 'ollama/llama3.2' } },
+        ],
+      },
     ],
-  });
+  };
+  const text = describeStart(facts);
   for (const part of [
     '/srv/signalbox/.data',
+    /model +ollama\/llama3\.2\n +The model provider 'ollama' cannot be reached at http/,
+    /configuration +no signalbox\.yaml.*\n +\/srv\/signalbox\/\.env\n/,
+    /keys +none yet, so only this machine is served/,
     /isolation +confined/,
     /curl http:\/\/127\.0\.0\.1:8000\/api\/chat\/completions .*\n.*"messages"/,
   ]) {
     expect(text).toMatch(part);
   }
+  const configuration = '/srv/signalbox/signalbox.yaml';
+  const offline = [{ checks: [{ name: 'models', status: 'ok', details: { model: 'offline' } }] }];
+  const keyed = describeStart({ ...facts, keys: 'needed', configuration, envFile: undefined, health: offline });
+  expect(keyed).toMatch(/configuration +\/srv\/signalbox\/signalbox\.yaml\n +keys +every request needs one\n/);
+  expect(keyed).toMatch(/model +offline, which needs no key/);
+  expect(keyed).toContain("-H 'Authorization: Bearer YOUR_KEY'");
 });
 
 test('isolation is told with what is wrong with it, and not made up', () => {

@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
-import { runProgram } from '../support/run-program.js';
+import { runScript } from '../support/run-program.js';
 import { metricOf } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
 
@@ -33,7 +33,7 @@ const page = async (query: string) => {
 };
 const command = (...args: string[]) => {
   const env = { ...process.env, DATABASE_URL: box.databaseUrl, AUDIT_SIGNING_KEY: signingKey };
-  return runProgram(process.execPath, ['dist/scripts/audit.js', ...args], { env });
+  return runScript('audit', args, { env });
 };
 
 verifies('audit.pages', 'by HTTP', async () => {
@@ -106,7 +106,7 @@ verifies('audit.retention', 'by the command, as the owner', async () => {
   const another = 'postgres://application:x@127.0.0.1:9/none';
   const owner = { DATABASE_URL: another, DATABASE_OWNER_URL: box.databaseUrl, AUDIT_RETENTION_DAYS: '30' };
   const env = { ...process.env, ...owner, AUDIT_SIGNING_KEY: signingKey };
-  const pruned = await runProgram(process.execPath, ['dist/scripts/audit.js', 'prune'], { env });
+  const pruned = await runScript('audit', ['prune'], { env });
   expect([pruned.code, pruned.stderr, pruned.stdout]).toEqual([
     0,
     '',

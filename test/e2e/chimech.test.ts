@@ -13,7 +13,7 @@ import { freePort } from '#libs/testing/services/free-port.js';
 import { type StartedProcess, startProcess } from '#libs/testing/services/start-process.js';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { codeBlocks } from '../support/markdown-blocks.js';
-import { runProgram } from '../support/run-program.js';
+import { runProgram, runScript } from '../support/run-program.js';
 import { type McpCaller, mcpClients, withClients } from '../support/mcp-clients.js';
 import { startWhole } from '../support/whole-start.js';
 import { verifies } from '../verifies.js';
@@ -215,7 +215,7 @@ verifies('chimech.analyze-and-search', 'over HTTP', async () => {
   await mkdir(documents);
   await writeFile(join(documents, 'tides.md'), '# Tides\n\nThe moon lifts the sea twice a day.');
   await writeFile(join(documents, '潮汐.md'), '# 潮汐\n\n月球的引力使海水每天涨落两次。');
-  const imported = await runProgram(process.execPath, ['dist/scripts/kb-import.js', documents], {
+  const imported = await runScript('kb-import', [documents], {
     env: { ...process.env, DATABASE_URL: box.databaseUrl },
     timeoutMs: 60_000,
   });

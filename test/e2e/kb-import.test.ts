@@ -10,7 +10,7 @@ import { KnowledgeBase } from '../../apps/chimech/knowledge/knowledge-base.js';
 import { httpServer } from '../support/http-server.js';
 import { signal } from '../support/knowledge.js';
 import { docxOf, pdfOf } from '../support/office-files.js';
-import { runProgram } from '../support/run-program.js';
+import { runScript } from '../support/run-program.js';
 import { verifies } from '../verifies.js';
 
 let database: TestDatabase;
@@ -27,7 +27,7 @@ afterEach(async () => {
 
 async function importWith(args: readonly string[], variables: Record<string, string> = {}) {
   const env = { PATH: process.env['PATH'], DATABASE_URL: database.url, DATA_DIR: directory, ...variables };
-  const end = await runProgram(process.execPath, ['dist/scripts/kb-import.js', ...args], { env, timeoutMs: 60_000 });
+  const end = await runScript('kb-import', args, { env, timeoutMs: 60_000 });
   return [end.code, end.stdout.trim(), end.stderr.trim()];
 }
 

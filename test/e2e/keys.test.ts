@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { startProcess } from '#libs/testing/services/start-process.js';
 import { askEveryRoute, type Credentials } from '../support/every-route.js';
-import { runProgram } from '../support/run-program.js';
+import { runScript } from '../support/run-program.js';
 import { toolScript } from '../support/tool-script.js';
 import { verifies } from '../verifies.js';
 
@@ -20,7 +20,7 @@ const keys: Record<string, { id: string; key: string }> = {};
 
 async function command(...args: string[]) {
   const env = { ...process.env, DATABASE_URL: box.databaseUrl };
-  const end = await runProgram(process.execPath, ['dist/scripts/keys.js', ...args, '--json'], { env });
+  const end = await runScript('keys', [...args, '--json'], { env });
   return {
     code: end.code,
     said: end.stderr,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { startSignalbox, type Signalbox } from '#libs/testing/services/start-signalbox.js';
-import { runProgram } from '../support/run-program.js';
+import { runScript } from '../support/run-program.js';
 import { callTool, metricOf, offeredTools } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
 
@@ -49,7 +49,7 @@ const rpc = async (method: string, params: object) => {
   return (await answer.json()) as { result: Record<string, unknown>; error?: { data: { code: string } } };
 };
 const policy = (...args: string[]) =>
-  runProgram(process.execPath, ['dist/scripts/policy.js', ...args], {
+  runScript('policy', args, {
     env: { ...process.env, SIGNALBOX_CONFIG: join(directory, 'signalbox.yaml'), DATABASE_URL: box.databaseUrl },
   });
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Script } from '#libs/testing/scripted-upstream.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
-import { runProgram } from '../support/run-program.js';
+import { runScript } from '../support/run-program.js';
 import { messagesOf, post, rounds, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => box?.close());
 
 const replay = (...args: string[]) =>
-  runProgram(process.execPath, ['dist/scripts/replay.js', ...args], {
+  runScript('replay', args, {
     env: {
       ...process.env,
       DATABASE_URL: box.databaseUrl,

@@ -5,7 +5,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
 import { askedClients } from '../support/asking-clients.js';
 import { mcpClients } from '../support/mcp-clients.js';
-import { runProgram } from '../support/run-program.js';
+import { runScript } from '../support/run-program.js';
 import { messagesOf, post } from '../support/scripts.js';
 import { startThinkingBox, type ThinkingBox, thinkers, thoughtsIn, userText } from '../support/thinking-servers.js';
 import { metricOf } from '../support/tools-client.js';
@@ -233,7 +233,7 @@ verifies('sampling.models', 'what the key of the caller allows', async () => {
     const args = ['create', '--owner', owner, '--scopes', 'tools,admin', '--json'];
     const env = { ...process.env, DATABASE_URL: box.databaseUrl };
     const given = models.flatMap((model) => ['--models', model]);
-    const end = await runProgram(process.execPath, ['dist/scripts/keys.js', ...args, ...given], { env });
+    const end = await runScript('keys', [...args, ...given], { env });
     expect(end.stderr).toBe('');
     return (JSON.parse(end.stdout) as { key: string }).key;
   };

@@ -3,7 +3,7 @@ import { Agent, request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { mintKey } from '#libs/access/api-key.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
-import { runProgram } from '../support/run-program.js';
+import { runScript } from '../support/run-program.js';
 import { verifies } from '../verifies.js';
 
 const perMinute = 120;
@@ -20,8 +20,8 @@ afterAll(async () => {
 });
 
 async function makeKey(): Promise<string> {
-  const args = ['dist/scripts/keys.js', 'create', '--owner', 'alice', '--scopes', 'chat', '--json'];
-  const { stdout } = await runProgram(process.execPath, args, {
+  const args = ['create', '--owner', 'alice', '--scopes', 'chat', '--json'];
+  const { stdout } = await runScript('keys', args, {
     env: { ...process.env, DATABASE_URL: box.databaseUrl },
   });
   return (JSON.parse(stdout) as { key: string }).key;

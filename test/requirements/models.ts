@@ -59,9 +59,12 @@ export const modelRequirements = {
   'models.retry-budget':
     'retries of a provider are a share of its calls, so that one that fails gets hardly more load than one that answers',
   'models.retries': 'failures before the first byte are tried again within a budget, each retry is observable',
+  'models.away':
+    'a provider that cannot be had is named with its address, the reason and the next step, without its key',
   'models.router.bad-names': 'hostile and unknown names are refused',
   'models.router.discovery': 'models that an upstream lists can be listed and asked for by their bare name',
   'models.router.fallback': 'a list of candidates moves on only while nothing was sent',
+  'models.router.misnamed': 'a default or alias that leads to no model is found without asking a provider',
   'models.router.names': 'a name leads to its provider: prefix, alias, list, default, offline',
   'models.timeouts': 'connecting, the first byte, silence and the whole call have deadlines',
   'models.property-names':

@@ -20,6 +20,8 @@ export const operationsRequirements = {
   'operations.data-dir-unusable': 'a data directory that cannot be used is told as such, naming DATA_DIR',
   'operations.docs-current': 'documents that are made from the code are current',
   'operations.errors-one-table': 'error table, documentation and metric labels list the same codes',
+  'operations.env-file':
+    'every command reads .env of its working directory; the environment wins, a broken line is an error',
   'operations.health-cheap': 'readiness is answered in a moment, however many ask and whatever hangs',
   'operations.health-degraded': 'what only tools need makes readiness degraded with its reason, never 503',
   'operations.health-full': 'readiness says that the queue is full while it still answers',

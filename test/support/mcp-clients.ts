@@ -1,4 +1,5 @@
 // The official MCP clients behind one interface: 2.x with both ways of connecting, and 1.x, which is still in use.
+import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -58,7 +59,7 @@ async function newClient(url: string, mode: 'auto' | 'legacy', onToolsChanged: (
 /** Connects through the bridge, as `npm run mcp:stdio` starts it. */
 export async function stdioClient(address: string, mode: 'auto' | 'legacy'): Promise<Client> {
   const client = new Client(identity, { versionNegotiation: { mode } });
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [bridge, address] }));
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [bridge, address], cwd: tmpdir() }));
   expectEra(client, mode);
   return client;
 }

@@ -74,6 +74,8 @@ export interface ModelRouter {
   resolve(requested: string | undefined): ModelRoute;
   /** Configured models and aliases, for `GET /v1/models`. */
   list(signal: AbortSignal): Promise<{ id: string; owned_by: string }[]>;
+  /** What is known of the providers. Asks them again if that is old, and waits a moment for those never asked. */
+  health(signal: AbortSignal): Promise<ModelsHealth>;
   /** Calls the candidates in order. Tries the next if one fails before any event but `message_start` and `usage`. */
   call(
     route: ModelRoute,
@@ -84,6 +86,13 @@ export interface ModelRouter {
   /** Counted by the first candidate. @throws AppError invalid_value if it cannot count tokens */
   countTokens(route: ModelRoute, request: Omit<ModelRequest, 'model'>, call: ModelCall): Promise<number>;
   close(): Promise<void>;
+}
+
+export interface ModelsHealth {
+  /** Answers requests that name none. */
+  model: string;
+  /** Sentences for the operator: which providers cannot be had and why, and names that lead to no model. */
+  problems: readonly string[];
 }
 
 /** `routed` names the candidate that answers, and comes before all other events. */

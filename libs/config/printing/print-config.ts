@@ -26,7 +26,7 @@ export function printConfig(config: Config, origins: Origins): string {
     for (let length = path.length; length > 0; length -= 1) {
       const origin = origins.get(formatKey(path.slice(0, length)));
       // The origin of a section does not apply to members that the file leaves out.
-      if (origin !== undefined && (length === path.length || origin.startsWith('environment'))) return origin;
+      if (origin !== undefined && (length === path.length || /^(?:environment|\.env) /.test(origin))) return origin;
     }
     return 'default';
   }

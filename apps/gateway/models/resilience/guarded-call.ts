@@ -29,16 +29,18 @@ export function openCircuit(
   });
 }
 
-export const isNotAsked = (provider: string, seconds: number) =>
+export const isNotAsked = (provider: string, seconds: number, lastFailure: string) =>
   new AppError(
     'model_unavailable',
-    `Model provider '${provider}' failed repeatedly and is not called for ${seconds} s`,
+    `Model provider '${provider}' failed repeatedly and is not called for ${seconds} s. The last time: ${lastFailure}`,
     { retryAfterSeconds: seconds },
   );
 
 export class GuardedCall {
   /** The last batch passed on ended the message. */
   complete = false;
+  /** What counted against the provider. */
+  failure: AppError | undefined;
   private judged = false;
 
   constructor(
@@ -62,26 +64,30 @@ export class GuardedCall {
     for (const event of batch) {
       if (event.type === 'message_start' || event.type === 'usage') continue;
       this.judged = true;
-      if (event.type === 'error') judge(event.error, this.call, this.pass);
+      if (event.type === 'error') this.judge(event.error);
       else this.pass.succeeded();
       return;
     }
   }
-}
 
-/** Decides whether the provider is to blame. An answer that refuses only this request shows that the provider works. */
-function judge(error: AppError, call: ModelCall, pass: CircuitPass): void {
-  const { code, upstreamStatus } = error;
-  switch (code) {
-    case 'model_timeout':
-      // The turn's own deadline has passed, which does not blame the provider.
-      if (steadyNow() >= call.deadline) return pass.left();
-      return pass.failed();
-    case 'model_error':
-    case 'model_stream_cut':
-    case 'model_bad_response':
-      return upstreamStatus === undefined || upstreamStatus >= 500 ? pass.failed() : pass.succeeded();
-    default:
-      return upstreamStatus === undefined ? pass.left() : pass.succeeded();
+  /** Decides whether the provider is to blame. An answer that refuses only this request shows that the provider works. */
+  private judge(error: AppError): void {
+    const { code, upstreamStatus } = error;
+    switch (code) {
+      case 'model_timeout':
+        // The turn's own deadline has passed, which does not blame the provider.
+        return steadyNow() >= this.call.deadline ? this.pass.left() : this.failed(error);
+      case 'model_error':
+      case 'model_stream_cut':
+      case 'model_bad_response':
+        return upstreamStatus === undefined || upstreamStatus >= 500 ? this.failed(error) : this.pass.succeeded();
+      default:
+        return upstreamStatus === undefined ? this.pass.left() : this.pass.succeeded();
+    }
+  }
+
+  private failed(error: AppError): void {
+    this.failure = error;
+    this.pass.failed();
   }
 }

@@ -1,16 +1,26 @@
 // Caches for a minute which models each upstream lists, with one request at a time. A failed request is no error: the
-// last known list, or an empty one, is used.
+// last known list, or an empty one, is used, and the reason is kept and logged once.
 import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
+import { AppError, toAppError } from '#libs/schemas/errors.js';
 import type { ModelProvider } from '../model-provider.js';
 
 const freshMs = 60_000;
-const answerMs = 3_000;
+/** Above the time that a provider takes at most for it. */
+const answerMs = 4_000;
 
 interface Listing {
   models: readonly string[];
+  /** Why the provider cannot be had, the last time it was asked. */
+  problem?: AppError;
   until: number;
+}
+
+export interface DiscoveryOptions {
+  logger: Logger;
+  /** Whether it matters that this provider did not list its models. */
+  matters(provider: string, error: AppError): boolean;
 }
 
 export class ModelDiscovery {
@@ -18,11 +28,21 @@ export class ModelDiscovery {
   private readonly asking = new Map<string, Promise<readonly string[]>>();
   private readonly closing = new AbortController();
 
-  constructor(private readonly logger: Logger) {}
+  constructor(private readonly options: DiscoveryOptions) {}
 
   /** From the cache, however old. */
   lastKnown(provider: string): readonly string[] {
     return this.known.get(provider)?.models ?? [];
+  }
+
+  problem(provider: string): AppError | undefined {
+    return this.known.get(provider)?.problem;
+  }
+
+  /** Begins to ask if the cache is old. Waits for the very first answer only, and until the signal aborts. */
+  async look(name: string, provider: ModelProvider, signal: AbortSignal): Promise<void> {
+    const asked = this.models(name, provider, signal).catch(() => undefined);
+    if (!this.known.has(name)) await asked;
   }
 
   /** Asks the upstream if the cache is older than a minute. Rejects only if `signal` aborts. */
@@ -45,14 +65,24 @@ export class ModelDiscovery {
   private async ask(name: string, provider: ModelProvider): Promise<readonly string[]> {
     try {
       const models = await provider.listModels(AbortSignal.any([this.closing.signal, abortAfter(answerMs)]));
-      this.known.set(name, { models, until: steadyNow() + freshMs });
+      this.note(name, { models, until: steadyNow() + freshMs });
       return models;
-    } catch (error) {
-      this.logger.debug({ error, metadata: { provider: name } }, 'a model provider did not list its models');
+    } catch (thrown) {
+      const error = toAppError(thrown);
       const models = this.lastKnown(name);
-      this.known.set(name, { models, until: steadyNow() + freshMs / 10 });
+      const known = { models, until: steadyNow() + freshMs / 10 };
+      this.note(name, this.options.matters(name, error) ? { ...known, problem: error } : known);
       return models;
     }
+  }
+
+  private note(provider: string, listing: Listing): void {
+    const { logger } = this.options;
+    const before = this.problem(provider)?.message;
+    this.known.set(provider, listing);
+    if (this.closing.signal.aborted || listing.problem?.message === before) return;
+    if (listing.problem === undefined) logger.info({ metadata: { provider } }, 'a model provider can be had again');
+    else logger.warn({ metadata: { provider } }, listing.problem.message);
   }
 }
 

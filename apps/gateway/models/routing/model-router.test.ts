@@ -138,6 +138,7 @@ verifies('models.router.discovery', 'lists what upstreams list, and finds bare n
     { id: 'one/m1', owned_by: 'one' },
     { id: 'two/m2', owned_by: 'two' },
     { id: 'two/llama3.2:latest', owned_by: 'two' },
+    { id: 'offline', owned_by: 'offline' },
   ]);
   expect(resolved(router, 'm2')).toEqual(['two/m2']);
   expect(resolved(router, 'llama3.2')).toEqual(['two/llama3.2']);
@@ -145,15 +146,39 @@ verifies('models.router.discovery', 'lists what upstreams list, and finds bare n
 
 verifies('models.router.discovery', 'nothing configured: the names of the offline model', async () => {
   const ids = (await route({}).list(new AbortController().signal)).map(({ id }) => id);
-  expect(ids).toEqual(['llama3.2', 'offline']);
+  expect(ids).toEqual(['offline']);
 });
 
 test('a provider without a named model is asked for one', async () => {
   const router = route({ providers: { one: openai({ base_url: await up([{ text: 'x' }], ['tts-1', 'm1']) }) } });
   expect(foldEvents(await ask(router)).text).toBe('x');
   expect(upstreams[0]!.requests[0]!.body['model']).toBe('m1');
-  const silent = route({ providers: { one: openai() } });
-  expect(foldEvents(await ask(silent)).error).toBe('model_not_found');
+  const silent = route({ providers: { one: openai({ base_url: await up([{ text: 'y' }]) }) } });
+  const last = (await ask(silent)).at(-1);
+  expect(last).toMatchObject({
+    error: { code: 'model_not_found', message: expect.stringContaining("'one' lists no models") as string },
+  });
+  expect(foldEvents(await ask(silent, 'x')).text).toBe('y');
+});
+
+verifies('models.router.names', 'the offline model is one whatever is configured', async () => {
+  const router = route({ default: 'one/x', providers: { one: openai() } });
+  expect(resolved(router, 'offline')).toEqual(['offline/offline']);
+  expect(resolved(router, 'offline/offline')).toEqual(['offline/offline']);
+  expect(foldEvents(await ask(router, 'offline')).text).toBe('offline');
+  expect((await router.list(new AbortController().signal)).map(({ id }) => id)).toEqual(['offline']);
+});
+
+test('health: a provider with a list of its own need not list its models; it is asked again after a while', async () => {
+  const signal = new AbortController().signal;
+  const broken = await up([]);
+  const named = { one: openai({ base_url: broken, models: ['x'] }) };
+  expect(await route({ providers: named }).health(signal)).toEqual({ model: 'one/x', problems: [] });
+  expect(await route({}).health(signal)).toEqual({ model: 'offline', problems: [] });
+  const misnamed = await route({ default: 'no/x', providers: named }).health(signal);
+  expect(misnamed.problems).toEqual([expect.stringMatching(/^models\.default: 'no\/x' names no provider/)]);
+  const away = await route({ providers: { one: openai(), two: named.one } }).health(signal);
+  expect(away.problems).toEqual([expect.stringContaining("'one' cannot be reached")]);
 });
 
 verifies('models.router.fallback', 'moves on while nothing was sent, and says who answers', async () => {

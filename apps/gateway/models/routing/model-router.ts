@@ -1,9 +1,11 @@
 // Resolves model names to providers, lists the models, and calls the candidates in order. The next candidate is tried only
 // while nothing was sent to the caller.
 import type { Flow } from '#libs/concurrency/flow.js';
+import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
+import { AppError, toAppError } from '#libs/schemas/errors.js';
 import { createProviders } from './create-provider.js';
 import { ModelDiscovery } from './model-discovery.js';
 import type { CircuitState } from '../resilience/circuit-breaker.js';
@@ -14,10 +16,13 @@ import type {
   ModelRequest,
   ModelRoute,
   ModelRouter,
+  ModelsHealth,
   RoutedModelEvent,
 } from '../model-provider.js';
+import { listsNothing } from '../wire/provider-failures.js';
 import type { ModelCallMeasure } from './measure-model-calls.js';
-import { noDefaultModel, RoutedCall } from './routed-call.js';
+import { misnamedModels } from './check-models.js';
+import { RoutedCall } from './routed-call.js';
 import { firstChatModel, resolveModel, type KnownModels, type Target } from './resolve-model.js';
 
 export interface ModelRouterOptions {
@@ -31,6 +36,9 @@ export interface ModelRouterOptions {
   onCircuit?: (provider: string, state: CircuitState) => void;
 }
 
+/** How long a report of health waits for the first answer of a provider. */
+const firstAnswerMs = 200;
+
 /** @throws Error if the configuration cannot be served */
 export function createModelRouter(config: Config['models'], options: ModelRouterOptions): ModelRouter {
   return new ConfiguredModelRouter(config, options);
@@ -41,6 +49,7 @@ class ConfiguredModelRouter implements ModelRouter {
   private readonly discovery: ModelDiscovery;
   private readonly onAttempt: AttemptObserver;
   private readonly known: KnownModels;
+  private readonly misnamed: readonly string[];
 
   constructor(
     private readonly config: Config['models'],
@@ -53,7 +62,12 @@ class ConfiguredModelRouter implements ModelRouter {
       logger.warn({ requestId, error, metadata }, `model call failed, ${what}`);
       onAttempt?.(attempt);
     };
-    this.discovery = new ModelDiscovery(logger);
+    this.discovery = new ModelDiscovery({
+      logger,
+      // A provider whose models are configured need not list them: it only has to be there, and to take the key.
+      matters: (name, { upstreamStatus }) =>
+        this.config.providers[name]?.models === undefined || upstreamStatus === undefined || upstreamStatus === 401,
+    });
     this.providers = createProviders(config, {
       logger,
       offline,
@@ -66,7 +80,8 @@ class ConfiguredModelRouter implements ModelRouter {
       config,
       discovered: (provider) => this.discovery.lastKnown(provider),
     };
-    this.warnOfBrokenAliases();
+    this.misnamed = misnamedModels(config, offline.name).map(({ setting, message }) => `${setting}: ${message}`);
+    for (const message of this.misnamed) logger.warn({}, message);
     this.discoverModels();
   }
 
@@ -78,10 +93,6 @@ class ConfiguredModelRouter implements ModelRouter {
   async list(signal: AbortSignal): Promise<{ id: string; owned_by: string }[]> {
     const { offline } = this.options;
     const found = new Map<string, string>();
-    const offlineOnly = this.providers.size === 0;
-    if (offlineOnly) {
-      for (const model of ['llama3.2', ...(await offline.listModels(signal))]) found.set(model, offline.name);
-    }
     for (const alias of Object.keys(this.config.aliases)) found.set(alias, 'signalbox');
     const lists = await Promise.all(
       [...this.providers].map(async ([name, provider]) => ({
@@ -90,7 +101,17 @@ class ConfiguredModelRouter implements ModelRouter {
       })),
     );
     for (const { name, models } of lists) for (const model of models) found.set(`${name}/${model}`, name);
+    // Last: whoever takes the first one of the list wants a real one.
+    if (!found.has(offline.name)) found.set(offline.name, offline.name);
     return [...found].map(([id, owned_by]) => ({ id, owned_by }));
+  }
+
+  async health(signal: AbortSignal): Promise<ModelsHealth> {
+    const soon = AbortSignal.any([signal, abortAfter(firstAnswerMs)]);
+    const upstreams = [...this.providers].filter(([name]) => this.config.providers[name]?.kind !== 'offline');
+    await Promise.all(upstreams.map(([name, provider]) => this.discovery.look(name, provider, soon)));
+    const away = upstreams.flatMap(([name]) => this.discovery.problem(name)?.message ?? []);
+    return { model: this.defaultModel(), problems: [...this.misnamed, ...away] };
   }
 
   async call(
@@ -104,9 +125,9 @@ class ConfiguredModelRouter implements ModelRouter {
     const routed = new RoutedCall(route, call, take, () => leave?.());
     try {
       for (const [position, { provider, model: named }] of candidates.entries()) {
-        const model = named === '' ? await this.firstModel(provider, call) : named;
+        const [model, noModel] = named === '' ? await this.firstModel(provider, call) : [named];
         const mayMoveOn = position < candidates.length - 1 && steadyNow() < call.deadline;
-        const error = await routed.ask(provider, { ...request, model }, mayMoveOn);
+        const error = await routed.ask(provider, { ...request, model }, mayMoveOn, noModel);
         if (error === undefined) return;
         const { requestId } = call;
         const attempt = position + 1;
@@ -131,18 +152,34 @@ class ConfiguredModelRouter implements ModelRouter {
 
   async countTokens(route: ModelRoute, request: Omit<ModelRequest, 'model'>, call: ModelCall): Promise<number> {
     const { provider, model: named } = route.candidates[0]!;
-    const model = named === '' ? await this.firstModel(provider, call) : named;
-    if (model === '') throw noDefaultModel();
+    const [model, noModel] = named === '' ? await this.firstModel(provider, call) : [named];
+    if (noModel !== undefined) throw noModel;
     return provider.countTokens({ ...request, model }, call);
   }
 
-  /** The default model of a provider that the caller named without a model. */
-  private async firstModel(provider: ModelProvider, call: ModelCall): Promise<string> {
+  /** The default model of a provider that the caller named without a model, or why none is known. */
+  private async firstModel(provider: ModelProvider, call: ModelCall): Promise<[string, AppError?]> {
+    const { name } = provider;
     try {
-      const models = await this.discovery.models(provider.name, provider, call.signal);
-      return firstChatModel({ models: [...models] }) ?? '';
+      const first = firstChatModel({ models: [...(await this.discovery.models(name, provider, call.signal))] });
+      if (first !== undefined) return [first];
+    } catch (error) {
+      return ['', toAppError(error)];
+    }
+    return [
+      '',
+      this.discovery.problem(name) ?? new AppError('model_not_found', listsNothing(name), { param: 'model' }),
+    ];
+  }
+
+  /** As far as it is known: of a provider whose list was not read, only its name. */
+  private defaultModel(): string {
+    try {
+      const { provider, model } = this.resolve(undefined).candidates[0]!;
+      const first = model === '' ? firstChatModel({ models: [...this.discovery.lastKnown(provider.name)] }) : model;
+      return first === undefined || first === provider.name ? provider.name : `${provider.name}/${first}`;
     } catch {
-      return '';
+      return this.config.default ?? 'none';
     }
   }
 
@@ -156,15 +193,5 @@ class ConfiguredModelRouter implements ModelRouter {
     const open = [...this.providers].filter(([name]) => this.config.providers[name]?.models === undefined);
     if (open.length < 2) return;
     for (const [name, provider] of open) void this.discovery.models(name, provider, new AbortController().signal);
-  }
-
-  private warnOfBrokenAliases(): void {
-    for (const alias of Object.keys(this.config.aliases)) {
-      try {
-        this.resolve(alias);
-      } catch (error) {
-        this.options.logger.warn({ error, metadata: { alias } }, 'a model alias cannot be resolved');
-      }
-    }
   }
 }

@@ -45,6 +45,8 @@ function byName(name: string, known: KnownModels, depth: number): Target[] {
   if (depth > maxAliasDepth) throw new AppError('model_not_found', 'The model alias leads back to itself');
   const alias = Object.hasOwn(config.aliases, name) ? config.aliases[name] : undefined;
   if (alias !== undefined) return [alias].flat().flatMap((target) => byName(target, known, depth + 1));
+  // Whatever is configured, so that the examples of the documentation work everywhere.
+  if (name === known.offline) return [{ provider: known.offline }];
   if (name.split('/').some((segment) => segment === '' || segment === '.' || segment === '..')) throw notFound(name);
 
   const slash = name.indexOf('/');
@@ -57,9 +59,10 @@ function byName(name: string, known: KnownModels, depth: number): Target[] {
   }
   const lister = providers.find((provider) => lists(provider, name, known));
   if (lister !== undefined) return [{ provider: lister, model: name }];
+  if (prefix === known.offline) return [{ provider: known.offline, model: name.slice(slash + 1) }];
   if (providers.length === 0) {
-    if (prefix !== undefined && prefix !== known.offline) throw notFound(name);
-    return [{ provider: known.offline, model: prefix === undefined ? name : name.slice(slash + 1) }];
+    if (prefix !== undefined) throw notFound(name);
+    return [{ provider: known.offline, model: name }];
   }
   if (name === exampleModel && !providers.includes('ollama') && name !== config.default) {
     return defaultTargets(known, depth + 1);

@@ -35,8 +35,16 @@ export class RoutedCall {
     this.model = first?.model ?? 'none';
   }
 
-  /** Returns undefined if this candidate answered, else the error for which the next one is tried. */
-  async ask(provider: ModelProvider, request: ModelRequest, mayMoveOn: boolean): Promise<AppError | undefined> {
+  /**
+   * Returns undefined if this candidate answered, else the error for which the next one is tried.
+   * @param noModel why there is no model to ask for, and the candidate is not called
+   */
+  async ask(
+    provider: ModelProvider,
+    request: ModelRequest,
+    mayMoveOn: boolean,
+    noModel?: AppError,
+  ): Promise<AppError | undefined> {
     this.provider = provider.name;
     this.model = request.model;
     this.mayMoveOn = mayMoveOn;
@@ -46,7 +54,7 @@ export class RoutedCall {
     const { call } = this;
     this.traced = tracing && new TracedModelCall(tracing, { provider: provider.name, request, call });
     try {
-      if (request.model === '') throw noDefaultModel();
+      if (noModel !== undefined) throw noModel;
       await provider.call(request, this.traced?.call ?? call, this.take);
       if (!this.over)
         throw new AppError('model_stream_cut', `Model provider '${provider.name}' stopped without an end`);
@@ -128,5 +136,3 @@ export class RoutedCall {
     this.onLast();
   }
 }
-
-export const noDefaultModel = () => new AppError('model_not_found', 'No default model is configured: name a model');

@@ -38,19 +38,19 @@ export interface ErrorReader {
 
 export interface ErrorReading {
   provider: string;
+  /** The sentence for a refused key, if there is one; `words` are safe to show. Absent: for providers without an address. */
+  keyRefused?(status: number, words: string): string;
   /** Values that are removed from every message. */
   secrets: string[];
   /** The error in a body, in the family's format. */
   readError(body: JsonObject): UpstreamErrorMember | undefined;
 }
 
-export function createErrorReader({ provider, secrets, readError }: ErrorReading): ErrorReader {
+export function createErrorReader({ provider, secrets, readError, keyRefused }: ErrorReading): ErrorReader {
   const failure = (status: number, said: UpstreamErrorMember | undefined, retryAfterSeconds?: number): AppError => {
     const words = safeWords(said?.message ?? '', secrets);
     const [code, http] = meaning(status, said);
-    const refused = code === 'model_error' && (status === 401 || said?.refusesGateway === true);
-    const shown = refused ? 'the gateway’s credentials were refused' : words;
-    const message = `Model provider '${provider}' answered ${status}${shown === '' ? '' : `: ${shown}`}`;
+    const message = messageOf(status, code, words, said?.refusesGateway === true);
     const param = code === 'invalid_value' ? said?.param : undefined;
     return new AppError(code, message, {
       upstreamStatus: status,
@@ -59,6 +59,15 @@ export function createErrorReader({ provider, secrets, readError }: ErrorReading
       ...(retryAfterSeconds !== undefined && { retryAfterSeconds: Math.ceil(retryAfterSeconds) }),
     });
   };
+  function messageOf(status: number, code: AppError['code'], words: string, refusesGateway: boolean): string {
+    // The provider's own words on a wrong key may repeat parts of it.
+    const refused = code === 'model_error' && (status === 401 || refusesGateway);
+    if (keyRefused !== undefined && (refused || (code === 'model_error' && status === 403))) {
+      return keyRefused(status, refused ? '' : words);
+    }
+    const shown = refused ? 'the gateway’s credentials were refused' : words;
+    return `Model provider '${provider}' answered ${status}${shown === '' ? '' : `: ${shown}`}`;
+  }
   return {
     ofStatus: (status, headers, body) => {
       const said = parseBody(body, readError);

@@ -24,8 +24,9 @@ async function transportTo(answer: (socket: Socket) => void, maxConcurrency = 10
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const bounds = { connect: 1_000, first_byte: 2_000, idle: 2_000 };
+  const sources = { address: 'UP_URL', key: 'UP_KEY' };
   const transport = openUpstream(
-    'up',
+    { name: 'up', origin: baseUrl, sources, hasKey: true },
     { baseUrl, headers: {} },
     { timeout_ms: bounds, max_concurrency: maxConcurrency, max_response_bytes: 10_000_000 },
   );

@@ -3,6 +3,7 @@ import type { ProviderConfig } from '#libs/config/schema.js';
 import { HttpClient } from '#libs/http-client/http-client.js';
 import type { ClientOptions, HttpFailure } from '#libs/http-client/outgoing.js';
 import { AppError, type ErrorCode } from '#libs/schemas/errors.js';
+import { cannotBeReached, type ProviderAccess } from './provider-failures.js';
 
 const codes: Partial<Record<HttpFailure['kind'], ErrorCode>> = {
   connect: 'model_timeout',
@@ -15,7 +16,7 @@ const codes: Partial<Record<HttpFailure['kind'], ErrorCode>> = {
 type Bounds = Pick<ProviderConfig, 'timeout_ms' | 'max_concurrency' | 'max_response_bytes'>;
 
 export function openUpstream(
-  provider: string,
+  access: ProviderAccess,
   address: Pick<ClientOptions, 'baseUrl' | 'headers'>,
   bounds: Bounds,
 ): HttpClient {
@@ -26,11 +27,20 @@ export function openUpstream(
     maxExchanges: bounds.max_concurrency,
     maxBytes: bounds.max_response_bytes,
     opensAt: 'first_byte',
-    toError: ({ kind, what, cause }) => {
+    toError: (failure) => {
+      const { kind, what, cause } = failure;
       if (cause instanceof AppError) return cause;
       if (kind === 'cancelled') return new AppError('cancelled', 'The model call was cancelled');
-      const details = kind === 'crowded' ? { retryAfterSeconds: 1 } : { cause };
-      return new AppError(codes[kind] ?? 'model_error', `Model provider '${provider}' ${what}`, details);
+      const code = codes[kind] ?? 'model_error';
+      switch (kind) {
+        case 'crowded':
+          return new AppError(code, `Model provider '${access.name}' ${what}`, { retryAfterSeconds: 1 });
+        case 'cut':
+        case 'too_large':
+          return new AppError(code, `Model provider '${access.name}' ${what}`, { cause });
+        default:
+          return new AppError(code, cannotBeReached(access, failure), { cause });
+      }
     },
   });
 }

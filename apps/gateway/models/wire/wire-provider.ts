@@ -3,7 +3,7 @@
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { ProviderConfig } from '#libs/config/schema.js';
 import type { HttpClient } from '#libs/http-client/http-client.js';
-import type { HttpAnswer } from '#libs/http-client/outgoing.js';
+import type { HttpAnswer, HttpCall } from '#libs/http-client/outgoing.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { retried, retryEvent } from '#libs/tracing/spans.js';
@@ -22,6 +22,7 @@ import { providerToolsOf } from '../conversation/provider-tools.js';
 import { mapToolNames, namesIn } from '../conversation/tool-names.js';
 import { Warnings } from '../conversation/warnings.js';
 import { withOwnPropertyNames } from './own-property-names.js';
+import { keyRefused, listNotRead, listTooLate, providerAccess, type ProviderAccess } from './provider-failures.js';
 import { openUpstream } from './upstream.js';
 
 import type { WireFamily, WireRequest, Writing } from './wire-family.js';
@@ -30,6 +31,7 @@ const errorBodyBytes = 64 * 1024;
 const countBytes = 64 * 1024;
 const listedModels = 10_000;
 const listedPages = 10;
+const listMs = 3_000;
 /** OpenAI's own limit, also used for the others. */
 const maxTools = 128;
 
@@ -38,10 +40,13 @@ export interface WireParts extends CircuitParts {
 }
 
 export class WireProvider implements ModelProvider {
+  private readonly access: ProviderAccess;
   private readonly client: HttpClient;
   private readonly errors: ErrorReader;
   private readonly retries: RetryBudget;
   private readonly circuit: CircuitBreaker;
+  /** Of the last failure that the circuit breaker counted. */
+  private lastFailure = '';
 
   constructor(
     readonly name: string,
@@ -58,11 +63,14 @@ export class WireProvider implements ModelProvider {
       ...family.headers(api_key),
       ...lowerCased(headers),
     };
-    this.client = openUpstream(name, { baseUrl: config.base_url ?? family.baseUrl, headers: sent }, config);
+    const baseUrl = config.base_url ?? family.baseUrl;
+    this.access = providerAccess(name, config, baseUrl);
+    this.client = openUpstream(this.access, { baseUrl, headers: sent }, config);
     const secrets = [api_key, ...Object.values(headers)].filter((text) => text !== undefined && text.length >= 6);
     this.errors = createErrorReader({
       provider: name,
       secrets: secrets as string[],
+      keyRefused: (status, words) => keyRefused(this.access, status, words),
       readError: (body) => family.readError(body),
     });
   }
@@ -75,7 +83,7 @@ export class WireProvider implements ModelProvider {
     }
     const pass = this.circuit.enter();
     if (typeof pass === 'number') {
-      await take([{ type: 'error', error: isNotAsked(this.name, pass) }]);
+      await take([{ type: 'error', error: isNotAsked(this.name, pass, this.lastFailure) }]);
       return;
     }
     const mapped = this.mapped(request);
@@ -97,6 +105,7 @@ export class WireProvider implements ModelProvider {
     } finally {
       answer?.close(guarded.complete);
       guarded.end();
+      if (guarded.failure !== undefined) this.lastFailure = guarded.failure.message;
     }
   }
 
@@ -119,10 +128,16 @@ export class WireProvider implements ModelProvider {
   async listModels(signal: AbortSignal): Promise<string[]> {
     const models: string[] = [];
     let path: string | undefined = this.family.modelsPath;
-    for (let page = 0; path !== undefined && page < listedPages && models.length < listedModels; page += 1) {
-      const listed = await this.listPage(path, signal);
-      models.push(...listed.models);
-      path = listed.nextPath;
+    const deadline = steadyNow() + listMs;
+    try {
+      for (let page = 0; path !== undefined && page < listedPages && models.length < listedModels; page += 1) {
+        const listed = await this.listPage(path, { signal, deadline });
+        models.push(...listed.models);
+        path = listed.nextPath;
+      }
+    } catch (error) {
+      if (toAppError(error).code !== 'model_timeout') throw error;
+      throw new AppError('model_timeout', listTooLate(this.access, listMs), { cause: error });
     }
     return models.slice(0, listedModels);
   }
@@ -200,15 +215,18 @@ export class WireProvider implements ModelProvider {
     return this.errors.ofStatus(answer.status, answer.headers, body);
   }
 
-  private async listPage(path: string, signal: AbortSignal): Promise<{ models: string[]; nextPath?: string }> {
-    const deadline = steadyNow() + this.config.timeout_ms.first_byte;
+  private async listPage(path: string, call: HttpCall): Promise<{ models: string[]; nextPath?: string }> {
     // Does not count against the limit of calls.
-    const answer = await this.client.open({ method: 'GET', path }, { signal, deadline }, 0);
+    const answer = await this.client.open({ method: 'GET', path }, call, 0);
     try {
       if (answer.status === 404 || answer.status === 405) return { models: [] };
-      const body = parse(await readText(answer, this.config.max_response_bytes));
-      if (answer.status !== 200 || !isJsonObject(body)) {
-        throw new AppError('model_error', `Model provider '${this.name}' did not list its models (${answer.status})`);
+      const { status } = answer;
+      const text = await readText(answer, this.config.max_response_bytes);
+      const body = status === 200 ? parse(text) : undefined;
+      if (!isJsonObject(body)) {
+        const isRefused = status === 401 || status === 403;
+        const message = isRefused ? keyRefused(this.access, status) : listNotRead(this.access, status);
+        throw new AppError('model_error', message, { upstreamStatus: status });
       }
       return this.family.readModels(body);
     } finally {
