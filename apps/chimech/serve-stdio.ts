@@ -3,12 +3,13 @@
 import { loadConfig } from '#libs/config/load-config.js';
 import { secretValues } from '#libs/config/secrets.js';
 import { openLogger } from '#libs/logging/open-logger.js';
+import { loadOrExit } from '#libs/process/run-process.js';
 import { createMcpServer, serveOverStdio } from '#libs/mcp-server/create-mcp-server.js';
 import { MemoryCache } from './memory-cache.js';
 import { openChimech } from './open-chimech.js';
 
 export async function serveStdio(): Promise<void> {
-  const config = loadConfig();
+  const config = loadOrExit(loadConfig);
   const logger = await openLogger({
     service: 'chimech',
     level: config.log.level,

@@ -136,7 +136,8 @@ async function withPatience<T>(start: () => Promise<T>, again: (error: AppError)
   }
 }
 
-function loadOrExit(load: () => Config): Config {
+/** Says what is wrong with the configuration, and ends the process. */
+export function loadOrExit(load: () => Config): Config {
   try {
     return load();
   } catch (error) {

@@ -50,6 +50,8 @@ class ConfiguredModelRouter implements ModelRouter {
   private readonly onAttempt: AttemptObserver;
   private readonly known: KnownModels;
   private readonly misnamed: readonly string[];
+  /** By provider: that its last call was refused for its key. Some list their models to anyone. */
+  private readonly refused = new Map<string, string>();
 
   constructor(
     private readonly config: Config['models'],
@@ -110,7 +112,7 @@ class ConfiguredModelRouter implements ModelRouter {
     const soon = AbortSignal.any([signal, abortAfter(firstAnswerMs)]);
     const upstreams = [...this.providers].filter(([name]) => this.config.providers[name]?.kind !== 'offline');
     await Promise.all(upstreams.map(([name, provider]) => this.discovery.look(name, provider, soon)));
-    const away = upstreams.flatMap(([name]) => this.discovery.problem(name)?.message ?? []);
+    const away = upstreams.flatMap(([name]) => this.discovery.problem(name)?.message ?? this.refused.get(name) ?? []);
     return { model: this.defaultModel(), problems: [...this.misnamed, ...away] };
   }
 
@@ -128,6 +130,7 @@ class ConfiguredModelRouter implements ModelRouter {
         const [model, noModel] = named === '' ? await this.firstModel(provider, call) : [named];
         const mayMoveOn = position < candidates.length - 1 && steadyNow() < call.deadline;
         const error = await routed.ask(provider, { ...request, model }, mayMoveOn, noModel);
+        this.noteKey(provider.name, error ?? routed.error);
         if (error === undefined) return;
         const { requestId } = call;
         const attempt = position + 1;
@@ -170,6 +173,11 @@ class ConfiguredModelRouter implements ModelRouter {
       '',
       this.discovery.problem(name) ?? new AppError('model_not_found', listsNothing(name), { param: 'model' }),
     ];
+  }
+
+  private noteKey(provider: string, error: AppError | undefined): void {
+    if (error?.upstreamStatus === 401) this.refused.set(provider, error.message);
+    else if (error === undefined && this.refused.size > 0) this.refused.delete(provider);
   }
 
   /** As far as it is known: of a provider whose list was not read, only its name. */

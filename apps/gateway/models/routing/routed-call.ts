@@ -12,6 +12,8 @@ export class RoutedCall {
   provider: string;
   model: string;
   outcome = 'cancelled';
+  /** What the caller got instead of an answer. */
+  error: AppError | undefined;
   usage: Usage | undefined;
   /** What candidates counted that another replaced. */
   readonly replaced: { provider: string; model: string; usage: Usage }[] = [];
@@ -118,6 +120,7 @@ export class RoutedCall {
         break;
       case 'error':
         this.outcome = event.error.code;
+        this.error = event.error;
         this.end();
         break;
       case 'routed':

@@ -120,6 +120,35 @@ verifies('models.away', 'a refused key: where it came from, never the key; 502 f
   );
 });
 
+verifies('models.away', 'Gemini says 400 to a wrong key', async () => {
+  const said = { code: 400, message: 'API key not valid', details: [{ reason: 'API_KEY_INVALID' }] };
+  const host = await serve(400, JSON.stringify({ error: said }));
+  const router = open({ GEMINI_API_KEY: 'canary-key', GEMINI_BASE_URL: `http://${host}` });
+  const refused = expect.stringMatching(/refused the key of GEMINI_API_KEY \(400\)/) as string;
+  for (const model of ['x', undefined])
+    expect(await errorOf(router, model)).toMatchObject({ http: 502, message: refused });
+  expect((await router.health(new AbortController().signal)).problems).toEqual([refused]);
+});
+
+verifies('models.away', 'a key that is refused where the list is open to all, until it is taken', async () => {
+  let key = 'old';
+  const server = createServer((request, reply) => {
+    if (request.method === 'GET') return void reply.end('{"data":[{"id":"m"}]}');
+    if (request.headers.authorization !== `Bearer ${key}`) return void reply.writeHead(401).end('{}');
+    reply.end('{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const router = open({ OPENAI_API_KEY: 'new', OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` });
+  const problems = async () => (await router.health(new AbortController().signal)).problems;
+  await errorOf(router);
+  expect(await problems()).toEqual([expect.stringMatching(/refused the key of OPENAI_API_KEY \(401\)/)]);
+  key = 'new';
+  expect(await errorOf(router)).toBe('hi');
+  expect(await problems()).toEqual([]);
+});
+
 verifies(
   'models.away',
   'a list that cannot be read: a named model is sent, for none the sentence says why',

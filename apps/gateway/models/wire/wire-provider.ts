@@ -222,9 +222,10 @@ export class WireProvider implements ModelProvider {
       if (answer.status === 404 || answer.status === 405) return { models: [] };
       const { status } = answer;
       const text = await readText(answer, this.config.max_response_bytes);
-      const body = status === 200 ? parse(text) : undefined;
-      if (!isJsonObject(body)) {
-        const isRefused = status === 401 || status === 403;
+      const body = parse(text);
+      if (status !== 200 || !isJsonObject(body)) {
+        const said = isJsonObject(body) ? this.family.readError(body) : undefined;
+        const isRefused = status === 401 || status === 403 || said?.refusesGateway === true;
         const message = isRefused ? keyRefused(this.access, status) : listNotRead(this.access, status);
         throw new AppError('model_error', message, { upstreamStatus: status });
       }
