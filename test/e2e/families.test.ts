@@ -74,7 +74,7 @@ async function putFile(session: string): Promise<void> {
   expect(answer.status).toBeLessThan(300);
 }
 
-/** What a caller sees, without ids, times and model names. */
+/** What a caller sees, without ids, times and model names, and what each model does not take. */
 function shown(value: unknown): unknown {
   const text = JSON.stringify(value, (key: string, member: unknown) =>
     [
@@ -87,6 +87,7 @@ function shown(value: unknown): unknown {
       'usage',
       'session_id',
       'workspace_path',
+      'warnings',
     ].includes(key)
       ? undefined
       : member,
