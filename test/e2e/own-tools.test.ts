@@ -169,33 +169,38 @@ class ShelfTools {
 export default class ShelfModule {}
 `;
 
-verifies('tools.modules-named', 'inside the built worker, with what Nest injects, and its own errors', async () => {
-  const file = join(folder, 'dist/shelf.module.js');
-  const servers = { stdio: { command: 'node', args: [join(folder, 'dist/main.js')] } };
-  const environment = { WORKER_MODULES: file, MCP_SERVERS: JSON.stringify(servers) };
-  const signalbox = await startSignalbox({ environment });
-  try {
-    await expect.poll(() => names(signalbox.url), { timeout: 20_000 }).toContain('find_book');
-    const call = async (title: string) =>
-      (await callTool(signalbox.url, { name: 'find_book', arguments: { title }, session_id: 'sess_own' })).body;
-    expect(await call('红楼梦')).toMatchObject({ structured_content: { title: '红楼梦', mine: true } });
-    expect(await call('')).toMatchObject({ error: { message: expect.stringContaining('A title has letters.') } });
-    // By Nest's own logger, yet in the form of our log.
-    await signalbox.workers[0]!.logged(({ level, message }) => level === 'warn' && message === 'looked up 3');
-    expect(signalbox.workers[0]!.stray).toEqual([]);
-    // The page's own server, as a confined program.
-    await expect.poll(() => names(signalbox.url), { timeout: 20_000 }).toContain('analyze_question');
-    const question = {
-      name: 'analyze_question',
-      arguments: { question: 'Why is the sky blue?' },
-      session_id: 'sess_own',
-    };
-    const { body } = await callTool(signalbox.url, question);
-    expect(JSON.parse(body.content!)).toMatchObject({ question_type: 'reason' });
-  } finally {
-    await signalbox.close();
-  }
-});
+verifies(
+  'tools.modules-named',
+  'inside the built worker, with what Nest injects, and its own errors',
+  async () => {
+    const file = join(folder, 'dist/shelf.module.js');
+    const servers = { stdio: { command: 'node', args: [join(folder, 'dist/main.js')] } };
+    const environment = { WORKER_MODULES: file, MCP_SERVERS: JSON.stringify(servers) };
+    const signalbox = await startSignalbox({ environment });
+    try {
+      await expect.poll(() => names(signalbox.url), { timeout: 20_000 }).toContain('find_book');
+      const call = async (title: string) =>
+        (await callTool(signalbox.url, { name: 'find_book', arguments: { title }, session_id: 'sess_own' })).body;
+      expect(await call('红楼梦')).toMatchObject({ structured_content: { title: '红楼梦', mine: true } });
+      expect(await call('')).toMatchObject({ error: { message: expect.stringContaining('A title has letters.') } });
+      // By Nest's own logger, yet in the form of our log.
+      await signalbox.workers[0]!.logged(({ level, message }) => level === 'warn' && message === 'looked up 3');
+      expect(signalbox.workers[0]!.stray).toEqual([]);
+      // The page's own server, as a confined program.
+      await expect.poll(() => names(signalbox.url), { timeout: 20_000 }).toContain('analyze_question');
+      const question = {
+        name: 'analyze_question',
+        arguments: { question: 'Why is the sky blue?' },
+        session_id: 'sess_own',
+      };
+      const { body } = await callTool(signalbox.url, question);
+      expect(JSON.parse(body.content!)).toMatchObject({ question_type: 'reason' });
+    } finally {
+      await signalbox.close();
+    }
+  },
+  60_000,
+);
 
 async function names(url: string): Promise<string[]> {
   const { data } = (await (await fetch(`${url}/api/tools`)).json()) as { data: { function: { name: string } }[] };
