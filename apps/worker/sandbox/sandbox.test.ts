@@ -33,8 +33,8 @@ import { changesUser, mayKeepReading } from './tool-user.js';
 const isolation = await findTestIsolation();
 const confines = isolation.refusal('confined') === undefined;
 
-const saidBy = async (servers: ToolServers, tool: string, args: object = {}, server = 'own', session = 'sess_a') => {
-  const { content } = await servers.call(server, tool, { args, session });
+const saidBy = async (servers: ToolServers, tool: string, args: object = {}, server = 'own') => {
+  const { content } = await servers.call(server, tool, { args });
   return (content as { text: string }[])[0]!.text;
 };
 const ofStatus = (text: string, name: string) => new RegExp(`^${name}:?\\s+(\\S+)`, 'm').exec(text)?.[1];
@@ -153,64 +153,6 @@ describe.skipIf(!confines)('confined', () => {
       await proxy.close();
       target.close();
     }
-  });
-
-  verifies('tools.quota-of-commands', 'a call that fills its workspace ends, and says why', async () => {
-    const limits = { maxBytes: 20 * 2 ** 20 };
-    const opened = await openToolServers({ own: hostile(), all: { ...hostile(), scope: 'shared' } }, { limits });
-    try {
-      for (const server of ['own', 'all']) {
-        await expect(opened.call(server, 'fill', { args: { files: 100_000 } }), server).rejects.toMatchObject({
-          code: 'workspace_quota_exceeded',
-          message: expect.stringContaining(`at most ${limits.maxBytes} bytes`),
-        });
-      }
-      expect(opened.bounds).toEqual(['own: workspace', 'all: workspace']);
-      // Of a session that is full already: what is there may stay, and may be deleted.
-      expect(await saidBy(opened, 'echo', { text: 'here' })).toBe('here');
-    } finally {
-      await opened.close();
-    }
-  });
-
-  verifies('tools.quota-of-commands', 'as many files as it can make: one in a hundred too many at most', async () => {
-    const maxFiles = 1_000;
-    const opened = await openToolServers({ own: hostile() }, { limits: { maxFiles } });
-    try {
-      await expect(opened.call('own', 'names', { args: { files: 1_000_000 } })).rejects.toMatchObject({
-        code: 'workspace_quota_exceeded',
-        message: expect.stringContaining(`at most ${maxFiles} files and directories`),
-      });
-      const { files, directories } = await opened.workspaces.measure('ws_sess_a');
-      expect(files + directories).toBeGreaterThan(maxFiles);
-      expect(files + directories).toBeLessThanOrEqual(maxFiles * 1.01);
-      // Below the limit it may write on, whatever it has written already.
-      for (let round = 0; round < 3; round += 1) {
-        const args = { files: 900, bytes: 1 };
-        expect(await saidBy(opened, 'fill', args, 'own', 'sess_b')).toBe('filled');
-      }
-    } finally {
-      await opened.close();
-    }
-  });
-
-  verifies('tools.memory-of-commands', 'of several programs together, each with less than that', async () => {
-    const bytes = 400 * 2 ** 20;
-    const opened = await openToolServers({ own: { ...hostile(), max_memory_bytes: bytes } });
-    try {
-      expect(await saidBy(opened, 'hoard', { programs: 1, megabytes: 100 })).toBe('held');
-      await expect(
-        opened.call('own', 'hoard', { args: { programs: 4, megabytes: 100, silent: true } }),
-      ).rejects.toMatchObject({
-        code: 'tool_crashed',
-        message: expect.stringContaining(`its max_memory_bytes (${bytes} bytes)`),
-      });
-      expect(opened.bounds).toEqual(['own: memory']);
-      expect(await saidBy(opened, 'echo', { text: 'here' })).toBe('here');
-    } finally {
-      await opened.close();
-    }
-    expect(await countToolProcesses()).toBe(0);
   });
 
   const program = (text: string, more: readonly string[] = []) => {
