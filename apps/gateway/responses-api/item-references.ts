@@ -1,7 +1,7 @@
 // Items of stored responses that a request names by their id in place of sending them, as the AI SDK does. Reads and writes
 // bodies only; the caller looks up the responses.
 import { AppError } from '#libs/schemas/errors.js';
-import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, textOrEmpty, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { WireItem } from './wire-types.js';
 
 export interface References {
@@ -15,7 +15,7 @@ export interface References {
 export function referencesIn(body: unknown): References | undefined {
   const ids = inputOf(body)
     .filter(isReference)
-    .map(({ id }) => String(id));
+    .map(({ id }) => textOrEmpty(id));
   if (ids.length === 0) return undefined;
   const runIds = ids.flatMap((id) => /^(?:msg|rs)_([0-9a-f]{32})[0-9a-f]{4,}$/.exec(id)?.[1] ?? []);
   const callIds = ids.flatMap((id) => /^(?:fc|ctc)_([0-9a-f]{32})$/.exec(id)?.[1] ?? []);
@@ -29,7 +29,7 @@ export function referencesIn(body: unknown): References | undefined {
 export function withItems(body: unknown, items: ReadonlyMap<string, WireItem>): JsonObject {
   const input = inputOf(body).flatMap((item, at): Json[] => {
     if (!isReference(item)) return [item];
-    const id = String(item['id']);
+    const id = textOrEmpty(item['id']);
     const found = items.get(id);
     if (found !== undefined) return [found as unknown as Json];
     if (id.startsWith('mcpl_')) return [];
@@ -39,9 +39,9 @@ export function withItems(body: unknown, items: ReadonlyMap<string, WireItem>): 
   return { ...(body as JsonObject), input };
 }
 
-const inputOf = (body: unknown): Json[] =>
-  isJsonObject(body as Json) && Array.isArray((body as JsonObject)['input'])
-    ? ((body as JsonObject)['input'] as Json[])
-    : [];
+function inputOf(body: unknown): Json[] {
+  const input = isJsonObject(body) ? body['input'] : undefined;
+  return Array.isArray(input) ? input : [];
+}
 
 const isReference = (item: Json): item is JsonObject => isJsonObject(item) && item['type'] === 'item_reference';
