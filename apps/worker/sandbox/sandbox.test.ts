@@ -27,7 +27,7 @@ import { descendantsOf } from './descendants.js';
 import { EgressProxy } from './egress-proxy.js';
 import { findLauncher } from './launcher-program.js';
 import { sandboxWords } from './sandbox-words.js';
-import { countToolProcesses, ToolProcess } from './tool-process.js';
+import { ToolProcess } from './tool-process.js';
 import { changesUser, mayKeepReading } from './tool-user.js';
 
 const isolation = await findTestIsolation();
