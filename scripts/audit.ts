@@ -42,7 +42,8 @@ async function main(): Promise<void> {
   const works: Record<string, typeof verifyWith> = { verify: verifyWith, export: exportWith, prune: pruneWith };
   const work = works[command ?? ''];
   if (command === undefined) throw new UsageError('What is to be done is not said', 'audit');
-  if (work === undefined || more.length > 0) throw new UsageError(`'${[command, ...more].join(' ')}' is not understood`, 'audit');
+  if (work === undefined || more.length > 0)
+    throw new UsageError(`'${[command, ...more].join(' ')}' is not understood`, 'audit');
   const config = command === 'prune' ? asOwner(loadConfig()) : loadConfig();
   await withStore(config, { applicationName: 'audit', timeoutMs }, work(values, config));
 }

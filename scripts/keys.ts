@@ -74,7 +74,10 @@ function workOf(command: string | undefined, id: string | undefined, values: Val
     };
   }
   if (command !== 'rotate' && command !== 'revoke') {
-    throw new UsageError(command === undefined ? 'What is to be done is not said' : `'${command}' is not understood`, 'keys');
+    throw new UsageError(
+      command === undefined ? 'What is to be done is not said' : `'${command}' is not understood`,
+      'keys',
+    );
   }
   if (id === undefined)
     throw new UsageError(`Which key? ${command} takes the id that \`signalbox keys list\` shows`, 'keys');

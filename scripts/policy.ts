@@ -9,7 +9,11 @@ const [command, ...options] = process.argv.slice(2);
 try {
   if (command === 'explain') console.log(await explainCall(options));
   else if (command === 'simulate') await simulateDraft(options, (line) => console.log(line));
-  else throw new UsageError(command === undefined ? 'What is to be done is not said' : `'${command}' is not understood`, 'policy');
+  else
+    throw new UsageError(
+      command === undefined ? 'What is to be done is not said' : `'${command}' is not understood`,
+      'policy',
+    );
 } catch (error) {
   console.error((error as Error).message);
   process.exitCode = error instanceof UsageError || error instanceof ConfigError ? 2 : 1;

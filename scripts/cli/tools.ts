@@ -41,7 +41,8 @@ async function main(): Promise<void> {
   });
   const [command = 'list', name, args = '{}', ...more] = positionals;
   const isCall = command === 'call';
-  if (!isCall && command !== 'list' && command !== 'servers') throw new UsageError(`'${command}' is not understood`, 'tools');
+  if (!isCall && command !== 'list' && command !== 'servers')
+    throw new UsageError(`'${command}' is not understood`, 'tools');
   if (more.length > 0 || (!isCall && name !== undefined)) throw new UsageError('There are too many words', 'tools');
   if (isCall && name === undefined) throw new UsageError('Which tool is called? Its name is missing', 'tools');
   const given = isCall ? readObject(args) : {};
