@@ -33,6 +33,7 @@ beforeEach(async () => {
   for (const path of [...sources, launcher, 'prisma.config.ts', 'nest-cli.json']) await write(path, '');
   await write('tsconfig.json', '{}');
   await write('node_modules/.bin/nest', '#!/bin/sh\necho "$@" >> builds\n', 0o755);
+  await write('node_modules/typescript-7/bin/tsc', '');
   await write('node_modules/bundled/package.json', '{ "version": "1.0.0" }');
   await write('node_modules/rolldown/package.json', JSON.stringify({ type: 'module', exports: './rolldown.js' }));
   await write('node_modules/rolldown/rolldown.js', bundler);

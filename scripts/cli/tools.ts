@@ -1,6 +1,7 @@
 // `signalbox tools`: the tools and tool servers of a gateway that runs, and a call of one. Exit codes: 0 done, 1 refused or
 // failed, 2 not understood, 3 the gateway does not answer.
 import { ConfigError } from '#libs/config/config-error.js';
+import { processEnvironment } from '#libs/config/files/env-file.js';
 import { loadConfig } from '#libs/config/load-config.js';
 import { localUrl } from '#libs/process/local-url.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
@@ -46,7 +47,7 @@ async function main(): Promise<void> {
   if (more.length > 0 || (!isCall && name !== undefined)) throw new UsageError('There are too many words', 'tools');
   if (isCall && name === undefined) throw new UsageError('Which tool is called? Its name is missing', 'tools');
   const given = isCall ? readObject(args) : {};
-  const gateway = { url: values.url ?? configuredUrl(), key: process.env['SIGNALBOX_KEY'], timeoutMs: listMs };
+  const gateway = { url: values.url ?? configuredUrl(), key: processEnvironment()['SIGNALBOX_KEY'], timeoutMs: listMs };
   if (!URL.canParse(gateway.url)) throw new UsageError(`--url takes a URL, got ${gateway.url}`, 'tools');
   if (isCall) return call(gateway, { name, arguments: given, session_id: values.session }, values.json);
   const answer = await askGateway(gateway, command === 'list' ? '/api/tools' : '/api/servers');
