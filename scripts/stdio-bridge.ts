@@ -162,6 +162,6 @@ function errorOf(error: unknown, address: URL): { code: number; message: string;
   }
   return {
     code: -32_603,
-    message: `The gateway at ${address.origin} cannot be asked: ${whyUnreachable(error)}.`,
+    message: `The gateway cannot be reached at ${address.origin}: ${whyUnreachable(error)}.`,
   };
 }

@@ -41,7 +41,7 @@ function words(issue: z.core.$ZodIssue): string {
     case 'invalid_format':
       return issue.format === 'url' ? 'must be an http or https URL' : `must match ${issue.pattern ?? issue.format}`;
     case 'invalid_key':
-      return 'has a name with characters that are not allowed';
+      return 'must be named with letters, digits, _ and - only';
     case 'invalid_union':
     case 'invalid_element':
     case 'not_multiple_of':

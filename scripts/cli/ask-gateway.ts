@@ -31,7 +31,7 @@ export async function askGateway(
     answer = await response.json();
   } catch (error) {
     throw new Unreachable(
-      `The gateway at ${url} cannot be asked: ${whyUnreachable(error)}. \`signalbox start\` starts one.`,
+      `The gateway cannot be reached at ${url}: ${whyUnreachable(error)}. \`signalbox start\` starts one.`,
       {
         cause: error,
       },

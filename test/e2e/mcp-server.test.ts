@@ -221,7 +221,7 @@ verifies('mcp.stdio', 'both eras; a session that the gateway has forgotten; a ga
     }
   }
   await expect(stdioClient('http://127.0.0.1:1/mcp', 'legacy')).rejects.toThrow(
-    'The gateway at http://127.0.0.1:1 cannot be asked: ',
+    'The gateway cannot be reached at http://127.0.0.1:1: ',
   );
 });
 

@@ -61,7 +61,7 @@ verifies('operations.program', 'a gateway that is not there is named with its ad
   const { code, stderr } = await signalbox(['tools', '--url', 'http://127.0.0.1:1']);
   expect([code, stderr]).toEqual([
     3,
-    expect.stringMatching(/^The gateway at http:\/\/127\.0\.0\.1:1 cannot be asked: \w/),
+    expect.stringMatching(/^The gateway cannot be reached at http:\/\/127\.0\.0\.1:1: \w/),
   ]);
 });
 

@@ -27,7 +27,7 @@ export function originGuard(server: Config['server']): OriginGuard {
       throw new AppError('invalid_value', 'A request must have only one Host', { param: 'Host' });
     }
     if (host === undefined || host !== lastAllowed) {
-      if (!hostAllowed(host, hosts)) throw new AppError('host_forbidden', 'This Host is not served here');
+      if (!hostAllowed(host, hosts)) throw hostForbidden();
       lastAllowed = host;
     }
     if (origin === undefined) return false;
@@ -67,3 +67,9 @@ function hasSeveralHosts(rawHeaders: readonly string[]): boolean {
   }
   return hosts > 1;
 }
+
+const hostForbidden = () =>
+  new AppError(
+    'host_forbidden',
+    'This gateway does not answer to the name in the Host header; see SERVER_ALLOWED_HOSTS',
+  );

@@ -40,7 +40,7 @@ export function asAskingError(method: string, error: unknown, era: string | unde
   const notFound: number = ProtocolErrorCode.MethodNotFound;
   return error.code === notFound
     ? new SdkError(SdkErrorCode.CapabilityNotSupported, error.message, { method })
-    : new AppError('tool_failed', `The tool asked something that cannot be asked: ${error.message}`);
+    : new AppError('tool_failed', `The tool asked a question that cannot be shown: ${error.message}`);
 }
 
 /** The SDK's own judgement of a question in an answer of the newer era: not the call's arguments are wrong. */
