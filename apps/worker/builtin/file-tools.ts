@@ -169,7 +169,7 @@ export class FileTools {
   })
   async moveFile(input: z.output<typeof moveInput>, { workspace, signal }: ToolContext) {
     const options = { overwrite: input.overwrite, createDirectories: input.create_dirs, signal };
-    await workspace.move(input.source, input.destination, options);
+    await withHint(workspace.move(input.source, input.destination, options), input.destination);
     return `Moved ${input.source} to ${input.destination}`;
   }
 }
@@ -191,12 +191,15 @@ async function wholeText(workspace: ToolContext['workspace'], path: string, sign
   }
 }
 
-/** If a write reports a missing file, its directory is missing. */
+/** If a write reports something of its path as missing, the directory is missing. */
 async function withHint<T>(writing: Promise<T>, path: string): Promise<T> {
   try {
     return await writing;
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'file_not_found') throw error;
+    // Otherwise it is what was to be moved.
+    const missing = /'(.*)'/.exec(error.message)?.[1] ?? '';
+    if (!`/${path}/`.includes(`/${missing}/`)) throw error;
     throw new AppError('tool_failed', `The directory of '${path}' does not exist: set create_dirs to create it`);
   }
 }

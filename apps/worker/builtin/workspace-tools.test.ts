@@ -122,6 +122,8 @@ describe('failures', () => {
     ['edit_file', { path: 'twice', old_text: 'c', new_text: 'b' }, 'tool_failed', /does not occur/],
     ['delete_file', { path: 'nothing' }, 'tool_failed', /does not exist/],
     ['delete_file', { path: '.' }, 'invalid_tool_arguments', /directory/],
+    ['move_file', { source: 'twice', destination: 'd/x' }, 'tool_failed', /directory of 'd\/x' .* create_dirs/],
+    ['move_file', { source: 'nothing', destination: 'x' }, 'tool_failed', /File 'nothing' does not exist/],
     ['move_file', { source: 'twice', destination: '/etc/x' }, 'path_outside_workspace', /outside/],
     ['search_files', { content: '(a', regex: true }, 'invalid_tool_arguments', /regular expression/],
     ['search_files', {}, 'invalid_tool_arguments', /name, a content/],
