@@ -12,11 +12,11 @@ import { toResponsesRequest } from '../openai-responses/to-responses-request.js'
 import type { WireFamily, WireRequest, Writing } from '../wire/wire-family.js';
 import { wantsResponses } from './openai-models.js';
 import { OpenAiAnswerReader } from './read-openai-chunk.js';
-import { servedModel } from './compatible/known-servers.js';
+import { servedModel, type ServedModel } from './compatible/known-servers.js';
 import { readOpenAiError } from './read-openai-error.js';
 import { toOpenAiRequest } from './to-openai-request.js';
 
-/** At the limit the list is cleared, and the server is asked again. */
+/** Models of each kind. At the limit the list is cleared, and found out again. */
 const mostRemembered = 1_000;
 
 export function openAiFamily(config: ProviderConfig): WireFamily {
@@ -28,6 +28,15 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
     // Only chat completions have several choices.
     return wantsResponses(model) && !overChat.has(model) && Number(parameters['n'] ?? 1) <= 1;
   };
+  /** What follows from the name of a model is the same for all its requests. */
+  const served = new Map<string, ServedModel>();
+  const overChatCompletions = (request: ModelRequest, writing: Writing): WireRequest => {
+    const { model } = request;
+    const known = served.get(model) ?? servedModel(config, writing.provider, model);
+    if (served.size >= mostRemembered) served.clear();
+    served.set(model, known);
+    return chatRequest(request, writing, { config, served: known });
+  };
   return {
     baseUrl: 'https://api.openai.com/v1',
     toolNames: openAiToolNames,
@@ -36,7 +45,7 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
     propertyNames: (model) => (/claude/i.test(model) ? anthropicPropertyNames : undefined),
     headers: (apiKey): Record<string, string> => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
     toRequest(request, writing) {
-      if (!asksResponses(request)) return chatRequest(request, writing, config);
+      if (!asksResponses(request)) return overChatCompletions(request, writing);
       if (wire === 'responses') return responsesRequest(request, writing);
       return {
         ...responsesRequest(request, writing),
@@ -46,7 +55,7 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
           overChat.add(request.model);
           writing.warnings.clear();
           providerToolsOf(request.providerTools ?? [], undefined, writing.warnings);
-          return chatRequest(request, writing, config);
+          return overChatCompletions(request, writing);
         },
       };
     },
@@ -62,11 +71,14 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
   };
 }
 
-function chatRequest(request: ModelRequest, writing: Writing, config: ProviderConfig): WireRequest {
+function chatRequest(
+  request: ModelRequest,
+  writing: Writing,
+  { config, served }: { config: ProviderConfig; served: ServedModel },
+): WireRequest {
   const { model, parameters } = request;
   const { provider, names, warnings } = writing;
   const { reasoning_replay: reasoningReplay, call_ids: callIds } = config;
-  const served = servedModel(config, provider, model);
   const choices = parameters['n'];
   return {
     path: '/chat/completions',
