@@ -9,6 +9,7 @@ import { afterEach, expect } from 'vitest';
 import { z } from 'zod';
 import { verifies } from '../../../../test/verifies.js';
 import { GuardedTransport } from './guarded-transport.js';
+import { disclose } from './read-message.js';
 import { streamableTransport } from './http-transports.js';
 import { declaredHeaders, headersOf } from './param-headers.js';
 
@@ -109,8 +110,8 @@ async function connect(url: string): Promise<Client> {
 }
 
 const raw = z.looseObject({});
-const call = (client: Client, region: string) =>
-  client.request({ method: 'tools/call', params: { name: 'route', arguments: { region } } }, raw);
+const call = async (client: Client, region: string) =>
+  disclose(await client.request({ method: 'tools/call', params: { name: 'route', arguments: { region } } }, raw));
 
 verifies(
   'tools.param-headers',
@@ -118,11 +119,8 @@ verifies(
   async () => {
     const { url, asked } = await startServer();
     const knowing = await connect(url);
-    const listed = await knowing.request(
-      { method: 'tools/list' },
-      z.looseObject({ tools: z.array(z.looseObject({ name: z.string() })) }),
-    );
-    expect(listed.tools.map(({ name }) => name)).toEqual(['route']);
+    const listed = disclose(await knowing.request({ method: 'tools/list' }, raw));
+    expect(listed['tools']).toEqual([expect.objectContaining({ name: 'route' })]);
     asked.length = 0;
     expect(await call(knowing, '北京')).toMatchObject({ content: [{ text: '北京' }] });
     expect(asked).toEqual(['tools/call =?base64?5YyX5Lqs?=']);
