@@ -1,5 +1,6 @@
 // Test support: the official SDKs' types of the wire formats, which the bodies of test/golden must match. All deviations
 // are here: where an SDK's type differs from its wire, and extensions of compatible servers.
+import type { Warning } from '#libs/schemas/warning.js';
 import type Anthropic from '@anthropic-ai/sdk';
 import type { Content, GenerateContentResponse, GenerationConfig, Tool, ToolConfig } from '@google/genai';
 import type OpenAI from 'openai';
@@ -60,6 +61,8 @@ export type OpenAiWhole = Part<Omit<OpenAI.ChatCompletion, 'choices' | 'usage'>>
     finish_reason: OpenAI.ChatCompletion.Choice['finish_reason'];
   }[];
   usage: Part<OpenAI.CompletionUsage> & { prompt_tokens_details?: { cache_creation_tokens?: number } };
+  /** The gateway's own. */
+  warnings?: Warning[];
 };
 /** An event by its name; fixtures may omit its other members. */
 type EventOf<Event> = Event extends { type: string } ? Pick<Event, 'type'> & Part<Omit<Event, 'type'>> : never;
