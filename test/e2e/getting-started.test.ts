@@ -24,7 +24,7 @@ let environment: Record<string, string>;
 
 beforeAll(async () => {
   checkout = await temporaryDirectory();
-  for (const name of ['package.json', 'dist', 'node_modules'])
+  for (const name of ['package.json', 'dist', 'node_modules', 'scripts'])
     await symlink(join(root, name), join(checkout.path, name));
   const blocks = codeBlocks(await read('docs/getting-started-operator.md'));
   const settings = blocks.find(({ language }) => language === 'yaml')!.code;

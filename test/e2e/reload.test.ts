@@ -91,6 +91,7 @@ verifies('tools.reload', 'refused until its program is installed, then served by
   await expect.poll(state, patient).toBe('ready');
   expect(await where('late')).toMatchObject({ pid: expect.any(Number) as number });
   configure({ other: server('other', greeting), steady });
+  await expect.poll(async () => [...(await offered()).keys()], patient).not.toContain('late_where');
 });
 
 verifies('tools.reload', 'changed: a new instance for the next call, the unchanged one stays', async () => {

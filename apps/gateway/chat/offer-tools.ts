@@ -84,9 +84,15 @@ function namesOf(choice: { name: string } | ChosenServer, tools: Offered, catalo
   });
 }
 
+const functionsRunHere = ({ dialect, toolMode }: TurnRequest): boolean =>
+  dialect === 'events' ? toolMode !== 'manual' : toolMode === 'auto';
+
+/** Whether what a model is offered depends on the tools that there are. */
+export const needsCatalog = (request: TurnRequest): boolean =>
+  request.tools.some(({ type }) => type === 'mcp') || (request.tools.length > 0 && functionsRunHere(request));
+
 function offerFunction(definition: ToolDefinition, request: TurnRequest, catalog: ToolCatalog): OfferedTool {
-  const functionsRunHere = request.dialect === 'events' ? request.toolMode !== 'manual' : request.toolMode === 'auto';
-  const tool = functionsRunHere ? catalog.find(definition.name) : undefined;
+  const tool = functionsRunHere(request) ? catalog.find(definition.name) : undefined;
   if (tool === undefined) return { definition };
   const { description = tool.description, parameters = tool.inputSchema } = definition;
   return { definition: { ...definition, description, parameters }, tool };

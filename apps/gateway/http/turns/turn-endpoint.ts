@@ -7,6 +7,7 @@ import type { RequestContext } from '#libs/schemas/call-context.js';
 import type { AppError } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { ChatService, type StartedTurn } from '../../chat/chat-service.js';
+import { needsCatalog } from '../../chat/offer-tools.js';
 import type { TurnRequest } from '../../chat/turn-request.js';
 import type { SseRenderer } from '../../chat-apis/sse-renderer.js';
 import { FirstCatalog } from '../../tools/catalog/first-catalog.js';
@@ -52,7 +53,7 @@ export class TurnEndpoint {
     const leave = await this.admission.enter(context);
     try {
       const turn = (await dialect.complete?.(read, context)) ?? read;
-      if (turn.tools.length > 0) await this.firstCatalog.wait(context.signal);
+      if (needsCatalog(turn)) await this.firstCatalog.wait(context.signal);
       const key = idempotencyKey === undefined ? {} : { idempotencyKey };
       const started = await this.chat.start({ request: turn, context, ...key });
       reply.header('x-run-id', started.runId);
@@ -81,7 +82,7 @@ export class TurnEndpoint {
     const leave = await this.admission.enter(context);
     try {
       const turn = (await dialect.complete?.(read, context)) ?? read;
-      if (turn.tools.length > 0) await this.firstCatalog.wait(context.signal);
+      if (needsCatalog(turn)) await this.firstCatalog.wait(context.signal);
       return await this.chat.countTokens(turn, context);
     } finally {
       leave();

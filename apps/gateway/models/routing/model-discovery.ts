@@ -17,18 +17,12 @@ interface Listing {
   until: number;
 }
 
-export interface DiscoveryOptions {
-  logger: Logger;
-  /** Whether it matters that this provider did not list its models. */
-  matters(provider: string, error: AppError): boolean;
-}
-
 export class ModelDiscovery {
   private readonly known = new Map<string, Listing>();
   private readonly asking = new Map<string, Promise<readonly string[]>>();
   private readonly closing = new AbortController();
 
-  constructor(private readonly options: DiscoveryOptions) {}
+  constructor(private readonly logger: Logger) {}
 
   /** From the cache, however old. */
   lastKnown(provider: string): readonly string[] {
@@ -70,14 +64,13 @@ export class ModelDiscovery {
     } catch (thrown) {
       const error = toAppError(thrown);
       const models = this.lastKnown(name);
-      const known = { models, until: steadyNow() + freshMs / 10 };
-      this.note(name, this.options.matters(name, error) ? { ...known, problem: error } : known);
+      this.note(name, { models, problem: error, until: steadyNow() + freshMs / 10 });
       return models;
     }
   }
 
   private note(provider: string, listing: Listing): void {
-    const { logger } = this.options;
+    const { logger } = this;
     const before = this.problem(provider)?.message;
     this.known.set(provider, listing);
     if (this.closing.signal.aborted || listing.problem?.message === before) return;

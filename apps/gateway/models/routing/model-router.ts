@@ -64,12 +64,7 @@ class ConfiguredModelRouter implements ModelRouter {
       logger.warn({ requestId, error, metadata }, `model call failed, ${what}`);
       onAttempt?.(attempt);
     };
-    this.discovery = new ModelDiscovery({
-      logger,
-      // A provider whose models are configured need not list them: it only has to be there, and to take the key.
-      matters: (name, { upstreamStatus }) =>
-        this.config.providers[name]?.models === undefined || upstreamStatus === undefined || upstreamStatus === 401,
-    });
+    this.discovery = new ModelDiscovery(logger);
     this.providers = createProviders(config, {
       logger,
       offline,
@@ -110,9 +105,15 @@ class ConfiguredModelRouter implements ModelRouter {
 
   async health(signal: AbortSignal): Promise<ModelsHealth> {
     const soon = AbortSignal.any([signal, abortAfter(firstAnswerMs)]);
-    const upstreams = [...this.providers].filter(([name]) => this.config.providers[name]?.kind !== 'offline');
-    await Promise.all(upstreams.map(([name, provider]) => this.discovery.look(name, provider, soon)));
-    const away = upstreams.flatMap(([name]) => this.discovery.problem(name)?.message ?? this.refused.get(name) ?? []);
+    // A provider whose models are configured is never asked for a list: what is wrong with it shows in its calls.
+    const listing = [...this.providers].filter(([name]) => {
+      const provider = this.config.providers[name];
+      return provider?.kind !== 'offline' && provider?.models === undefined;
+    });
+    await Promise.all(listing.map(([name, provider]) => this.discovery.look(name, provider, soon)));
+    const away = [...this.providers.keys()].flatMap(
+      (name) => this.discovery.problem(name)?.message ?? this.refused.get(name) ?? [],
+    );
     return { model: this.defaultModel(), problems: [...this.misnamed, ...away] };
   }
 
