@@ -176,7 +176,8 @@ class Serving implements HttpServing {
   private guard(request: IncomingMessage): void {
     const { method = '', headers } = request;
     const { host, origin } = headers;
-    if (!hostAllowed(host, this.hosts)) throw new AppError('host_forbidden', 'This server does not answer to the name in the Host header');
+    if (!hostAllowed(host, this.hosts))
+      throw new AppError('host_forbidden', 'This server does not answer to the name in the Host header');
     if (origin !== undefined && !originAllowed(origin, host, this.origins)) {
       throw new AppError('origin_forbidden', 'This Origin may not call');
     }
