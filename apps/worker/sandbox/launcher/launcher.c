@@ -181,7 +181,7 @@ static void end_tree(int listener) {
   while (waitpid(-1, NULL, 0) > 0 && reap(0, NULL));
 }
 
-static long long now_ms(void) {
+long long now_ms(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec * 1000LL + now.tv_nsec / 1000000;

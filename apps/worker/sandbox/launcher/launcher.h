@@ -41,6 +41,7 @@ bool take_grant(int listener);             // false when nobody is left to give 
 // launcher.c: nothing of the tree runs, and no task is added to it, until it goes on.
 void stop_tree(int most_rounds);
 void resume_tree(void);
+long long now_ms(void); // of a clock that nobody sets
 
 // memory.c: how long until the tree is to be looked at again, ms; below 0 when it holds more than the bound, and is stopped.
 int look_at_memory(uint64_t bound);

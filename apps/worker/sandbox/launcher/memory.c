@@ -78,12 +78,6 @@ static void add_share(pid_t pid, long tasks, void *context) {
   if (is_like_parent(pid, bytes)) sum->doubtful += bytes;
 }
 
-static double milliseconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1e3 + now.tv_nsec / 1e6;
-}
-
 // ---- whether it has run at all ----
 
 enum { MOST_WATCHED = 32 };
@@ -137,12 +131,12 @@ static bool is_above(uint64_t bound, uint64_t *bytes) {
 
 int look_at_memory(uint64_t bound) {
   static double pause = SHORTEST_MS;
-  double began = milliseconds();
+  long long began = now_ms();
   if (has_rested()) return (int)pause;
   struct sum sum = {0, 0};
   visit_tree(add_resident, &sum);
   if (sum.bytes > bound && is_above(bound, &sum.bytes)) return -1;
-  double left = sum.bytes < bound ? (double)(bound - sum.bytes) : 0, took = milliseconds() - began;
+  double left = sum.bytes < bound ? (double)(bound - sum.bytes) : 0, took = (double)(now_ms() - began);
   pause = left / FASTEST;
   if (pause > LONGEST_MS) pause = LONGEST_MS;
   if (pause < SHORTEST_MS) pause = SHORTEST_MS;
