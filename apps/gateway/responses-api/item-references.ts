@@ -11,12 +11,16 @@ export interface References {
   callIds: readonly string[];
 }
 
-/** Undefined if the request has none, as almost all. */
-export function referencesIn(body: unknown): References | undefined {
+/** Undefined if the request has none, as almost all. @throws AppError invalid_value for more than `most` */
+export function referencesIn(body: unknown, most: number): References | undefined {
   const ids = inputOf(body)
     .filter(isReference)
     .map(({ id }) => id);
   if (ids.length === 0) return undefined;
+  if (ids.length > most) {
+    const message = `An input refers to at most ${most} items, this one to ${ids.length}`;
+    throw new AppError('invalid_value', message, { param: 'input' });
+  }
   const runIds = ids.flatMap((id) => /^(?:msg|rs)_([0-9a-f]{32})[0-9a-f]{4,}$/.exec(id)?.[1] ?? []);
   const callIds = ids.flatMap((id) => /^(?:fc|ctc)_([0-9a-f]{32})$/.exec(id)?.[1] ?? []);
   return {
@@ -25,13 +29,24 @@ export function referencesIn(body: unknown): References | undefined {
   };
 }
 
-/** The request with the items themselves. Lists of tools have no meaning in an input. @throws AppError invalid_value */
-export function withItems(body: unknown, items: ReadonlyMap<string, WireItem>): JsonObject {
+/**
+ * The request with the items themselves. Lists of tools have no meaning in an input. A reference is short and may be repeated,
+ * so the items have at most `maxBytes` as JSON.
+ * @throws AppError invalid_value, request_too_large
+ */
+export function withItems(body: unknown, items: ReadonlyMap<string, WireItem>, maxBytes: number): JsonObject {
+  let bytes = 0;
   const input = inputOf(body).flatMap((item, at): Json[] => {
     if (!isReference(item)) return [item];
     const { id } = item;
     const found = items.get(id);
-    if (found !== undefined) return [found as unknown as Json];
+    if (found !== undefined) {
+      bytes += Buffer.byteLength(JSON.stringify(found));
+      if (bytes <= maxBytes) return [found as unknown as Json];
+      throw new AppError('request_too_large', `The items referred to have more than ${maxBytes} bytes`, {
+        param: 'input',
+      });
+    }
     if (id.startsWith('mcpl_')) return [];
     const message = `No stored response has an item '${id.slice(0, 64)}'; send the item itself`;
     throw new AppError('invalid_value', message, { param: `input[${at}].id` });

@@ -36,7 +36,7 @@ export class ResponsesController {
     @Inject(CONFIG) private readonly config: Config,
   ) {
     this.dialect = {
-      resolve: (body, { principal }) => this.resolve(body, principal),
+      resolver: (body, limits) => this.resolver(body, limits),
       read: readResponseRequest,
       complete: (turn, context) => this.complete(turn, context, config.limits),
       renderer: (started, turn) => new ResponseSseRenderer(this.rendering(started, turn)),
@@ -121,19 +121,23 @@ export class ResponsesController {
     return continueFrom(await recallTurn(run, this.ports.runs), turn, limits);
   }
 
-  /** Puts items of stored responses in place of references to them. */
-  private resolve(body: unknown, principal: string): Promise<unknown> | undefined {
-    const references = referencesIn(body);
-    return references === undefined
-      ? undefined
-      : this.itemsOf(references, principal).then((items) => withItems(body, items));
+  /** Puts items of stored responses in place of references to them. @throws AppError invalid_value */
+  private resolver(body: unknown, limits: Config['limits']) {
+    const references = referencesIn(body, limits.messages);
+    if (references === undefined) return undefined;
+    return async (context: RequestContext) =>
+      withItems(body, await this.itemsOf(references, context), limits.body_bytes);
   }
 
-  private async itemsOf({ runIds, callIds }: References, principal: string): Promise<Map<string, WireItem>> {
+  private async itemsOf(
+    { runIds, callIds }: References,
+    { principal, signal }: RequestContext,
+  ): Promise<Map<string, WireItem>> {
     const { runs } = this.ports;
     const called = [...(await runs.findByCalls(principal, callIds)).values()];
     const items = new Map<string, WireItem>();
     for (const id of new Set([...runIds, ...called.map(({ run }) => run.id)])) {
+      signal.throwIfAborted();
       const run = await runs.get(principal, id);
       if (run?.state !== 'done' || !isStoredResponse(run)) continue;
       for (const item of renderStoredResponse(run, await runs.rounds(id)).output) items.set(item.id, item);

@@ -25,8 +25,8 @@ export interface AnswerFold {
 }
 
 export interface Dialect {
-  /** The body with what it refers to by id in its place; undefined if it refers to nothing. */
-  resolve?(body: unknown, context: RequestContext): Promise<unknown> | undefined;
+  /** Loads what the body refers to by id and puts it in its place; undefined if it refers to nothing. */
+  resolver?(body: unknown, limits: Config['limits']): ((context: RequestContext) => Promise<unknown>) | undefined;
   read(body: unknown, limits: Config['limits']): TurnRequest;
   /** Loads what the request refers to. Called after the turn is admitted. */
   complete?(turn: TurnRequest, context: RequestContext): Promise<TurnRequest>;
@@ -47,11 +47,13 @@ export class TurnEndpoint {
 
   async answer(dialect: Dialect, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const context = requestContext(request);
-    const resolved = dialect.resolve?.(request.body, context);
-    const read = dialect.read(resolved === undefined ? request.body : await resolved, this.config.limits);
+    const { limits } = this.config;
+    const resolve = dialect.resolver?.(request.body, limits);
+    const whole = resolve === undefined ? dialect.read(request.body, limits) : undefined;
     const idempotencyKey = readIdempotencyKey(request);
     const leave = await this.admission.enter(context);
     try {
+      const read = whole ?? dialect.read(await resolve!(context), limits);
       const turn = (await dialect.complete?.(read, context)) ?? read;
       if (needsCatalog(turn)) await this.firstCatalog.wait(context.signal);
       const key = idempotencyKey === undefined ? {} : { idempotencyKey };
@@ -75,12 +77,14 @@ export class TurnEndpoint {
   }
 
   /** Counts the input tokens of a request. */
-  async count(dialect: Pick<Dialect, 'resolve' | 'read' | 'complete'>, request: FastifyRequest): Promise<number> {
+  async count(dialect: Pick<Dialect, 'resolver' | 'read' | 'complete'>, request: FastifyRequest): Promise<number> {
     const context = requestContext(request);
-    const body = (await dialect.resolve?.(request.body, context)) ?? request.body;
-    const read = dialect.read(body, this.config.limits);
+    const { limits } = this.config;
+    const resolve = dialect.resolver?.(request.body, limits);
+    const whole = resolve === undefined ? dialect.read(request.body, limits) : undefined;
     const leave = await this.admission.enter(context);
     try {
+      const read = whole ?? dialect.read(await resolve!(context), limits);
       const turn = (await dialect.complete?.(read, context)) ?? read;
       if (needsCatalog(turn)) await this.firstCatalog.wait(context.signal);
       return await this.chat.countTokens(turn, context);
