@@ -201,11 +201,12 @@ export type GatewayEvent = Chunk &
     | { type: 'tool_result'; tool_call_id: string; result: ToolResult }
     | { type: 'approval_required'; approval: RequiredApproval }
     | { type: 'done'; finish_reason: FinishReason; usage: Usage; tool_execution?: ToolExecution; warnings?: Warning[] }
+    | RewindEvent
   );
 
 /**
- * Made by this library after the death of a gateway: the events with numbers above `to` do not count any more. Another
- * gateway asks the model again for the message that broke off, and tells again the results of calls that have run.
+ * After the death of a gateway: the events with numbers above `to` do not count any more. Another gateway asks the model again
+ * for the message that broke off, and tells again the results of calls that have run.
  */
 export interface RewindEvent {
   type: 'rewind';
@@ -213,4 +214,4 @@ export interface RewindEvent {
 }
 
 /** `n`: the number of the event in its run. */
-export type ChatEvent = (GatewayEvent & { n: number }) | RewindEvent;
+export type ChatEvent = (Exclude<GatewayEvent, RewindEvent> & { n: number }) | RewindEvent;
