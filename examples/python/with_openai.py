@@ -20,11 +20,11 @@ with_tools = {"tools": [{"type": "mcp", "server_label": "workspace"}], "session_
 
 
 def chat(messages):
-    return client.chat.completions.create(model="offline", messages=messages, extra_body=with_tools)
+    return client.chat.completions.create(model="default", messages=messages, extra_body=with_tools)
 
 
 print("# A chat")
-answer = client.chat.completions.create(model="offline", messages=[{"role": "user", "content": "你好"}])
+answer = client.chat.completions.create(model="default", messages=[{"role": "user", "content": "你好"}])
 print(answer.choices[0].message.content.splitlines()[0])
 
 print("# A tool writes a file")
@@ -33,7 +33,7 @@ print(answer.tool_execution["tools_called"])
 
 print("# A stream")
 stream = client.chat.completions.create(
-    model="offline",
+    model="default",
     messages=[{"role": "user", "content": "读取 list.txt"}],
     stream=True,
     extra_body=with_tools,
@@ -56,6 +56,6 @@ print(answer.choices[0].finish_reason, answer.tool_execution["calls"][0]["succes
 
 print("# An error")
 try:
-    client.chat.completions.create(model="offline", messages=[], extra_body=with_tools)
+    client.chat.completions.create(model="default", messages=[], extra_body=with_tools)
 except APIStatusError as error:
     print(error.status_code, error.code, error.param)
