@@ -1,5 +1,5 @@
-// What a program may write with the types of the OpenAI SDK and those that the client library adds. Only the compiler reads it:
-// `npm run typecheck` with version 6, test/contract/newest-sdk.test.ts with version 7.
+// What a program may write with the types of the OpenAI SDK and those that the client library adds. Only compilers read it:
+// of test/contract/openai-types.test.ts with version 6 of the SDK, of newest-sdk.test.ts beside it with version 7.
 import type OpenAI from 'openai';
 import { zodResponseFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
