@@ -16,11 +16,14 @@ client = OpenAI(base_url=f"{base_url}/v1", api_key=api_key)
 
 session = f"python_{uuid.uuid4().hex}"
 # The package does not know these members, so they go into the body as they are.
-with_tools = {"tools": [{"type": "mcp", "server_label": "workspace"}], "session_id": session}
+workspace = {"type": "mcp", "server_label": "workspace"}
+with_tools = {"tools": [workspace], "session_id": session}
+# Asks for an approval of every call, whatever the policy of the gateway says.
+with_approval = {"tools": [{**workspace, "require_approval": "always"}], "session_id": session}
 
 
-def chat(messages):
-    return client.chat.completions.create(model="default", messages=messages, extra_body=with_tools)
+def chat(messages, extra_body=with_tools):
+    return client.chat.completions.create(model="default", messages=messages, extra_body=extra_body)
 
 
 print("# A chat")
@@ -45,13 +48,13 @@ print("milk, bread" in text)
 
 print("# A call that needs an approval")
 messages = [{"role": "user", "content": "Delete list.txt"}]
-answer = chat(messages)
+answer = chat(messages, with_approval)
 messages.append(answer.choices[0].message)
 for call in answer.choices[0].message.tool_calls or []:
     asked = json.loads(call.function.arguments)
     print(call.function.name, asked["tool"], asked["arguments"]["path"])
     messages.append({"role": "tool", "tool_call_id": call.id, "content": json.dumps({"decision": "approve"})})
-answer = chat(messages)
+answer = chat(messages, with_approval)
 print(answer.choices[0].finish_reason, answer.tool_execution["calls"][0]["success"])
 
 print("# An error")
