@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { readConfig } from '#libs/config/read-config.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { verifies } from '../../test/verifies.js';
@@ -194,6 +195,38 @@ describe('no rule matches', () => {
       expect(`${effect} ${rule}`.startsWith(expected)).toBe(true);
     });
   }
+});
+
+verifies('policy.default-explained', 'why, and the rule that allows exactly these calls', () => {
+  for (const [, server, tool, expected] of byOrigin) {
+    const mcpServers = server === undefined ? {} : { s: server };
+    const { effect, reason } = policyOf({ default: undefined }, mcpServers).decide(
+      toolNamed('s', 't', tool),
+      {},
+      local,
+    );
+    expect(reason === undefined).toBe(effect === 'allow');
+    if (reason === undefined) continue;
+    expect(reason).toMatch(
+      /^The default policy asks: (?:the server 's'|`t`) .*\. To allow such calls, add to policy\.rules /,
+    );
+    const rule: unknown = parse(/\{.*\}$/.exec(reason)![0]);
+    const allowing = policyOf({ default: undefined, rules: [rule] }, mcpServers);
+    expect(allowing.decide(toolNamed('s', 't', tool), {}, local)).toEqual({ effect: 'allow', rule: 'allow-t' });
+    expect(allowing.decide(toolNamed('s', 'u', tool), {}, local).effect, expected).toBe('require_approval');
+  }
+  const fetching = {
+    isolation: 'builtin' as const,
+    annotations: { openWorldHint: true },
+    readOnlyWhen: { method: ['GET', 'HEAD'], save_to: [] },
+  };
+  const said = (args: JsonObject) =>
+    policyOf({ default: undefined }).decide(toolNamed('workspace', 'fetch', fetching), args, local).reason;
+  expect(said({ url: 'https://a.example/?token=x', method: 'POST', body: 'secret' })).toBe(
+    'The default policy asks: `fetch` with method POST reaches beyond the workspace and may change something there. ' +
+      'To allow such calls, add to policy.rules in signalbox.yaml: { name: allow-fetch, tool: workspace/fetch, effect: allow }',
+  );
+  expect(said({ method: 'GET', save_to: 'a.txt' })).toContain('`fetch` with save_to reaches');
 });
 
 verifies('policy.problems-named', 'all at once, each at its rule', () => {
