@@ -175,7 +175,7 @@ class Filler {
     const { clause, profile, index = 0 } = this.context;
     const found = this.candidates(kind);
     const role = roleOf(name, profile);
-    const each: readonly Kind[] = ['path', 'url', 'location'];
+    const each: readonly Kind[] = ['path', 'url', 'location', 'time_zone'];
     if (role !== undefined) return directed(found, clause.text, role)?.text;
     if (found.length > 1 && each.includes(kind)) {
       this.filled.callCount = Math.max(this.filled.callCount, found.length);
@@ -198,6 +198,7 @@ class Filler {
   private content(): string | undefined {
     const { clause, earlier, profile, request } = this.context;
     const own = contentIn(clause);
+    if (own === null) return undefined;
     const said = own !== undefined && !this.used.has(own) ? own : this.freeQuote();
     if (said !== undefined) return said;
     if (earlier !== undefined) {
