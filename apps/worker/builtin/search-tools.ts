@@ -206,7 +206,7 @@ function timeIn(timestamp: number, timezone: string): { iso: string; shown: stri
   const isUtc = timezone === 'UTC';
   return {
     iso: `${day}T${time}${isUtc ? 'Z' : offset}`,
-    shown: `${weekday}, ${day} ${time.slice(0, 8)} UTC${isUtc ? '' : `${offset} (${timezone})`}`,
+    shown: `${weekday}, ${day} ${time.slice(0, 8)} UTC${isUtc ? '' : offset}${isUtc || fixedOffset.test(timezone) ? '' : ` (${timezone})`}`,
   };
 }
 

@@ -26,7 +26,7 @@ export function answerText(conversation: Conversation, { lacking, undone }: Plan
     const names = lacking.missing.slice(0, 8).join(zh ? '、' : ', ');
     return zh
       ? `什么都没有做：最接近的工具是 \`${lacking.name}\`，但请求里没有写明：${names}。请逐字写出；我按规则工作，不会自己编写内容。${setup.zh}（离线模型）`
-      : `Nothing was done: the nearest tool is \`${lacking.name}\`, but the request does not give: ${names}. Please write it out; I follow rules and compose nothing. ${setup.en} (offline model)`;
+      : `Nothing of this was done: the nearest tool is \`${lacking.name}\`, but the request does not give: ${names}. Please write it out; I follow rules, I am no language model, and compose nothing. ${setup.en} (offline model)`;
   }
   for (const step of before.toReversed()) {
     const known = step.failed ? undefined : sayFacts(step, conversation);
@@ -39,7 +39,7 @@ function sayUndone(parts: readonly string[], zh: boolean): string {
   const quoted = parts.map((part) => (part.length > mostBrief ? `${part.slice(0, mostBrief)}…` : part));
   return zh
     ? `没有做：${quoted.map((part) => `“${part}”`).join('、')}。我按规则工作，做不了这部分。${setup.zh}`
-    : `Not done: ${quoted.map((part) => `“${part}”`).join(', ')}. I follow rules and cannot do that part. ${setup.en}`;
+    : `Not done: ${quoted.map((part) => `“${part}”`).join(', ')}. I follow rules, I am no language model, and cannot do that part. ${setup.en}`;
 }
 
 /** The request's words without its paths, URLs and other values. */

@@ -79,7 +79,9 @@ export class TaskPlanner {
     const { tokens } = this.read(part);
     const acting = tokens.filter(({ actions }) => actions.length > 0);
     if (acting.length > 0 && acting.every((token) => covers(previous.profile, token))) return false;
-    return !asks.test(part) && !isGreeting(part) && (follows || demandsMore(tokens, [previous]));
+    // “Tell me a joke” asks for more than a part of a result.
+    const isAnswered = asks.test(part) && !/\b(?:tell|give) (?:me|us) (?:an?|some)\b/i.test(part);
+    return !isAnswered && !isGreeting(part) && (follows || demandsMore(tokens, [previous]));
   }
 
   /** A call of the tool that fits best, with invented values where the request has none. */
