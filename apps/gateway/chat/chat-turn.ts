@@ -18,7 +18,7 @@ import { type AssembledMessage, MessageAssembler, toAssistantMessage } from './a
 import type { ToolOffer } from './offer-tools.js';
 import { planCalls, type PlanPorts, type TurnCall } from './plan-calls.js';
 import { runCalls } from './run-calls.js';
-import { budgetStop, type Stop, toldToCaller } from './stop-notice.js';
+import { budgetStop, type Stop, toldToCaller } from '#libs/limits/stop-notice.js';
 import { type EndedCall, type TurnState, toToolMessage } from './turn-state.js';
 import type { TurnRequest } from './turn-request.js';
 

@@ -16,7 +16,7 @@ import type { ArgumentValidator } from '../tools/catalog/tool-catalog.js';
 import { toolOfCall } from '../tools/catalog/tool-of-call.js';
 import type { AssembledCall } from './assemble-message.js';
 import type { OfferedTool, ToolOffer } from './offer-tools.js';
-import { type Stop, toldToModel } from './stop-notice.js';
+import { type Stop, toldToModel } from '#libs/limits/stop-notice.js';
 
 export interface TurnCall {
   planned: PlannedCall;

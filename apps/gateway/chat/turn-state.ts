@@ -9,7 +9,7 @@ import type { ShownToolResult, StopCause, ToolExecution } from '#libs/schemas/tu
 import { addUsage, noUsage, type Usage } from '#libs/schemas/usage.js';
 import type { Warning } from '#libs/schemas/warning.js';
 import type { CallNumbering } from './assemble-message.js';
-import { boundStop, type Stop } from './stop-notice.js';
+import { boundStop, type Stop } from '#libs/limits/stop-notice.js';
 
 /** Separates the texts of two rounds when they are combined. */
 export const roundSeparator = '\n\n';

@@ -3,7 +3,7 @@
 import type { Budgets } from '#libs/usage/budgets.js';
 import { keylessPrincipal, type RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { budgetStop } from '../../chat/stop-notice.js';
+import { budgetStop } from '#libs/limits/stop-notice.js';
 import type { PrincipalPlaces } from './principal-places.js';
 
 const keyTurns = 64;
