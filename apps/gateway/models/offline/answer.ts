@@ -1,5 +1,4 @@
 // Writes the offline model's text after calls: the requested part of the results, a bounded quotation, or the error.
-import { jsonObjectOf } from '#libs/schemas/json.js';
 import { mostRead, type Plan } from './choose-calls.js';
 import { isMissing, type Conversation, type Step } from './conversation.js';
 import { findValues, mask } from './find-values.js';
@@ -57,7 +56,7 @@ function sayStep(step: Step, conversation: Conversation): string {
   const subject = `\`${step.name}\`${thing === undefined ? '' : zh ? `（${thing}）` : ` (${thing})`}`;
   if (result === undefined) return zh ? `${subject} 还没有返回结果。` : `${subject} has not returned a result yet.`;
   if (step.failed) {
-    const reason = reasonIn(result);
+    const reason = result.length > mostReason ? `${result.slice(0, mostReason)}…` : result.trim();
     if (!isMissing(reason)) return zh ? `${subject} 执行失败：${reason}` : `${subject} failed: ${reason}`;
     return zh
       ? `${thing ?? '所要的内容'} 不存在：\`${step.name}\` 返回“${reason}”。`
@@ -77,14 +76,6 @@ function quote(subject: string, result: string, zh: boolean): string {
   const size = zh ? `（共 ${text.length} 个字符）` : ` (${text.length} characters in all)`;
   const quoted = text.length > mostQuoted ? `${text.slice(0, mostQuoted)}\n…${size}` : text;
   return `${zh ? `${subject} 的结果：` : `Result of ${subject}:`}\n\n${quoted}`;
-}
-
-function reasonIn(result: string): string {
-  const value = jsonObjectOf(result);
-  const error = value['error'] ?? value['message'];
-  const inner = (error as { message?: unknown } | null | undefined)?.message ?? error;
-  const reason = typeof inner === 'string' ? inner : result.trim();
-  return reason.length > mostReason ? `${reason.slice(0, mostReason)}…` : reason;
 }
 
 function sayFacts(step: Step, { request, language }: Conversation): string | undefined {

@@ -166,7 +166,6 @@ class Filler {
     if (kind === 'content') return this.content();
     const said = valueBehind(name, clause) ?? this.freeQuote();
     if (said !== undefined) return said;
-    if (/\b(?:id|no|number|code|key)$|编号/i.test(splitName(name))) return identifier.exec(clause.values.masked)?.[0];
     return profile.name.actions.has('run') ? afterAction(clause, ['other', 'known']) : this.oneOf(name, kind);
   }
 
@@ -228,5 +227,3 @@ class Filler {
     return schema['format'] === undefined ? request.trim() || undefined : undefined;
   }
 }
-
-const identifier = /(?<![\w.])(?:[A-Za-z]{1,10}-?)?\d[\w-]{0,60}(?![\w.])/;

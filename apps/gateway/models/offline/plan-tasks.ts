@@ -53,7 +53,7 @@ export class TaskPlanner {
       const referring = withReferent(part, acts, previous);
       const alone = referring === text || (referring === part && !acts) ? undefined : referring;
       const task = this.best(text, previous) ?? (alone === undefined ? undefined : this.best(alone, previous));
-      if (task !== undefined && !continues(task, previous) && (verb === undefined || names(task.profile, verb))) {
+      if (task !== undefined && (verb === undefined || names(task.profile, verb))) {
         carried = '';
         task.said = part;
         const source = task.filled.usesEarlier && previous !== undefined ? undefined : this.sourceOf(task);
@@ -193,11 +193,6 @@ function byScore(left: Task, right: Task): number {
 
 export function isComplete({ profile, filled }: Pick<Task, 'profile' | 'filled'>): boolean {
   return filled.missing.length === 0 && satisfies(profile.schema, filled.arguments);
-}
-
-/** Whether the clause only says more about the previous task. */
-function continues(task: Task, previous: Task | undefined): boolean {
-  return task.profile === previous?.profile && task.filled.evidence < 1 && previous.filled.evidence < 1;
 }
 
 /** Resolves “delete it”, 删除它 or 读出来 to the file or URL of the previous clause. */

@@ -78,19 +78,13 @@ export function readClause(text: string, now: number): Clause {
   const values = findValues(text, now);
   const plain = values.masked.replaceAll(mask, ' ');
   const words = readWords(plain);
-  const { urls, paths, emails, moments } = values;
+  const { urls, paths } = values;
   const tokens = tokensOf(values.masked);
   if (words.actions.size === 0 && urls.length + paths.length > 0 && !startsWithVerb(tokens))
     words.actions.add(urls.length > 0 ? 'fetch' : 'read');
-  const hints: [string, boolean][] = [
-    ['web', urls.length > 0],
-    ['directory', paths.some((path) => path.text.endsWith('/'))],
-    ['file', paths.some((path) => !path.text.endsWith('/'))],
-    ['email', emails.length > 0],
-    ['currency', currency.test(values.masked)],
-    ['time', moments.length > 0],
-  ];
-  for (const [thing, isThere] of hints) if (isThere) words.things.add(thing);
+  if (urls.length > 0) words.things.add('web');
+  if (paths.some((path) => !path.text.endsWith('/'))) words.things.add('file');
+  if (currency.test(values.masked)) words.things.add('currency');
   if (values.expression !== undefined) words.actions.add('calculate');
   return { text, words, tokens, values };
 }
