@@ -117,7 +117,7 @@ function ports(): ChatPorts {
     journal: {} as Journal,
     deniedTool: () => undefined,
     notes: { write: done },
-    budgets: { spentBy: () => undefined, isSpent: () => false },
+    budgets: { spentBy: () => undefined, knownSpent: () => undefined },
     // Of the store and the channels, all that a new turn uses.
     runs: { begin, planRound: done, end: () => Promise.resolve(true) } as Partial<RunStore> as RunStore,
     log: { append: done } as Partial<EventLog> as EventLog,

@@ -78,9 +78,9 @@ export class Budgets {
   }
 
   /** As far as is known here: for every call of a round. */
-  isSpent(caller: BudgetCaller): boolean {
+  knownSpent(caller: BudgetCaller): SpentBudget | undefined {
     const limits = this.limitsOf(caller);
-    return limits !== undefined && this.judge(this.knownOf(caller, limits), limits) !== undefined;
+    return limits === undefined ? undefined : this.judge(this.knownOf(caller, limits), limits);
   }
 
   hasBudget(caller: BudgetCaller): boolean {

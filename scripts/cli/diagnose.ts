@@ -5,8 +5,6 @@ import { dirname, resolve } from 'node:path';
 import pg from 'pg';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import { ConfigError } from '#libs/config/config-error.js';
-import { configSource } from '#libs/config/load-config.js';
-import { readConfig, type ConfigSource } from '#libs/config/read-config.js';
 import type { Config } from '#libs/config/schema.js';
 import { findNativeDirectory } from '#libs/embedded-postgres/binaries.js';
 import { runningAddress } from '#libs/embedded-postgres/running-address.js';
@@ -14,6 +12,7 @@ import { silentLogger } from '#libs/logging/logger.js';
 import { localUrl } from '#libs/process/local-url.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { Isolation } from '../../apps/worker/sandbox/isolation.js';
+import { checkedConfiguration, type CheckedConfiguration, verdictOn } from '../config/check-configuration.js';
 import { choosePort } from '../start/choose-port.js';
 import { whyUnreachable } from './ask-gateway.js';
 
@@ -30,15 +29,13 @@ const stop = (what: string): Finding => ({ state: 'stop', what });
 
 export async function* diagnose(): AsyncGenerator<Finding> {
   yield ok(`Node ${process.versions.node} on ${process.platform} ${process.arch}`);
-  const read = readOrExplain();
-  if (typeof read === 'string') {
-    yield stop(`the configuration is not valid: ${read}`);
+  const checked = await checkOrExplain();
+  if (typeof checked === 'string') {
+    yield stop(`the configuration is not valid: ${checked}`);
     return;
   }
-  const { config, source } = read;
-  yield ok(
-    `the configuration is valid (${source.file?.path ?? 'no signalbox.yaml here: the defaults and the environment'})`,
-  );
+  const { config } = checked;
+  yield* describeConfiguration(checked);
   yield checkDataDirectory(config);
   const health = await askHealth(localUrl(config.server.host, config.server.port));
   yield* health === undefined ? await checkPort(config) : describeHealth(config, health);
@@ -46,14 +43,23 @@ export async function* diagnose(): AsyncGenerator<Finding> {
   yield await checkIsolation(config);
 }
 
-function readOrExplain(): { config: Config; source: ConfigSource } | string {
+async function checkOrExplain(): Promise<CheckedConfiguration | string> {
   try {
-    const source = configSource();
-    return { config: readConfig(source), source };
+    return await checkedConfiguration();
   } catch (error) {
     if (error instanceof ConfigError) return error.message;
     throw error;
   }
+}
+
+/** The verdict of `config check`. With what is wrong there, a start goes on without it. */
+function describeConfiguration({ findings }: CheckedConfiguration): Finding[] {
+  const problems = findings.filter(({ isWrong }) => isWrong);
+  const verdict = problems.length === 0 ? ok : note;
+  return [
+    verdict(`the configuration ${verdictOn(findings)} (${findings[0]!.message})`),
+    ...problems.map(({ what, message }) => note(`${what}: ${message}`)),
+  ];
 }
 
 /** What will be made is made in the nearest directory that is there. */

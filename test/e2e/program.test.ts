@@ -71,7 +71,19 @@ verifies('operations.doctor', 'a line each, with what is there and whether it ca
   expect(well.code, well.stdout + well.stderr).toBe(0);
   expect(well.stdout).toContain(`a gateway runs at ${box.url} and is ok`);
   expect(well.stdout).toContain('the PostgreSQL of DATABASE_URL answers');
+  expect(well.stdout).toMatch(/^ok +the configuration is fine /m);
   expect(well.stdout).toMatch(/tool servers that are commands (?:can be isolated|would be refused)/);
+});
+
+verifies('operations.doctor', 'the verdict of config check', async () => {
+  const variables = { DEFAULT_MODEL: 'gpt-5.2', DATABASE_URL: box.databaseUrl };
+  const [doctor, check] = [await signalbox(['doctor'], variables), await signalbox(['config', 'check'], variables)];
+  expect(check).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('The configuration has a problem.') as string,
+  });
+  expect(doctor.stdout).toMatch(/^note +the configuration has a problem /m);
+  expect(doctor.stdout).toMatch(/^note +models\.default: 'gpt-5\.2' names no provider/m);
 });
 
 verifies('operations.doctor', 'what stops a start, with what to do, and status 1', async () => {

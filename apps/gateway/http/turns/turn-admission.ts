@@ -3,6 +3,7 @@
 import type { Budgets } from '#libs/usage/budgets.js';
 import { keylessPrincipal, type RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { budgetStop } from '#libs/limits/stop-notice.js';
 import type { PrincipalPlaces } from './principal-places.js';
 
 const keyTurns = 64;
@@ -63,7 +64,7 @@ export class TurnAdmission {
     if (spent === undefined) return;
     const { period, usd, leftMs } = spent;
     this.bounds.onRefused(`budget_${period}`);
-    const message = `Your budget of $${usd} for this ${period} is used up`;
+    const message = `Your budget of $${usd} for this ${period} is used up. ${budgetStop(spent).help}`;
     throw new AppError('budget_exceeded', message, { retryAfterSeconds: Math.ceil(leftMs / 1_000) });
   }
 

@@ -6,7 +6,7 @@ import type { Conversation } from './conversation.js';
 import { findValues } from './find-values.js';
 import { isGreeting } from './read-request.js';
 
-const setup = {
+export const setup = {
   zh: '要接入真正的模型，请设置 OPENAI_API_KEY、ANTHROPIC_API_KEY、GEMINI_API_KEY、DEEPSEEK_API_KEY 或 OLLAMA_BASE_URL，或在 signalbox.yaml 的 models.providers 中配置。',
   en: 'For a real one set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY or OLLAMA_BASE_URL, or configure models.providers in signalbox.yaml.',
 };
