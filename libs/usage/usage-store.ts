@@ -10,7 +10,7 @@ export interface UsageQuery {
   by: readonly UsageGroup[];
   /** Absent: from the first of this month on. */
   since: Date | undefined;
-  /** Days that begin before; absent: until now. */
+  /** Only days that begin before this; absent: until now. */
   until: Date | undefined;
   /** Absent: of everybody. */
   principal: string | undefined;

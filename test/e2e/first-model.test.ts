@@ -85,7 +85,7 @@ verifies('models.away', 'once it is there it answers, and readiness says so', as
     const [status, answer] = await chat({});
     expect([status, answer.choices?.[0]?.message.content]).toEqual([200, 'here']);
     expect(upstream.requests.at(-1)?.body['model']).toBe('llama3.2:latest');
-    expect(whole.output.join('')).toContain('a model provider can be had again');
+    expect(whole.output.join('')).toContain('a model provider is reachable again');
   } finally {
     await upstream.close();
   }

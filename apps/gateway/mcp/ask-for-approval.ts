@@ -47,7 +47,7 @@ export async function askForApproval(
   } finally {
     caller.signal.removeEventListener('abort', stop);
     // The client is told that nobody waits for its answer any more.
-    over.abort('The question is settled');
+    over.abort('The question was already answered');
   }
 }
 
@@ -57,7 +57,7 @@ function questionOf({ id, kind, name, reason, arguments: args, message, schema }
   const shown =
     text.length <= maxShownLength
       ? text
-      : `${clip(text)}… (${text.length} characters; all of them: GET /api/approvals/${id})`;
+      : `${clip(text)}… (${text.length} characters; full text: GET /api/approvals/${id})`;
   return {
     id,
     message: [`Allow the call of '${name}'?`, ...(reason === null ? [] : [reason]), `Arguments: ${shown}`].join('\n'),

@@ -35,7 +35,7 @@ function problemOf(name: string, config: Config['models'], offline: string): str
     return undefined;
   }
   if (providers.length === 0 || (rest.length > 0 && !providers.includes(prefix!))) {
-    return `'${name}' names no provider: ${hint(prefix!, rest.join('/'), providers)}`;
+    return `'${name}' does not name a provider: ${hint(prefix!, rest.join('/'), providers)}`;
   }
   try {
     resolveModel(name, { providers, offline, config: { ...config, default: undefined }, discovered: () => [] });
@@ -44,7 +44,7 @@ function problemOf(name: string, config: Config['models'], offline: string): str
     if (!(error instanceof AppError)) throw error;
     const models = config.providers[prefix!]?.models;
     if (models !== undefined) return `'${name}' is not in models.providers.${prefix}.models`;
-    return `'${name}' is a model of none: write ${providers[0]}/${name}, or another provider before its name`;
+    return `'${name}' is not a model of any provider: write ${providers[0]}/${name}, or another provider before the name`;
   }
 }
 
