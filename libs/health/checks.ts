@@ -98,7 +98,7 @@ async function spaceOf({ space }: Pick<Workspaces, 'space'>): Promise<CheckResul
   const freeBytes = await space.bytes().catch(() => undefined);
   if (freeBytes === undefined) return ok;
   if (freeBytes >= space.minFreeBytes) return { status: 'ok', details: { freeBytes } };
-  const reason = 'the disk of workspaces.dir has less free than workspaces.min_free_bytes: no file is written';
+  const reason = 'the disk of workspaces.dir has less free space than workspaces.min_free_bytes: no files are written';
   return { status: 'degraded', reason, details: { freeBytes } };
 }
 

@@ -188,7 +188,7 @@ describe('migrate', () => {
       return (failure as ConfigError).problems.map(({ key, message }) => `${key}: ${message}`).join();
     };
     expect(await refused((url) => (url.password = 'wrong'))).toMatch(/^DATABASE_URL: .*its password \(28P01\)$/);
-    expect(await refused((url) => (url.password = ''))).toBe('DATABASE_URL: PostgreSQL asks for a password');
+    expect(await refused((url) => (url.password = ''))).toBe('DATABASE_URL: PostgreSQL requires a password');
     expect(await refused((url) => (url.pathname = '/none'))).toBe('DATABASE_URL: there is no such database (3D000)');
     const elsewhere = (url: URL) => url.searchParams.set('options', '-c search_path=pg_catalog');
     expect(await refused(elsewhere)).toMatch(/create tables in its schema \(42501\)$/);

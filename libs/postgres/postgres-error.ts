@@ -11,7 +11,7 @@ export function toDatabaseError(error: unknown): AppError {
 
 /** SQLSTATEs of a server that answers but refuses the connection, however often it is retried. */
 const refusals: [states: RegExp, meaning: string][] = [
-  [/^28/, 'PostgreSQL refuses this user or its password'],
+  [/^28/, 'PostgreSQL rejected this user or its password'],
   [/^3D000$/, 'there is no such database'],
   [/^42501$/, 'this user may not use that database, or create tables in its schema'],
 ];
@@ -23,7 +23,7 @@ export function toConnectError(error: unknown, key = 'DATABASE_URL'): AppError |
   const because = state ?? (typeof code === 'string' ? code : undefined);
   const why = because === undefined ? '' : ` (${because})`;
   if (isStoreAway(error)) return storeUnavailable(`The PostgreSQL of ${key} cannot be reached${why}`, error);
-  const unsaid = /password must be a string/.test(String(message)) ? 'PostgreSQL asks for a password' : undefined;
+  const unsaid = /password must be a string/.test(String(message)) ? 'PostgreSQL requires a password' : undefined;
   const refused = refusals.find(([states]) => state !== undefined && states.test(state))?.[1];
   const otherwise = 'the server there is not a usable PostgreSQL';
   return new ConfigError([{ key, message: `${unsaid ?? refused ?? otherwise}${why}` }]);

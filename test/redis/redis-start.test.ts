@@ -57,11 +57,11 @@ describe.skipIf(noRedis !== undefined)(`Redis at the start${noRedis === undefine
     expect(await refusal(`redis+cluster://:canary-secret@127.0.0.1:${away}`)).toMatch(/REDIS_URL cannot be reached/);
     const locked = await started({ settings: { requirepass: 'right' } });
     expect(await refusal(locked.url.replace('//', '//:canary-secret@'))).toMatch(
-      /refuses the user name or the password/,
+      /rejected the user name or password/,
     );
     expect(await refusal(await startOldRedis('6.0.16'))).toMatch(/6\.0\.16 is too old: 6\.2 or newer/);
     const plain = await started();
-    expect(await refusal(plain.url.replace('redis:', 'redis+cluster:'))).toMatch(/is no cluster/);
+    expect(await refusal(plain.url.replace('redis:', 'redis+cluster:'))).toMatch(/is not a cluster/);
   });
 
   verifies('operations.redis-warnings', 'no append-only file, eviction; nothing to say of a good one', async () => {
