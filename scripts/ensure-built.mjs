@@ -12,13 +12,13 @@ const missing = entryPoints.find((path) => !existsSync(join(root, path)));
 const why = missing === undefined ? staleness() : `${missing} is missing`;
 if (why !== undefined) {
   if (canBuild()) build(why);
-  else if (missing !== undefined) fail(`${why}, and it cannot be built here: run \`npm ci\` as the owner of ${root}.`);
+  else if (missing !== undefined) fail(`${why}, and cannot be built here: run \`npm ci\` as the owner of ${root}.`);
   else console.error(`${why}, and this cannot be built here: starting what was built.`);
 }
 
 function staleness() {
   const stamp = readStamp(root);
-  if (stamp === undefined) return 'the last build did not end';
+  if (stamp === undefined) return 'the last build did not finish';
   const changed = changeSince(stamp, root);
   return changed === undefined ? undefined : `${changed} has changed`;
 }

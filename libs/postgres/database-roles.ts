@@ -48,7 +48,7 @@ export async function grantRoles(ownerUrl: string, roles: DatabaseRoles, timeout
   client.on('error', () => undefined);
   try {
     await client.connect().catch((error: unknown) => {
-      throw toConnectError(error, 'DATABASE_OWNER_URL');
+      throw toConnectError(error, ownerUrl, 'DATABASE_OWNER_URL');
     });
     await client.query('begin');
     await client.query('select pg_advisory_xact_lock($1)', [migrationLock]);

@@ -175,7 +175,7 @@ describe('migrate', () => {
     const nobody = migrate('postgres://nobody@127.0.0.1:9/none', { signal: signal() });
     await expect(nobody).rejects.toMatchObject({
       code: 'store_unavailable',
-      message: 'The PostgreSQL of DATABASE_URL cannot be reached (ECONNREFUSED)',
+      message: 'PostgreSQL at 127.0.0.1:9 (DATABASE_URL) cannot be reached (ECONNREFUSED)',
     });
   });
 

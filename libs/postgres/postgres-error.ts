@@ -1,4 +1,5 @@
 // Converts PostgreSQL failures to our errors. Never shows PostgreSQL's texts, which may name hosts, roles or data.
+import { atHosts } from '#libs/config/addresses/shown-hosts.js';
 import { ConfigError } from '#libs/config/config-error.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isStoreAway, sqlStateOf, storeUnavailable, toStoreError } from '#libs/store-error/store-error.js';
@@ -16,13 +17,13 @@ const refusals: [states: RegExp, meaning: string][] = [
   [/^42501$/, 'this user may not use that database, or create tables in its schema'],
 ];
 
-/** For a failed connection at startup, in terms of the setting with the address: what is wrong with the server or the address. */
-export function toConnectError(error: unknown, key = 'DATABASE_URL'): AppError | ConfigError {
+/** For a failed connection at startup, in terms of the setting `key` with the address `url`: what is wrong with either. */
+export function toConnectError(error: unknown, url: string, key = 'DATABASE_URL'): AppError | ConfigError {
   const { code, message } = error as { code?: unknown; message?: unknown };
   const state = sqlStateOf(error);
   const because = state ?? (typeof code === 'string' ? code : undefined);
   const why = because === undefined ? '' : ` (${because})`;
-  if (isStoreAway(error)) return storeUnavailable(`The PostgreSQL of ${key} cannot be reached${why}`, error);
+  if (isStoreAway(error)) return storeUnavailable(`PostgreSQL${atHosts(url)} (${key}) cannot be reached${why}`, error);
   const unsaid = /password must be a string/.test(String(message)) ? 'PostgreSQL requires a password' : undefined;
   const refused = refusals.find(([states]) => state !== undefined && states.test(state))?.[1];
   const otherwise = 'the server there is not a usable PostgreSQL';

@@ -327,11 +327,7 @@ export class DispatchedCall implements ReplyListener {
       if (runId !== undefined) throw error;
       this.services.lateCancels.add(callId, this.call.audit, error);
       if (safe) throw error;
-      return failedOutcome(
-        'indeterminate',
-        'tool_outcome_unknown',
-        'The store became unavailable: the call may have begun',
-      );
+      return failedOutcome('indeterminate', 'tool_outcome_unknown', 'The store failed: the call may have begun');
     }
     // Only the queue's answer was lost: a worker has the call.
     this.armPoll();
