@@ -33,7 +33,7 @@ export const commands = {
     npm: 'run config',
   },
   keys: {
-    summary: 'creates, lists, rotates and revokes API keys, whether Signalbox runs or not',
+    summary: 'creates, lists, rotates and revokes API keys, whether Signalbox is running or not',
     usage: [
       'create --owner NAME --scopes chat,tools,files,admin [--name TEXT] [--roles A,B]\n' +
         '    [--models GLOBS] [--allow-tools GLOBS] [--deny-tools GLOBS] [--turns N]\n' +
