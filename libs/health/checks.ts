@@ -142,7 +142,7 @@ export function sharedWorkspacesCheck({ workspaces, registry, directory, logger 
       const reason =
         apart === 0
           ? undefined
-          : `${directory.setting}: another directory is there than in ${apart} other processes. ` +
+          : `${directory.setting}: this process has another directory than ${apart} other processes. ` +
             'Gateways and workers need one that they share (docs/deployment.md#volumes)';
       if (reason !== undefined && known === undefined)
         logger.error({ metadata: { setting: directory.setting } }, reason);
