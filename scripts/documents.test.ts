@@ -103,8 +103,8 @@ verifies(
       const { status, text } = await check(lines.filter((line) => !line.includes('open:')));
       expect(status).toBe(1);
       for (const finding of [
-        /^wrong +models\.default +'nosuch\/x' names no provider: .*\(\S*a\.yaml:2\)$/m,
-        /^wrong +models\.aliases\.best\[1\] +'gone\/b' names no provider/m,
+        /^wrong +models\.default +'nosuch\/x' does not name a provider: .*\(\S*a\.yaml:2\)$/m,
+        /^wrong +models\.aliases\.best\[1\] +'gone\/b' does not name a provider/m,
         /^wrong +mcpServers\.missing +the package not-installed-here is not installed: npm install .*\(\S*a\.yaml:6\)$/m,
         /^wrong +mcpServers\.unknown +the program 'no-such-program' was not found/m,
         /^ok +mcpServers\.off +off$/m,

@@ -180,7 +180,7 @@ export class Budgets {
       }
     } catch (error) {
       this.awayUntil = this.now() + leftAloneMs;
-      this.parts.logger.warn({ error }, 'budgets cannot be read: what is known goes on for a minute');
+      this.parts.logger.warn({ error }, 'budgets cannot be read: the last known values are used for a minute');
       this.trust(callers);
     }
   }

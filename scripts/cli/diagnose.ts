@@ -3,18 +3,19 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import pg from 'pg';
+import { atHosts } from '#libs/config/addresses/shown-hosts.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import { ConfigError } from '#libs/config/config-error.js';
 import type { Config } from '#libs/config/schema.js';
 import { findNativeDirectory } from '#libs/embedded-postgres/binaries.js';
 import { runningAddress } from '#libs/embedded-postgres/running-address.js';
+import { whyUnreachable } from '#libs/http-client/why-unreachable.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { localUrl } from '#libs/process/local-url.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { Isolation } from '../../apps/worker/sandbox/isolation.js';
 import { checkedConfiguration, type CheckedConfiguration, verdictOn } from '../config/check-configuration.js';
 import { choosePort } from '../start/choose-port.js';
-import { whyUnreachable } from './ask-gateway.js';
 
 export interface Finding {
   /** `stop`: a start would end with it. */
@@ -69,7 +70,7 @@ function checkDataDirectory({ data_dir }: Config): Finding {
   while (!existsSync(existing)) existing = dirname(existing);
   try {
     accessSync(existing, constants.W_OK | constants.X_OK);
-    return ok(`data is kept in ${path}`);
+    return ok(`data is stored in ${path}`);
   } catch {
     return stop(`${existing} cannot be written by this user: change its owner, or set DATA_DIR to another directory`);
   }
@@ -112,12 +113,13 @@ async function checkDatabase({ database, data_dir }: Config): Promise<Finding> {
   if (url === undefined) {
     try {
       findNativeDirectory();
-      return ok('a PostgreSQL of its own can be started');
+      return ok('the embedded PostgreSQL can be started');
     } catch (error) {
       return stop((error as Error).message);
     }
   }
-  const whose = database.url === undefined ? 'the PostgreSQL of its own' : 'the PostgreSQL of DATABASE_URL';
+  const whose =
+    database.url === undefined ? 'the embedded PostgreSQL' : `the PostgreSQL${atHosts(database.url)} (DATABASE_URL)`;
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: askMs });
   try {
     await client.connect();
@@ -137,6 +139,6 @@ async function checkIsolation({ isolation, tools }: Config): Promise<Finding> {
   });
   const refusal = found.refusal(isolation.minimum);
   return refusal === undefined
-    ? ok(`tool servers that are commands can be isolated: '${isolation.minimum}'`)
-    : note(`tool servers that are commands would be refused: ${refusal}`);
+    ? ok(`command servers can be isolated: '${isolation.minimum}'`)
+    : note(`command servers would be refused: ${refusal}`);
 }

@@ -204,7 +204,7 @@ verifies('mcp.approvals', 'long arguments are shown in part', async () => {
   await client.call(append('😀'.repeat(1_500)));
   await client.close();
   expect(message).toMatch(
-    /^.*\n.*\nArguments: \{"text":"(😀)+… \(3011 characters; all of them: GET \/api\/approvals\/appr_\w+\)$/u,
+    /^.*\n.*\nArguments: \{"text":"(😀)+… \(3011 characters; full text: GET \/api\/approvals\/appr_\w+\)$/u,
   );
   expect(message.length).toBeLessThan(2_200);
 });

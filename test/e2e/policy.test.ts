@@ -172,7 +172,7 @@ verifies(
     expect((await call('delete_file', { path: 'tmp/a' })).status).toBe(200);
 
     write('rules: [{ name: broken, tool: noslash, effect: deny }]');
-    const logged = await box.gateways[0]!.logged(({ message }) => String(message).includes('cannot be read again'));
+    const logged = await box.gateways[0]!.logged(({ message }) => String(message).includes('could not be read again'));
     expect(JSON.stringify(logged)).toContain('policy.rules.0.tool');
     expect((await writeTo('etc/b')).body.error?.code).toBe('tool_denied');
     expect((await writeTo('tmp/b')).status).toBe(200);

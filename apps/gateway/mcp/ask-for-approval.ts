@@ -47,7 +47,7 @@ export async function askForApproval(
   } finally {
     caller.signal.removeEventListener('abort', stop);
     // The client is told that nobody waits for its answer any more.
-    over.abort('The question is settled');
+    over.abort('The question was already answered');
   }
 }
 
@@ -58,7 +58,7 @@ function questionOf(approval: Approval): ClientQuestion {
   const shown =
     text.length <= maxShownLength
       ? text
-      : `${clip(text)}… (${text.length} characters; all of them: GET /api/approvals/${id})`;
+      : `${clip(text)}… (${text.length} characters; full text: GET /api/approvals/${id})`;
   return {
     id,
     message: [`Allow the call of '${name}'?`, whyAsked(approval) ?? [], `Arguments: ${shown}`].flat().join('\n'),

@@ -7,9 +7,9 @@ import type { ListedEntry } from '#libs/workspace/list-entries.js';
 import { encodeText, encodingNamed } from './decode-text.js';
 import { readText, textResult } from './read-text.js';
 
-const path = z.string().min(1).describe('Relative to the workspace; /tmp/... is the own temporary directory');
+const path = z.string().min(1).describe('Relative to the workspace; /tmp/... is a temporary directory of its own');
 const encoding = z.string().default('utf-8').describe('utf-8, gbk, ascii, latin1, utf-16le, ..., or base64 for bytes');
-const createDirs = z.boolean().default(false).describe('Make missing directories');
+const createDirs = z.boolean().default(false).describe('Create missing directories');
 
 const readInput = z.object({
   path,
@@ -36,7 +36,10 @@ const listInput = z.object({
   limit: z.int().min(1).max(5_000).default(1_000).describe('Entries'),
 });
 const infoInput = z.object({ path });
-const deleteInput = z.object({ path, recursive: z.boolean().default(false).describe('Directories with all in them') });
+const deleteInput = z.object({
+  path,
+  recursive: z.boolean().default(false).describe('Delete directories with everything in them'),
+});
 const moveInput = z.object({
   source: path,
   destination: path,
@@ -75,7 +78,7 @@ export class FileTools {
   @McpTool({
     name: 'write_file',
     title: 'Write file',
-    description: 'Write text (or base64) to a file of the workspace, replacing it whole, or append to it.',
+    description: 'Write text (or base64) to a file of the workspace, replacing it entirely, or append to it.',
     input: writeInput,
     annotations: changing,
   })
@@ -104,14 +107,14 @@ export class FileTools {
     if (count > 1 && !input.replace_all) {
       throw new AppError(
         'tool_failed',
-        `old_text occurs ${count} times in '${input.path}': give more of it, or replace_all`,
+        `old_text occurs ${count} times in '${input.path}': include more of the text around it, or set replace_all`,
       );
     }
     await workspace.write(input.path, Buffer.from(parts.join(input.new_text)), {
       signal,
       expected: (current) => {
         if (current?.etag !== etag)
-          throw new AppError('tool_failed', `'${input.path}' was changed meanwhile: try again`);
+          throw new AppError('tool_failed', `'${input.path}' was changed in the meantime: try again`);
       },
     });
     return {

@@ -26,7 +26,7 @@ const searchInput = z.object({
   limit: z.int().min(1).max(1_000).default(100).describe('Matches'),
 });
 const resultInput = z.object({
-  path: z.string().min(1).describe('As the cut result named it'),
+  path: z.string().min(1).describe('As named in the shortened result'),
   offset: z.int().min(0).default(0).describe('First byte'),
   limit: z.int().min(1).optional().describe('Bytes'),
   grep: z.string().min(1).optional().describe('Only lines that match this regular expression (RE2 syntax)'),
@@ -62,7 +62,7 @@ export class SearchTools {
   async searchFiles(input: z.output<typeof searchInput>, context: ToolContext) {
     const { found, truncated } = await search(input, context);
     const lines = found.map(({ path, line, text }) => (line === undefined ? path : `${path}:${line}: ${text}`));
-    if (truncated) lines.push('[cut: search for something narrower]');
+    if (truncated) lines.push('[cut: narrow the search]');
     return {
       content: [{ type: 'text' as const, text: lines.length === 0 ? 'Nothing found' : lines.join('\n') }],
       structuredContent: { matches: found, truncated },
@@ -72,7 +72,7 @@ export class SearchTools {
   @McpTool({
     name: 'read_result',
     title: 'Read a large result',
-    description: 'Read on in a tool result that was too large to be shown whole.',
+    description: 'Read more of a tool result that was too large to show in full.',
     input: resultInput,
     annotations: readOnly,
   })
@@ -123,7 +123,7 @@ export class SearchTools {
       for await (const { line, text } of matchLines(file, matches, { start: input.offset, signal })) {
         bytes += Buffer.byteLength(text) + 16;
         if (bytes > maxBytes) {
-          lines.push('[cut: grep for something narrower]');
+          lines.push('[cut: narrow the grep]');
           break;
         }
         lines.push(`${line}: ${text}`);
@@ -137,7 +137,7 @@ export class SearchTools {
 
 async function search(input: z.output<typeof searchInput>, { workspace, signal }: ToolContext) {
   if (input.name === undefined && input.content === undefined) {
-    throw new AppError('invalid_tool_arguments', 'Give a name, a content, or both');
+    throw new AppError('invalid_tool_arguments', 'Set name, content or both');
   }
   const named: Matches = input.name === undefined ? () => true : globMatcher(input.name);
   const contains =

@@ -126,7 +126,7 @@ describe('failures', () => {
     ['move_file', { source: 'nothing', destination: 'x' }, 'tool_failed', /File 'nothing' does not exist/],
     ['move_file', { source: 'twice', destination: '/etc/x' }, 'path_outside_workspace', /outside/],
     ['search_files', { content: '(a', regex: true }, 'invalid_tool_arguments', /regular expression/],
-    ['search_files', {}, 'invalid_tool_arguments', /name, a content/],
+    ['search_files', {}, 'invalid_tool_arguments', /Set name, content or both/],
     ['get_time', { timezone: 'Mars/Base' }, 'invalid_tool_arguments', /'Mars\/Base'.*IANA name.*\+08:00/],
     ['get_time', { timezone: '+24:00' }, 'invalid_tool_arguments', /time zone/],
     ['get_time', { offset_ms: 1e300 }, 'invalid_tool_arguments', /range/],

@@ -47,7 +47,7 @@ export async function restoreHistory(messages: ChatMessage[], principal: string,
   const found = await find(runs, principal, ids, kept.length > 0);
   const expired = kept.find((id) => !found.has(id));
   if (expired !== undefined) {
-    throw new AppError('turn_expired', `The turn of the call ${expired} is no longer kept; start it again`, {
+    throw new AppError('turn_expired', `The turn of the call ${expired} is no longer stored; start it again`, {
       param: 'messages',
     });
   }
@@ -138,5 +138,5 @@ export function restoredResults(round: StoredRound, given: Map<string, ToolMessa
 export const unknownOutcome = failedOutcome(
   'indeterminate',
   'tool_outcome_unknown',
-  'How this call ended is not known',
+  'The outcome of this call is unknown',
 );

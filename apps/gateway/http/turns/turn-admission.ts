@@ -51,7 +51,7 @@ export class TurnAdmission {
     const giveBack = await places.take(principal, limit);
     if (giveBack === undefined) {
       leave();
-      throw this.refusal('principal_turns', `You already have ${limit} turns under way`);
+      throw this.refusal('principal_turns', `You already have ${limit} turns in progress`);
     }
     return () => {
       giveBack();
@@ -72,8 +72,8 @@ export class TurnAdmission {
     if (this.stopping) throw new AppError('shutting_down', 'This gateway is stopping', { retryAfterSeconds: 1 });
     const { turns } = this.bounds;
     const own = this.ofPrincipals.get(principal) ?? 0;
-    if (own >= limit) throw this.refusal('principal_turns', `You already have ${own} turns under way`);
-    if (this.underWay >= turns) throw this.refusal('turns', `This gateway already has ${turns} turns under way`);
+    if (own >= limit) throw this.refusal('principal_turns', `You already have ${own} turns in progress`);
+    if (this.underWay >= turns) throw this.refusal('turns', `This gateway already has ${turns} turns in progress`);
     this.underWay++;
     this.ofPrincipals.set(principal, own + 1);
     let left = false;

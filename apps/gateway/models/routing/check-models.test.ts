@@ -13,21 +13,21 @@ const one = { kind: 'openai', base_url: 'http://127.0.0.1:9/v1' };
 
 const listing = { ...one, models: ['x'] };
 
-verifies('models.router.misnamed', 'a default that names no provider', () => {
+verifies('models.router.misnamed', 'a default that does not name a provider', () => {
   expect(found({ default: 'nosuch/x', providers: { one: listing } })).toEqual([
-    "models.default: 'nosuch/x' names no provider: there is no 'nosuch', only one. For a model of that name, write one/nosuch/x",
+    "models.default: 'nosuch/x' does not name a provider: there is no 'nosuch', only one. For a model of that name, write one/nosuch/x",
   ]);
   expect(found({ default: 'openai/gpt-5.2' })).toEqual([
-    "models.default: 'openai/gpt-5.2' names no provider: openai is not configured. Set OPENAI_API_KEY",
+    "models.default: 'openai/gpt-5.2' does not name a provider: openai is not configured. Set OPENAI_API_KEY",
   ]);
   expect(found({ default: 'gpt-5.2' })).toEqual([
-    "models.default: 'gpt-5.2' names no provider: none is configured, and the offline model would answer for it",
+    "models.default: 'gpt-5.2' does not name a provider: none is configured, and the offline model would answer for it",
   ]);
   expect(found({ default: 'one/y', providers: { one: listing } })).toEqual([
     "models.default: 'one/y' is not in models.providers.one.models",
   ]);
   expect(found({ default: 'y', providers: { one: listing } })).toEqual([
-    "models.default: 'y' is a model of none: write one/y, or another provider before its name",
+    "models.default: 'y' is not a model of any provider: write one/y, or another provider before the name",
   ]);
 });
 

@@ -46,7 +46,7 @@ function problemOf(name: string, known: Known): string | undefined {
   const [prefix, ...rest] = name.split('/');
   // A request for any name is answered offline then, which nobody means by configuring one.
   if (providers.length === 0 && prefix !== offline) {
-    return `'${name}' names no provider: ${hint(prefix!, rest.join('/'), providers)}`;
+    return `'${name}' does not name a provider: ${hint(prefix!, rest.join('/'), providers)}`;
   }
   const mayList = (provider: string) => {
     const listed = discovered(provider);
@@ -55,8 +55,8 @@ function problemOf(name: string, known: Known): string | undefined {
   if (targetsOf(name, { ...known, discovered: mayList }) !== undefined) return undefined;
   const models = config.providers[prefix!]?.models;
   if (models !== undefined) return `'${name}' is not in models.providers.${prefix}.models`;
-  if (rest.length > 0) return `'${name}' names no provider: ${hint(prefix!, rest.join('/'), providers)}`;
-  return `'${name}' is a model of none: write ${providers[0]}/${name}, or another provider before its name`;
+  if (rest.length > 0) return `'${name}' does not name a provider: ${hint(prefix!, rest.join('/'), providers)}`;
+  return `'${name}' is not a model of any provider: write ${providers[0]}/${name}, or another provider before the name`;
 }
 
 /** Where a name leads, as `provider/model`. Undefined if nowhere, as far as is known. */
