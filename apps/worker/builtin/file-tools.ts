@@ -7,9 +7,9 @@ import type { ListedEntry } from '#libs/workspace/list-entries.js';
 import { encodeText, encodingNamed } from './decode-text.js';
 import { readText, textResult } from './read-text.js';
 
-const path = z.string().min(1).describe('Relative to the workspace; /tmp/... is a temporary directory of its own');
+const path = z.string().min(1).describe('Relative to the workspace; /tmp/... is the own temporary directory');
 const encoding = z.string().default('utf-8').describe('utf-8, gbk, ascii, latin1, utf-16le, ..., or base64 for bytes');
-const createDirs = z.boolean().default(false).describe('Create missing directories');
+const createDirs = z.boolean().default(false).describe('Make missing directories');
 
 const readInput = z.object({
   path,
@@ -38,7 +38,7 @@ const listInput = z.object({
 const infoInput = z.object({ path });
 const deleteInput = z.object({
   path,
-  recursive: z.boolean().default(false).describe('Delete directories with everything in them'),
+  recursive: z.boolean().default(false).describe('Directories with all in them'),
 });
 const moveInput = z.object({
   source: path,
@@ -78,7 +78,7 @@ export class FileTools {
   @McpTool({
     name: 'write_file',
     title: 'Write file',
-    description: 'Write text (or base64) to a file of the workspace, replacing it entirely, or append to it.',
+    description: 'Write text (or base64) to a file of the workspace, replacing it whole, or append to it.',
     input: writeInput,
     annotations: changing,
   })

@@ -26,7 +26,7 @@ const searchInput = z.object({
   limit: z.int().min(1).max(1_000).default(100).describe('Matches'),
 });
 const resultInput = z.object({
-  path: z.string().min(1).describe('As named in the shortened result'),
+  path: z.string().min(1).describe('As the cut result named it'),
   offset: z.int().min(0).default(0).describe('First byte'),
   limit: z.int().min(1).optional().describe('Bytes'),
   grep: z.string().min(1).optional().describe('Only lines that match this regular expression (RE2 syntax)'),
@@ -72,7 +72,7 @@ export class SearchTools {
   @McpTool({
     name: 'read_result',
     title: 'Read a large result',
-    description: 'Read more of a tool result that was too large to show in full.',
+    description: 'Read on in a tool result that was too large to be shown whole.',
     input: resultInput,
     annotations: readOnly,
   })
