@@ -50,11 +50,9 @@ export function connectStdio(process: StdioOptions, options: ConnectOptions): Pr
 /** @throws AppError tool_unavailable */
 export function connectHttp(http: HttpOptions, options: ConnectOptions): Promise<ToolConnection> {
   return connectInTime(options, async (known, given) => {
-    const { origin } = new URL(http.url);
-    const streamable = (prior?: PriorDiscovery) =>
-      establish(streamableTransport(http), { ...given, prior, origin }, 'http');
+    const streamable = (prior?: PriorDiscovery) => establish(streamableTransport(http), { ...given, prior }, 'http');
     // There is none of the newer era.
-    const sse = () => establish(sseTransport(http), { ...given, prior: legacy, origin }, 'sse');
+    const sse = () => establish(sseTransport(http), { ...given, prior: legacy }, 'sse');
     const transport = http.transport ?? known?.transport;
     if (transport === 'sse') return sse();
     const connecting = streamable(known).catch((error: unknown) => {
@@ -111,7 +109,7 @@ export async function establish(
   } catch (error) {
     const failure = connection.failure;
     await guard.close().catch(() => undefined);
-    const known = asConnectError(failure ?? error, options.origin);
+    const known = asConnectError(failure ?? error);
     const late = readDiscovery({ kind: 'modern', discover: guard.lateDiscovery });
     throw late === undefined ? known : new AnsweredLate(known, late);
   }

@@ -97,12 +97,11 @@ function asHttpError(error: SdkHttpError, because: (code: ToolErrorCode, message
   return because(nothingDone.has(status) ? 'tool_unavailable' : 'tool_failed', message);
 }
 
-/** The error for a failure to connect, with the cause as far as it may be shown. `origin`: of a server with a URL. */
-export function asConnectError(error: unknown, origin?: string): AppError {
+/** The error for a failure to connect, with the cause as far as it may be shown: callers see it, so it has no address. */
+export function asConnectError(error: unknown): AppError {
   const { message } = asCallError(rootOf(error), {});
-  const at = origin === undefined ? '' : ` at ${origin}`;
   const why = message.replace(/^The tool server /, 'it ');
-  return new AppError('tool_unavailable', `Could not connect to the tool server${at}: ${why}`, { cause: error });
+  return new AppError('tool_unavailable', `Could not connect to the tool server: ${why}`, { cause: error });
 }
 
 /** The SDK wraps network errors. */

@@ -90,8 +90,6 @@ export interface ConnectOptions {
 }
 
 export interface EstablishOptions extends ConnectOptions {
-  /** Of a server with a URL, for the error of a failure to connect. */
-  origin?: string;
   /** If given, no other era is tried. */
   prior?: PriorDiscovery | undefined;
   /** It speaks the newer era: its answer to that greeting is awaited for as long as a start may take. */

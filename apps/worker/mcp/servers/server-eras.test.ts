@@ -126,7 +126,7 @@ verifies('tools.hanging-start', 'a call whose time is over before says so, and n
   await expect.poll(countToolProcesses, { timeout: 12_000 }).toBe(before);
 });
 
-test('a server that cannot be reached is named with its address', async () => {
+test('a server that cannot be reached is told without its address', async () => {
   const gone = httpServer((_request, response) => response.end());
   await gone.start();
   const { origin } = new URL(gone.url);
@@ -134,7 +134,7 @@ test('a server that cannot be reached is named with its address', async () => {
   const opened = await openToolServers({ gone: { url: `${origin}/mcp` } });
   try {
     await expect(opened.call('gone', 'echo')).rejects.toThrow(
-      `Could not connect to the tool server at ${origin}: it cannot be reached (ECONNREFUSED)`,
+      'Could not connect to the tool server: it cannot be reached (ECONNREFUSED)',
     );
   } finally {
     await opened.close();
