@@ -5,9 +5,9 @@ import { canonicalJson } from '#libs/json-schema/canonical-hash.js';
 import type { ModelRequest } from '../model-provider.js';
 import type { Conversation } from './conversation.js';
 import { describeTool } from './describe-tool.js';
-import { isComplete, TaskPlanner, type Lacking, type Task } from './plan-tasks.js';
+import { demandsMore, isComplete, TaskPlanner, type Lacking, type Task } from './plan-tasks.js';
 import { resultText } from './read-result.js';
-import { isGreeting } from './read-request.js';
+import { isGreeting, readClause, splitClauses } from './read-request.js';
 
 export interface PlannedCall {
   name: string;
@@ -29,7 +29,7 @@ export const mostRead = 4000;
 export function chooseCalls(conversation: Conversation, offered: ModelRequest, now: number): Plan {
   const { request, steps } = conversation;
   const { tools, toolChoice, parallelToolCalls = true } = offered;
-  if (tools.length === 0 || toolChoice === 'none') return { calls: [], undone: [] };
+  if (tools.length === 0 || toolChoice === 'none') return { calls: [], undone: partsLeft(conversation, now) };
   const named = typeof toolChoice === 'object' ? toolChoice.name : undefined;
   const isForced = toolChoice === 'required' || named !== undefined;
   const profiles = tools.filter((tool) => named === undefined || tool.name === named).map(describeTool);
@@ -47,6 +47,18 @@ export function chooseCalls(conversation: Conversation, offered: ModelRequest, n
       (one, other) => request.indexOf(one) - request.indexOf(other),
     ),
   };
+}
+
+/** Without tools, as at a limit of the turn: the parts that are in no step's name and arguments. */
+function partsLeft({ request, steps }: Conversation, now: number): string[] {
+  const done = steps.map(({ name }) => ({ profile: describeTool({ name }) }));
+  const given = JSON.stringify(steps.map((step) => step.arguments));
+  const parts = steps.length === 0 ? [] : splitClauses(request.slice(0, mostRead), now);
+  return parts.flatMap(({ text }) => {
+    const { tokens, values } = readClause(text, now);
+    const isGiven = [...values.paths, ...values.urls, ...values.quotes].some((value) => given.includes(value.text));
+    return !isGiven && demandsMore(tokens, done) ? [text] : [];
+  });
 }
 
 /** Compares the tasks with the steps done so far. Stops at a task that needs an earlier result. */
