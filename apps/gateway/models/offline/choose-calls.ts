@@ -20,6 +20,8 @@ export interface Plan {
   lacking?: Lacking | undefined;
   /** Parts of the request that no call did or does. */
   undone: readonly string[];
+  /** The rules are the reason, not a failed step or a limit. */
+  cannot?: boolean;
 }
 
 const mostSteps = 8;
@@ -43,16 +45,19 @@ export function chooseCalls(conversation: Conversation, offered: ModelRequest, n
   return {
     calls: parallelToolCalls ? calls : calls.slice(0, 1),
     lacking: tasks.length === 0 ? planner.lacking : undefined,
+    cannot: !steps.some(({ failed }) => failed),
     undone: [...new Set([...planner.undone, ...left])].sort(
       (one, other) => request.indexOf(one) - request.indexOf(other),
     ),
   };
 }
 
-/** Without tools, as at a limit of the turn: the parts that are in no step's name and arguments. */
+/** Without tools, as at a limit of the turn: the parts that no step did, by its name. */
 function partsLeft({ request, steps }: Conversation, now: number): string[] {
   const done = steps.map(({ name }) => ({ profile: describeTool({ name }) }));
-  const given = JSON.stringify(steps.map((step) => step.arguments));
+  // A tool whose name says nothing may have done anything to its arguments.
+  const unclear = steps.filter((_, at) => done[at]!.profile.name.actions.size === 0);
+  const given = JSON.stringify(unclear.map((step) => step.arguments));
   const parts = steps.length === 0 ? [] : splitClauses(request.slice(0, mostRead), now);
   return parts.flatMap(({ text }) => {
     const { tokens, values } = readClause(text, now);
