@@ -11,7 +11,8 @@ export interface Stop {
   help: string;
 }
 
-const goOn = 'Ask the model to go on to continue.';
+const goOn = 'Send another message to continue.';
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 export function boundStop(
   cause: Exclude<StopCause, 'budget'>,
@@ -23,12 +24,16 @@ export function boundStop(
       const setting = maxRounds < rounds ? '`max_tool_rounds` of the request' : '`limits.rounds`';
       return {
         cause,
-        reason: `the turn had ${maxRounds} model calls with tools, the most it may (${setting})`,
+        reason: `the turn used tools in ${counted(maxRounds, 'round')}, the most it may (${setting})`,
         help: goOn,
       };
     }
     case 'max_calls':
-      return { cause, reason: `the turn made ${calls} tool calls, the most it may (\`limits.calls\`)`, help: goOn };
+      return {
+        cause,
+        reason: `the turn made ${counted(calls, 'tool call')}, the most it may (\`limits.calls\`)`,
+        help: goOn,
+      };
     case 'max_time':
       return { cause, reason: `the turn took longer than its ${turn_ms / 1_000} s (\`limits.turn_ms\`)`, help: goOn };
     case 'repeated_failure': {

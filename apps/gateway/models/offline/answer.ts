@@ -14,12 +14,13 @@ const mostReason = 500;
 const mostBrief = 300;
 const signature = { zh: '（以上由离线模型按规则作答）', en: '(Answered by the offline model, which follows rules.)' };
 
-export function answerText(conversation: Conversation, { lacking, undone }: Plan, plain: () => string): string {
+export function answerText(conversation: Conversation, plan: Plan, plain: () => string): string {
   const { steps, before, language } = conversation;
+  const { lacking } = plan;
   const zh = language === 'zh';
   if (steps.length > 0) {
     const said = [...new Set(steps.map((step) => sayStep(step, conversation)))];
-    return [...said, ...(undone.length === 0 ? [] : [sayUndone(undone, zh)]), signature[language]].join('\n\n');
+    return [...said, ...(plan.undone.length === 0 ? [] : [sayUndone(plan, zh)]), signature[language]].join('\n\n');
   }
   if (lacking !== undefined) {
     const names = lacking.missing.slice(0, 8).join(zh ? '、' : ', ');
@@ -34,11 +35,11 @@ export function answerText(conversation: Conversation, { lacking, undone }: Plan
   return plain();
 }
 
-function sayUndone(parts: readonly string[], zh: boolean): string {
-  const quoted = parts.map((part) => (part.length > mostBrief ? `${part.slice(0, mostBrief)}…` : part));
-  return zh
-    ? `没有做：${quoted.map((part) => `“${part}”`).join('、')}。我按规则工作，做不了这部分。${setup.zh}`
-    : `Not done: ${quoted.map((part) => `“${part}”`).join(', ')}. I follow rules, I am no language model, and cannot do that part. ${setup.en}`;
+function sayUndone({ undone, cannot = false }: Plan, zh: boolean): string {
+  const quoted = undone.map((part) => `“${part.length > mostBrief ? `${part.slice(0, mostBrief)}…` : part}”`);
+  if (zh) return `没有做：${quoted.join('、')}。${cannot ? `我按规则工作，做不了这部分。${setup.zh}` : ''}`;
+  const why = cannot ? ` I follow rules, I am no language model, and cannot do that part. ${setup.en}` : '';
+  return `Not done: ${quoted.join(', ')}.${why}`;
 }
 
 /** The request's words without its paths, URLs and other values. */

@@ -5,9 +5,9 @@ import { canonicalJson } from '#libs/json-schema/canonical-hash.js';
 import type { ModelRequest } from '../model-provider.js';
 import type { Conversation } from './conversation.js';
 import { describeTool } from './describe-tool.js';
-import { isComplete, TaskPlanner, type Lacking, type Task } from './plan-tasks.js';
+import { demandsMore, isComplete, TaskPlanner, type Lacking, type Task } from './plan-tasks.js';
 import { resultText } from './read-result.js';
-import { isGreeting } from './read-request.js';
+import { isGreeting, readClause, splitClauses } from './read-request.js';
 
 export interface PlannedCall {
   name: string;
@@ -20,6 +20,8 @@ export interface Plan {
   lacking?: Lacking | undefined;
   /** Parts of the request that no call did or does. */
   undone: readonly string[];
+  /** The rules are the reason, not a failed step or a limit. */
+  cannot?: boolean;
 }
 
 const mostSteps = 8;
@@ -29,7 +31,7 @@ export const mostRead = 4000;
 export function chooseCalls(conversation: Conversation, offered: ModelRequest, now: number): Plan {
   const { request, steps } = conversation;
   const { tools, toolChoice, parallelToolCalls = true } = offered;
-  if (tools.length === 0 || toolChoice === 'none') return { calls: [], undone: [] };
+  if (tools.length === 0 || toolChoice === 'none') return { calls: [], undone: partsLeft(conversation, now) };
   const named = typeof toolChoice === 'object' ? toolChoice.name : undefined;
   const isForced = toolChoice === 'required' || named !== undefined;
   const profiles = tools.filter((tool) => named === undefined || tool.name === named).map(describeTool);
@@ -43,10 +45,25 @@ export function chooseCalls(conversation: Conversation, offered: ModelRequest, n
   return {
     calls: parallelToolCalls ? calls : calls.slice(0, 1),
     lacking: tasks.length === 0 ? planner.lacking : undefined,
+    cannot: !steps.some(({ failed }) => failed),
     undone: [...new Set([...planner.undone, ...left])].sort(
       (one, other) => request.indexOf(one) - request.indexOf(other),
     ),
   };
+}
+
+/** Without tools, as at a limit of the turn: the parts that no step did, by its name. */
+function partsLeft({ request, steps }: Conversation, now: number): string[] {
+  const done = steps.map(({ name }) => ({ profile: describeTool({ name }) }));
+  // A tool whose name says nothing may have done anything to its arguments.
+  const unclear = steps.filter((_, at) => done[at]!.profile.name.actions.size === 0);
+  const given = JSON.stringify(unclear.map((step) => step.arguments));
+  const parts = steps.length === 0 ? [] : splitClauses(request.slice(0, mostRead), now);
+  return parts.flatMap(({ text }) => {
+    const { tokens, values } = readClause(text, now);
+    const isGiven = [...values.paths, ...values.urls, ...values.quotes].some((value) => given.includes(value.text));
+    return !isGiven && demandsMore(tokens, done) ? [text] : [];
+  });
 }
 
 /** Compares the tasks with the steps done so far. Stops at a task that needs an earlier result. */

@@ -96,7 +96,20 @@ verifies('offline.partial', 'what waits for a step that failed', async () => {
   const { text } = await converse('Read nothing.md and save it to b.txt', files, { read_file: 'ENOENT' }, [
     'read_file',
   ]);
-  expect(text).toContain('Not done: “save it to b.txt”.');
+  expect(text).toContain('Not done: “save it to b.txt”.\n');
+});
+
+verifies('offline.partial', 'where no tools are offered any more, as at a limit of the turn', async () => {
+  const request = user('Write "x" to a.txt and then delete a.txt');
+  const { calls } = await ask([request], files);
+  const [[name, given]] = calls as [[string, unknown]];
+  const made: ToolCall = { id: 'c1', type: 'function', function: { name, arguments: JSON.stringify(given) } };
+  const { text } = await ask([
+    request,
+    { role: 'assistant', content: null, tool_calls: [made] },
+    { role: 'tool', tool_call_id: 'c1', content: 'ok' },
+  ]);
+  expect(text).toMatch(/^Done: `write_file` \(a\.txt\): ok\n\nNot done: “delete a\.txt”\.\n/);
 });
 
 const inTokyo = '1804671000000\nThursday, 2027-03-11 18:30:00 UTC+09:00 (Asia/Tokyo)';

@@ -178,7 +178,7 @@ function names({ name, description }: ToolProfile, verb: Words): boolean {
 }
 
 /** Whether there is an action that changes or makes something, and that no tool of the tasks does. */
-function demandsMore(tokens: readonly Token[], tasks: readonly Task[]): boolean {
+export function demandsMore(tokens: readonly Token[], tasks: readonly Pick<Task, 'profile'>[]): boolean {
   return tokens.some((token, at) => {
     // “a copy” and “the sum” are things.
     const isNoun = /^(?:an?|the|my|our|your)$/i.test(tokens[at - 1]?.text ?? '');
