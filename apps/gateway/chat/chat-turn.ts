@@ -81,7 +81,8 @@ export async function runChatTurn(turn: Turn, ports: TurnPorts, record: TurnReco
     if (!offer.runsHere || calls.length === 0) {
       // Without server tools every call belongs to the caller, whatever its name, as with the provider itself.
       const end = done(turn, message, calls.length > 0 ? 'tool_calls' : message.finishReason, stoppedBy);
-      const round = toldRound(state.round, { ...message, calls });
+      message.calls = calls;
+      const round = toldRound(state.round, message);
       if (calls.length === 0 || message.providerState === undefined) return record.finish(end, round);
       await record.commit(round, await planForFollowUp(turn, message, ports));
       return record.finish(end);
@@ -162,7 +163,7 @@ function callModel(turn: Turn, stoppedBy: StopCause | null, ports: TurnPorts, an
     {
       requestId: context.requestId,
       runId: turn.runId,
-      paidBy: { ...payer(context), round: state.round },
+      paidBy: payer(context, state.round),
       // Past the turn's own time there is an allowance for the last answer.
       deadline: context.deadline + ports.limits.final_answer_ms,
       signal: context.signal,
@@ -180,8 +181,9 @@ const providerTools = (
   return { providerTools: isFirst ? given : given.map(({ api, tool }) => ({ api, tool })) };
 };
 
-const payer = ({ principal, keyId, access, parentCall }: RequestContext) => ({
+const payer = ({ principal, keyId, access, parentCall }: RequestContext, round: number) => ({
   principal,
+  round,
   ...(parentCall === undefined ? {} : { parentCall }),
   ...(keyId === undefined ? {} : { keyId }),
   ...(access === undefined ? {} : { access }),

@@ -27,9 +27,16 @@ export interface OpenRound {
 /** All messages for the model. @throws the errors of restoreHistory */
 export async function conversationOf(request: TurnRequest, principal: string, runs: RunStore): Promise<Restored> {
   const { instructions, history = [], messages } = request;
-  const restored = await restoreHistory(messages, principal, runs);
   const first: ChatMessage[] = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
-  return { ...restored, messages: [...first, ...history, ...restored.messages] };
+  const restored = hasMintedCalls(messages) ? await restoreHistory(messages, principal, runs) : { messages, open: [] };
+  return { open: restored.open, messages: [...first, ...history, ...restored.messages] };
+}
+
+function hasMintedCalls(messages: ChatMessage[]): boolean {
+  for (const message of messages) {
+    if (message.role === 'assistant' && message.tool_calls?.some(({ id }) => isMintedCallId(id))) return true;
+  }
+  return false;
 }
 
 type Found = Awaited<ReturnType<RunStore['findByCalls']>>;

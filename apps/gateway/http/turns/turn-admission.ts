@@ -1,6 +1,6 @@
 // Limits the turns of this gateway, and of each principal on all gateways, and refuses them when a budget is used up. Above a
 // limit the answer is 429 at once; there is no queue.
-import type { Budgets } from '#libs/usage/budgets.js';
+import type { Budgets, SpentBudget } from '#libs/usage/budgets.js';
 import { keylessPrincipal, type RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { budgetStop } from '#libs/limits/stop-notice.js';
@@ -40,7 +40,8 @@ export class TurnAdmission {
    */
   async enter(caller: Pick<RequestContext, 'principal' | 'keyId' | 'access' | 'parentCall'>): Promise<() => void> {
     const { principal, access, parentCall } = caller;
-    await this.refuseWithoutBudget(caller);
+    const spent = this.bounds.budgets?.spentBy(caller);
+    if (spent !== undefined) this.refuseSpent(await spent);
     // It is a part of a call, which has a place of its own: the caller's turn that waits for it may be the last allowed.
     if (parentCall !== undefined) return this.enterHere(`call ${parentCall}`, Infinity);
     const keyLimit = access?.limits.turns ?? Infinity;
@@ -59,8 +60,7 @@ export class TurnAdmission {
     };
   }
 
-  private async refuseWithoutBudget(caller: Pick<RequestContext, 'principal' | 'keyId' | 'access'>): Promise<void> {
-    const spent = await this.bounds.budgets?.spentBy(caller);
+  private refuseSpent(spent: SpentBudget | undefined): void {
     if (spent === undefined) return;
     const { period, usd, leftMs } = spent;
     this.bounds.onRefused(`budget_${period}`);
