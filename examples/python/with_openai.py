@@ -2,6 +2,8 @@
 
     pip install openai
     python3 with_openai.py http://127.0.0.1:8000
+
+The deletions wait for an approval if signalbox.yaml has the rule that docs/approvals.md begins with.
 """
 
 import json

@@ -1,6 +1,8 @@
 """Chat, stream, tools, approval and files of a Signalbox gateway with nothing but `requests`.
 
     python3 with_requests.py http://127.0.0.1:8000
+
+The deletions wait for an approval if signalbox.yaml has the rule that docs/approvals.md begins with.
 """
 
 import json

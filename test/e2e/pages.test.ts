@@ -1,0 +1,165 @@
+// The README, the pages of docs/ and the examples: everything that they show is done as a reader does it, on what `npm start`
+// starts without settings. After intended changes, `npx vitest run -u --project e2e test/e2e/pages.test.ts` and Prettier
+// update the pages.
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { z } from 'zod';
+import { type DefaultInstall, openDefaultInstall, pythonHas } from '../support/default-install.js';
+import { codeBlocks } from '../support/markdown-blocks.js';
+import { type Follow, pageAsRun } from '../support/page-examples.js';
+import { runProgram } from '../support/run-program.js';
+import { verifies } from '../verifies.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const patience = 180_000;
+
+/** For all pages that set nothing. */
+let plain: DefaultInstall;
+/** Here deletions need an approval, as docs/approvals.md sets it; the examples after it build on that. */
+let asking: DefaultInstall;
+
+beforeAll(async () => {
+  plain = await openDefaultInstall();
+  asking = await openDefaultInstall();
+  await plain.start();
+}, 90_000);
+afterAll(() => Promise.all([plain?.close(), asking?.close()]));
+
+const read = (path: string) => readFile(join(root, path), 'utf8');
+
+/** Blocks that are not done here, by their beginning, and why. */
+const elsewhere: [beginning: RegExp, why: string][] = [
+  [/^\{\s+"mcpServers"/, 'the test of mcp.client-entries connects them'],
+  [/^cp -a \.data/, 'it replaces the checkout'],
+];
+
+async function expectPage(path: string, install: DefaultInstall, follow: Follow = install.follow): Promise<void> {
+  await install.run(`cd ${install.checkout}`);
+  const asRun = await pageAsRun(await read(path), async (block) =>
+    elsewhere.some(([beginning]) => beginning.test(block.code)) ? null : follow(block),
+  );
+  await expect(asRun).toMatchFileSnapshot(join(root, path));
+  expect(await install.changes()).toBe('');
+}
+
+verifies('chat.examples', 'docs/api.md', () => expectPage('docs/api.md', plain));
+
+verifies('docs.pages', 'docs/getting-started-openai.md', () => expectPage('docs/getting-started-openai.md', plain));
+
+const entry = z.union([
+  z.strictObject({ url: z.url() }),
+  z.strictObject({ command: z.string(), args: z.array(z.string()) }),
+]);
+const entries = z.strictObject({ mcpServers: z.record(z.string(), entry) });
+
+for (const page of ['README.md', 'docs/mcp.md', 'docs/getting-started-mcp.md']) {
+  verifies('mcp.client-entries', page, async () => {
+    const blocks = codeBlocks(await read(page)).filter(({ code }) => code.includes('"mcpServers"'));
+    const servers = blocks.flatMap(({ code }) => Object.values(entries.parse(JSON.parse(plain.here(code))).mcpServers));
+    expect(servers.length).toBeGreaterThan(1);
+    for (const server of servers) {
+      const client = new Client({ name: 'judge', version: '1' });
+      await client.connect(transportTo(server));
+      expect((await client.listTools()).tools.map(({ name }) => name)).toContain('write_file');
+      await client.close();
+    }
+  });
+}
+
+function transportTo(server: z.output<typeof entry>) {
+  // What such a client passes on, and nothing of this process.
+  if ('command' in server)
+    return new StdioClientTransport({ ...server, env: plain.environment, cwd: '/', stderr: 'ignore' });
+  const url = new URL(server.url);
+  return url.pathname === '/sse' ? new SSEClientTransport(url) : new StreamableHTTPClientTransport(url);
+}
+
+// The last on this machine, because it names a tool server.
+verifies('docs.pages', 'README.md', () => expectPage('README.md', plain));
+
+verifies(
+  'docs.pages',
+  'docs/approvals.md',
+  async () => {
+    await asking.start();
+    await expectPage('docs/approvals.md', asking);
+  },
+  patience,
+);
+
+verifies(
+  'client.readme',
+  'as a package of its own, in a program that has only the libraries of a browser',
+  async () => {
+    const consumer = join(asking.checkout, '../consumer');
+    const installed = join(consumer, 'node_modules/@signalbox/client');
+    await mkdir(installed, { recursive: true });
+    await copyFile(join(root, 'clients/typescript/package.json'), join(installed, 'package.json'));
+    const client = ['--prefix', join(root, 'clients/typescript')];
+    const build = ['run', '-s', 'build', ...client, '--', '--outDir', `${installed}/dist`];
+    expect(await runProgram('npm', build, { timeoutMs: 60_000 })).toMatchObject({ code: 0, stdout: '' });
+    const compilerOptions = {
+      target: 'es2022',
+      lib: ['es2022', 'dom'],
+      module: 'nodenext',
+      types: [],
+      strict: true,
+      verbatimModuleSyntax: true,
+      skipLibCheck: true,
+    };
+    await writeFile(join(consumer, 'package.json'), '{"type":"module"}');
+    await writeFile(join(consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+    const path = 'clients/typescript/README.md';
+    const examples = codeBlocks(await read(path)).filter(({ language }) => language === 'ts');
+    expect(examples.length).toBeGreaterThan(5);
+    await Promise.all(examples.map(({ code, number }) => writeFile(join(consumer, `${number}.ts`), asking.here(code))));
+    const compiler = join(root, 'node_modules/typescript-7/bin/tsc');
+    const compiled = await runProgram(process.execPath, [compiler, '-p', consumer], { timeoutMs: 60_000 });
+    expect(compiled).toMatchObject({ code: 0, stdout: '' });
+    await expectPage(path, asking, async (block) => {
+      if (block.language === 'ts') return asking.run(`node ${consumer}/${block.number}.js`);
+      return block.language === '' ? null : asking.follow(block);
+    });
+  },
+);
+
+for (const [library, program] of [
+  ['requests', 'with_requests.py'],
+  ['openai', 'with_openai.py'],
+] as const) {
+  const missing = pythonHas(library) ? '' : ', which is not installed: compiled';
+  verifies('docs.python-examples', `${library}${missing}`, async () => {
+    const path = join(root, 'examples/python', program);
+    if (missing !== '') {
+      await asking.run(`python3 -c 'import ast, sys; ast.parse(sys.stdin.read())' < ${path}`);
+      return;
+    }
+    const printed = await asking.run(`python3 ${path} http://127.0.0.1:8000`);
+    await expect(`${printed}\n`).toMatchFileSnapshot(path.replace('.py', '.txt'));
+  });
+}
+
+/** Each on a machine of its own. */
+for (const page of ['getting-started-mcp', 'policy', 'own-tools', 'tool-servers', 'getting-started-operator']) {
+  verifies(
+    'docs.pages',
+    `docs/${page}.md`,
+    async () => {
+      const install = await openDefaultInstall();
+      try {
+        // The operator's page starts it by itself, with settings.
+        if (page !== 'getting-started-operator') await install.start();
+        await expectPage(`docs/${page}.md`, install);
+        // Upgrading is for those who have got so far.
+        if (page === 'getting-started-operator') await expectPage('docs/upgrading.md', install);
+      } finally {
+        await install.close();
+      }
+    },
+    patience,
+  );
+}
