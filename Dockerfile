@@ -13,8 +13,8 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY . .
 # Readable by the user of the image, whatever the umask was that the sources were checked out under.
-RUN npm run build && chmod -R a+rX prisma/migrations build/libs dist config scripts
-RUN test -x dist/launcher
+RUN npm run build && chmod -R a+rX prisma/migrations dist config scripts
+RUN test -x dist/launcher-* && find dist -name '*.map' -delete -o -name '*.tsbuildinfo' -delete
 
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
@@ -34,17 +34,16 @@ RUN chmod -R a+rX package.json node_modules
 
 FROM ${NODE_IMAGE} AS signalbox
 RUN install --directory --owner=1000 --group=1000 --mode=0700 \
-    /mcp_workspaces /var/lib/signalbox /prepared
+    /mcp_workspaces /var/lib/signalbox /prepared \
+  && ln -s /app/scripts/signalbox.mjs /usr/local/bin/signalbox
 WORKDIR /app
 COPY --from=dependencies /app/package.json ./
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/prisma/migrations ./prisma/migrations
 COPY --from=build /app/config ./config
-COPY --from=build /app/scripts/make-secrets.mjs ./scripts/make-secrets.mjs
+COPY --from=build /app/scripts/make-secrets.mjs /app/scripts/signalbox.mjs ./scripts/
 COPY --from=build /app/scripts/containers ./scripts/containers
 COPY --from=build /app/dist ./dist
-# What own tools import (docs/own-tools.md).
-COPY --from=build /app/build/libs ./build/libs
 # The allocator's are those of libs/process/allocator-environment.ts.
 ENV NODE_ENV=production \
     MALLOC_ARENA_MAX=2 \

@@ -4,23 +4,21 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { entryPoints } from './entry-points.mjs';
 import { changeSince, readStamp } from './sources.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const missing = entryPoints.find((path) => !existsSync(join(root, path)));
-const why = missing === undefined ? staleness() : `${missing} is missing`;
-if (why !== undefined) {
-  if (canBuild()) build(why);
-  else if (missing !== undefined) fail(`${why}, and it cannot be built here: run \`npm ci\` as the owner of ${root}.`);
-  else console.error(`${why}, and this cannot be built here: starting what was built.`);
-}
+const missing = !existsSync(join(root, 'dist/scripts/cli/signalbox.js'));
+const stamp = readStamp(root);
+const changed = stamp && changeSince(stamp, root);
+const why = stamp === undefined ? 'the last build did not end' : changed && `${changed} has changed`;
+if (missing) mustBuild('nothing is built');
+else if (why !== undefined && !canBuild())
+  console.error(`${why}, and this cannot be built here: starting what was built.`);
+else if (why !== undefined) build(why);
 
-function staleness() {
-  const stamp = readStamp(root);
-  if (stamp === undefined) return 'the last build did not end';
-  const changed = changeSince(stamp, root);
-  return changed === undefined ? undefined : `${changed} has changed`;
+function mustBuild(why) {
+  if (canBuild()) build(why);
+  else fail(`${why}, and it cannot be built here: run \`npm ci\` as the owner of ${root}.`);
 }
 
 function build(why) {

@@ -1,7 +1,7 @@
-// What a build was made from, by contents and not by times: a hash of each part of the sources, and the versions of the packages
-// that are in the bundles. `npm run build` writes it down, so that it and `npm start` see what has changed since.
+// What a build was made from, by contents and not by times: a hash of each part of the sources. `npm run build` writes it down, so
+// that it and `npm start` see what has changed since.
 import { createHash } from 'node:crypto';
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Programs of nest-cli.json, as they are compiled. */
@@ -23,7 +23,7 @@ export function hashSources(root) {
   return Object.fromEntries(Object.entries(parts).map(([part, paths]) => [part, hashOf(root, paths)]));
 }
 
-/** @returns {{ sources: Record<string, string>, packages: Record<string, string> } | undefined} */
+/** @returns {Record<string, string> | undefined} the same of the last build; undefined if it did not end */
 export function readStamp(root) {
   try {
     return JSON.parse(readFileSync(join(root, stamp), 'utf8'));
@@ -32,25 +32,15 @@ export function readStamp(root) {
   }
 }
 
-export function writeStamp(root, made) {
-  writeFileSync(join(root, stamp), `${JSON.stringify(made)}\n`);
-}
+export const removeStamp = (root) => rmSync(join(root, stamp), { force: true });
+
+export const writeStamp = (root, sources) => writeFileSync(join(root, stamp), `${JSON.stringify(sources)}\n`);
 
 /** @returns {string | undefined} what has changed since the build, for a sentence */
-export function changeSince({ sources, packages }, root) {
+export function changeSince(before, root) {
   const now = hashSources(root);
-  const part = Object.keys(now).find((each) => now[each] !== sources[each]);
-  if (part !== undefined) return parts[part][0];
-  return Object.keys(packages).find((path) => versionOf(root, path) !== packages[path]);
-}
-
-/** @returns {string | undefined} */
-export function versionOf(root, path) {
-  try {
-    return JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8')).version;
-  } catch {
-    return undefined;
-  }
+  const part = Object.keys(now).find((each) => now[each] !== before[each]);
+  return part === undefined ? undefined : parts[part][0];
 }
 
 function hashOf(root, paths) {

@@ -1,6 +1,6 @@
 // `npm start`: everything that this machine needs, with one command: PostgreSQL (without DATABASE_URL), its migrations,
 // the gateway and the worker. Exit codes: 0 stopped as asked, 1 something could not be started or kept running.
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { envFileInForce } from '#libs/config/files/env-file.js';
 import { configSource } from '#libs/config/load-config.js';
@@ -59,6 +59,8 @@ async function main(): Promise<void> {
       ],
       environment: {
         ...allocatorEnvironment,
+        // From Node 22 on they start a tenth of a second sooner when they have started before.
+        NODE_COMPILE_CACHE: join(resolve(config.data_dir), 'compile-cache'),
         ...process.env,
         // Only what was chosen here: the rest the services read from the same places.
         ...(gatewayPort === server.port ? {} : { PORT: String(gatewayPort) }),

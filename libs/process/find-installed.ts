@@ -1,5 +1,4 @@
-// Where the files of the installed package are, whatever file of it asks: a source, what the compiler made of it (build/), or a
-// bundle (dist/).
+// Where the files of the installed package are, whatever file of it asks: a source, or what the compiler made of it (dist/).
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -10,7 +9,7 @@ const root = findRoot(import.meta.dirname);
 /** An absolute path. The file need not exist. */
 export const installedPath = (path: string): string => join(root, path);
 
-/** A program or thread of ours, as `npm run build` bundles it: `apps/worker/main.js`. */
+/** A program or thread of ours, as `npm run build` makes it: `apps/worker/main.js`. */
 export const builtProgram = (path: string): URL => pathToFileURL(join(root, 'dist', path));
 
 function findRoot(directory: string): string {

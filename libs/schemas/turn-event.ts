@@ -79,4 +79,9 @@ export type TurnEvent =
       warnings?: Warning[];
     }
   /** Only in the stored log: the loop itself throws instead. */
-  | { type: 'error'; error: JsonObject };
+  | { type: 'error'; error: JsonObject }
+  /**
+   * Only in the stored log, of a run that was continued: what its readers may have of the events numbered above `to` and below
+   * this one does not count.
+   */
+  | { type: 'rewind'; to: number };

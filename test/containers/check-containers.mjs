@@ -48,9 +48,7 @@ try {
   await check('every target is up in Prometheus, rules are loaded', scraped);
   await check('every query of the dashboards has an answer', queries);
   await check('down and up: the data is kept, no volume without a name', downAndUp);
-  await check('the audit verifies', async () =>
-    last(await inside('gateway', 'node', 'dist/scripts/audit.js', 'verify')),
-  );
+  await check('the audit verifies', async () => last(await inside('gateway', 'signalbox', 'audit', 'verify')));
 } finally {
   if (rows.some(([, result]) => result !== 'ok'))
     process.stderr.write(await compose('logs', '--tail', '20').catch(String));

@@ -44,7 +44,7 @@ const chimechKey = async () => `Bearer ${(await inside('chimech', 'cat', '/run/s
 
 export async function chimech() {
   const key = await chimechKey();
-  await inside('chimech', 'node', 'dist/scripts/kb-import.js', '/app/config/chimech/templates');
+  await inside('chimech', 'signalbox', 'import', '/app/config/chimech/templates');
   const answer = await askChimech('chimech/query', { question: 'What is the capital of France?' }, key);
   ensure(answer.includes('tokens_used'), answer);
   const found = await askChimech('chimech/search', { query: 'weekly report' }, key);

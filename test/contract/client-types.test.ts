@@ -156,7 +156,8 @@ type Plain<T> = T extends object ? { [Key in keyof T]: Plain<T[Key]> } : T;
 type None<T extends never> = T;
 /** What the compiler checks: it fails where one side changes alone. */
 export interface Checked {
-  gatewayFields: None<Exclude<keyof typeof gatewayFields, keyof client.ChatRequest>>;
+  gatewayFields: None<Exclude<keyof typeof gatewayFields, keyof client.GatewayFields>>;
+  noOtherGatewayFields: None<Exclude<keyof client.GatewayFields, keyof typeof gatewayFields>>;
   events: None<Exclude<Exclude<TurnEvent['type'], 'error'>, client.GatewayEvent['type']>>;
   stopCauses: None<Exclude<ToolExecution['stopped_by'], client.ToolExecution['stopped_by']>>;
   noOtherStopCauses: None<Exclude<client.ToolExecution['stopped_by'], ToolExecution['stopped_by']>>;
@@ -182,5 +183,13 @@ verifies('client.browser', 'its sources import nothing but each other and know n
   expect(imported.filter((name) => !/^\.\/[a-z-]+\.js$/.test(name))).toEqual([]);
   expect(options).toMatchObject({ types: [], verbatimModuleSyntax: true });
   const manifest = JSON.parse(readFileSync(`${root}clients/typescript/package.json`, 'utf8')) as object;
-  expect(Object.keys(manifest).filter((key) => /dependencies/i.test(key))).toEqual([]);
+  expect(Object.keys(manifest).filter((key) => /dependencies/i.test(key))).toEqual([
+    'peerDependencies',
+    'peerDependenciesMeta',
+  ]);
+  expect(manifest).toMatchObject({ peerDependenciesMeta: { openai: { optional: true } } });
+  const types = ts.transpileModule(readFileSync(`${source}/openai.ts`, 'utf8'), {
+    compilerOptions: { ...options, module: ts.ModuleKind.ESNext },
+  });
+  expect(types.outputText).toMatch(/^(\/\/.*\n)*export {};\n/);
 });

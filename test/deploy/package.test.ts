@@ -1,7 +1,7 @@
 // The package of `npm pack`, installed in an empty directory without a build, without development packages and without a
 // network: its dependencies are linked from this checkout, and only those that it names.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -57,9 +57,21 @@ afterAll(async () => {
 
 verifies('operations.package', 'it holds what runs, and no sources, tests or development', () => {
   const paths = packed.files.map(({ path }) => path);
-  expect(packed.size).toBeLessThan(8 * megabyte);
+  expect(packed.size).toBeLessThan(2 * megabyte);
   expect(paths).toEqual(expect.arrayContaining(['dist/apps/gateway/main.js', 'scripts/signalbox.mjs', 'LICENSE']));
-  expect(paths.filter((path) => /^(?:apps|libs|test|docs|\.)|\.map$|\.test\./.test(path))).toEqual([]);
+  expect(
+    paths.filter((path) =>
+      /^(?:apps\/(?!worker\/sandbox\/launcher\/)|libs|test|docs|\.)|\.(?:map|tsbuildinfo)$|\.test\./.test(path),
+    ),
+  ).toEqual([]);
+});
+
+verifies('operations.package', 'it can compile the launcher for another kind of machine than packed it', () => {
+  const installed = join(directory, 'node_modules/signalbox');
+  const launcher = join(installed, `dist/launcher-${process.arch}`);
+  rmSync(launcher);
+  execFileSync(process.execPath, [join(installed, 'scripts/build-launcher.mjs')], { cwd: directory });
+  accessSync(launcher, constants.X_OK);
 });
 
 verifies(

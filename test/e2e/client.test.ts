@@ -266,38 +266,53 @@ verifies('client.tools', 'listed, called, failed', async () => {
 });
 
 // Last: the gateway of the others ends here.
-verifies(
-  'client.resume',
-  'its gateway is killed after a tool ran, and another one takes its place',
-  async () => {
-    const name = 'client_killed';
-    const { answer } = heldAnswer('Half an ans', 'never sent');
-    let dies = true;
-    const effect = { path: 'effect.txt', content: 'x', append: true };
-    const script = rounds({ toolCalls: [{ name: 'write_file', arguments: effect }] }, () =>
-      dies ? answer : { text: 'A whole answer' },
+describe.sequential('a gateway that is killed after a tool ran', () => {
+  /** The run has been continued by another gateway, or not, when its reader comes back. */
+  for (const [when, isBack] of [
+    ['before another one continues its run', async () => undefined],
+    ['after another one has ended its run', (at: Signalbox, id: string) => endOf(at, id)],
+  ] as const) {
+    verifies(
+      'client.resume',
+      `a gateway is killed, and the reader comes back ${when}`,
+      async () => {
+        const name = `client_killed_${when.split(' ')[0]}`;
+        const { answer } = heldAnswer('Half an ans', 'never sent');
+        let dies = true;
+        const effect = { path: 'effect.txt', content: 'x', append: true };
+        const script = rounds({ toolCalls: [{ name: 'write_file', arguments: effect }] }, () =>
+          dies ? answer : { text: 'A whole answer' },
+        );
+        asking.follow(script);
+        const { port } = target;
+        const here = new Signalbox({ baseUrl: `http://127.0.0.1:${port}` });
+        const events: ChatEvent[] = [];
+        const stream = client.stream({ messages: [user('x')], tools, session_id: name });
+        for await (const event of stream) {
+          events.push(event);
+          if (event.type === 'approval_required')
+            await here.approvals.decide(event.approval.id, { decision: 'approve' });
+          if (event.type !== 'content' || event.delta.content !== 'Half an ans') continue;
+          dies = false;
+          network.refuse();
+          asking.box.gateways.find(({ url }) => url.endsWith(`:${port}`))!.kill('SIGKILL');
+          const { url } = await asking.box.startGateway();
+          await toolsReady(url);
+          await isBack(new Signalbox({ baseUrl: url }), stream.runId!);
+          target.port = Number(new URL(url).port);
+          network.restore();
+        }
+        expect(textOf(events)).toBe('Half an ansA whole answer');
+        const standing = withoutWithdrawn(events);
+        expect(textOf(standing)).toBe('A whole answer');
+        expect(standing.filter(({ type }) => type === 'tool_result')).toHaveLength(1);
+        expect((await stream.completion()).choices[0]!.message.content).toBe('A whole answer');
+        expect(await asking.fileOf(name, 'effect.txt')).toBe('x');
+      },
+      120_000,
     );
-    asking.follow(script);
-    const events: ChatEvent[] = [];
-    const stream = client.stream({ messages: [user('x')], tools, session_id: name });
-    for await (const event of stream) {
-      events.push(event);
-      if (event.type === 'approval_required') await direct.approvals.decide(event.approval.id, { decision: 'approve' });
-      if (event.type !== 'content' || event.delta.content !== 'Half an ans') continue;
-      dies = false;
-      network.refuse();
-      asking.box.gateways[0]!.kill('SIGKILL');
-      const { url } = await asking.box.startGateway();
-      await toolsReady(url);
-      target.port = Number(new URL(url).port);
-      network.restore();
-    }
-    expect(textOf(events)).toBe('Half an ansA whole answer');
-    const standing = withoutWithdrawn(events);
-    expect(textOf(standing)).toBe('A whole answer');
-    expect(standing.filter(({ type }) => type === 'tool_result')).toHaveLength(1);
-    expect((await stream.completion()).choices[0]!.message.content).toBe('A whole answer');
-    expect(await asking.fileOf(name, 'effect.txt')).toBe('x');
-  },
-  120_000,
-);
+  }
+});
+
+const endOf = (signalbox: Signalbox, runId: string) =>
+  expect.poll(async () => (await signalbox.runs.get(runId)).state, { timeout: 30_000 }).toBe('done');

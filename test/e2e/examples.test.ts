@@ -56,6 +56,7 @@ const put = (sessionId: string, path: string, content: string): Promise<void> =>
 const plainRequests: [string, object][] = [
   ['with the model of the example', { model: 'llama3.2', messages: [user('你好')] }],
   ['without a model', { messages: [user('你好')] }],
+  ['with the name of the default model', { model: 'default', messages: [user('你好')] }],
   ['in English', { messages: [user('Hello there')] }],
   ['with a system message', { messages: [{ role: 'system', content: 'Be brief.' }, user('Who are you?')] }],
   ['with what Python sends', { messages: [user('你好')], session_id: null, tools: [], tool_choice: 'auto' }],

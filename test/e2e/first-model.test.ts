@@ -66,8 +66,11 @@ verifies('models.away', 'said by the start, the log, readiness and every door; t
   for (const [path, body] of [
     ['/v1/chat/completions', {}],
     ['/v1/chat/completions', { model: 'llama3.2' }],
+    ['/v1/chat/completions', { model: 'default' }],
     ['/v1/messages', { max_tokens: 10 }],
+    ['/v1/messages', { model: 'default', max_tokens: 10 }],
     ['/v1/responses', { input: 'Hello', messages: undefined }],
+    ['/v1/responses', { model: 'default', input: 'Hello', messages: undefined }],
   ] as const) {
     const [status, answer] = await chat(body, path);
     expect([status, answer.error?.message], path).toEqual([502, sentence()]);
@@ -82,9 +85,11 @@ verifies('models.away', 'once it is there it answers, and readiness says so', as
   });
   try {
     await eventually(async () => (await modelsCheck())[1]?.status === 'ok', 30_000);
-    const [status, answer] = await chat({});
-    expect([status, answer.choices?.[0]?.message.content]).toEqual([200, 'here']);
-    expect(upstream.requests.at(-1)?.body['model']).toBe('llama3.2:latest');
+    for (const body of [{}, { model: 'default' }]) {
+      const [status, answer] = await chat(body);
+      expect([status, answer.choices?.[0]?.message.content]).toEqual([200, 'here']);
+      expect(upstream.requests.at(-1)?.body['model']).toBe('llama3.2:latest');
+    }
     expect(whole.output.join('')).toContain('a model provider can be had again');
   } finally {
     await upstream.close();

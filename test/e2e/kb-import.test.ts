@@ -92,7 +92,7 @@ verifies('knowledge.meaning', 'embeddings of an OpenAI-compatible server, with i
 });
 
 test('a file that takes too long or too much memory is given up, and the next one is read', async () => {
-  const built = pathToFileURL(resolve('build/apps/chimech/knowledge/import/threaded-reader.js')).href;
+  const built = pathToFileURL(resolve('dist/apps/chimech/knowledge/import/threaded-reader.js')).href;
   const { ThreadedReader } = (await import(built)) as typeof threadedReader;
   const page = Buffer.from('<p>one more paragraph</p>'.repeat(100_000));
   const impatient = new ThreadedReader({ timeoutMs: 1 });

@@ -172,7 +172,8 @@ verifies('access.forbidden-audited', 'what a key does not allow is not listed an
     tools: { deny: ['*/write_file'] },
   });
   const { key } = made.body;
-  await expect(chat(key)).rejects.toMatchObject({ status: 403, code: 'model_forbidden' });
+  for (const model of ['scripted/model', 'default'])
+    await expect(chat(key, model)).rejects.toMatchObject({ status: 403, code: 'model_forbidden' });
   expect((await ask('/v1/models', key)).body.data).toEqual([]);
   const names = (await ask('/api/tools', key)).body.data.map((tool) => tool.function.name);
   expect(names).toContain('read_file');

@@ -140,7 +140,7 @@ verifies('tools.own-server-documented', 'over HTTP, to clients of both eras, unt
   }
 });
 
-/** It shares Nest, decorators and errors with the worker, which is a bundle. */
+/** It shares Nest, decorators and errors with the worker. */
 const ownModule = `
 import { Inject, Logger, Module } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';

@@ -1,7 +1,7 @@
 // The README, the pages of docs/ and the examples: everything that they show is done as a reader does it, on what `npm start`
 // starts without settings. After intended changes, `npx vitest run -u --project e2e test/e2e/pages.test.ts` and Prettier
 // update the pages.
-import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -11,7 +11,6 @@ import { z } from 'zod';
 import { type DefaultInstall, openDefaultInstall, pythonHas } from '../support/default-install.js';
 import { codeBlocks } from '../support/markdown-blocks.js';
 import { type Follow, pageAsRun } from '../support/page-examples.js';
-import { runProgram } from '../support/run-program.js';
 import { verifies } from '../verifies.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -19,15 +18,11 @@ const patience = 180_000;
 
 /** For all pages that set nothing. */
 let plain: DefaultInstall;
-/** Here deletions need an approval, as docs/approvals.md sets it; the examples after it build on that. */
-let asking: DefaultInstall;
-
 beforeAll(async () => {
   plain = await openDefaultInstall();
-  asking = await openDefaultInstall();
   await plain.start();
 }, 90_000);
-afterAll(() => Promise.all([plain?.close(), asking?.close()]));
+afterAll(() => plain?.close());
 
 const read = (path: string) => readFile(join(root, path), 'utf8');
 
@@ -78,30 +73,13 @@ function transportTo(server: z.output<typeof entry>) {
   return url.pathname === '/sse' ? new SSEClientTransport(url) : new StreamableHTTPClientTransport(url);
 }
 
-// The last on this machine, because it names a tool server.
-verifies('docs.pages', 'README.md', () => expectPage('README.md', plain));
-
-verifies(
-  'docs.pages',
-  'docs/approvals.md',
-  async () => {
-    await asking.start();
-    await expectPage('docs/approvals.md', asking);
-  },
-  patience,
-);
-
 verifies(
   'client.readme',
   'as a package of its own, in a program that has only the libraries of a browser',
   async () => {
-    const consumer = join(asking.checkout, '../consumer');
-    const installed = join(consumer, 'node_modules/@signalbox/client');
-    await mkdir(installed, { recursive: true });
-    await copyFile(join(root, 'clients/typescript/package.json'), join(installed, 'package.json'));
-    const client = ['--prefix', join(root, 'clients/typescript')];
-    const build = ['run', '-s', 'build', ...client, '--', '--outDir', `${installed}/dist`];
-    expect(await runProgram('npm', build, { timeoutMs: 60_000 })).toMatchObject({ code: 0, stdout: '' });
+    const path = 'clients/typescript/README.md';
+    const consumer = join(plain.checkout, '../consumer');
+    await mkdir(consumer);
     const compilerOptions = {
       target: 'es2022',
       lib: ['es2022', 'dom'],
@@ -113,18 +91,20 @@ verifies(
     };
     await writeFile(join(consumer, 'package.json'), '{"type":"module"}');
     await writeFile(join(consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
-    const path = 'clients/typescript/README.md';
     const examples = codeBlocks(await read(path)).filter(({ language }) => language === 'ts');
     expect(examples.length).toBeGreaterThan(5);
-    await Promise.all(examples.map(({ code, number }) => writeFile(join(consumer, `${number}.ts`), asking.here(code))));
-    const compiler = join(root, 'node_modules/typescript-7/bin/tsc');
-    const compiled = await runProgram(process.execPath, [compiler, '-p', consumer], { timeoutMs: 60_000 });
-    expect(compiled).toMatchObject({ code: 0, stdout: '' });
-    await expectPage(path, asking, async (block) => {
-      if (block.language === 'ts') return asking.run(`node ${consumer}/${block.number}.js`);
-      return block.language === '' ? null : asking.follow(block);
+    for (const { code, number } of examples) await writeFile(join(consumer, `${number}.ts`), plain.here(code));
+    await expectPage(path, plain, async (block) => {
+      if (block.language === 'ts') return plain.run(`node ${block.number}.js`);
+      if (!block.code.startsWith('npm pack')) return block.language === '' ? null : plain.follow(block);
+      await plain.run(`cd ${consumer}`);
+      const printed = await plain.run(block.code);
+      await symlink(join(root, 'node_modules/openai'), join(consumer, 'node_modules/openai'));
+      await plain.run(`node ${join(root, 'node_modules/typescript-7/bin/tsc')} -p .`);
+      return printed;
     });
   },
+  patience,
 );
 
 for (const [library, program] of [
@@ -135,16 +115,26 @@ for (const [library, program] of [
   verifies('docs.python-examples', `${library}${missing}`, async () => {
     const path = join(root, 'examples/python', program);
     if (missing !== '') {
-      await asking.run(`python3 -c 'import ast, sys; ast.parse(sys.stdin.read())' < ${path}`);
+      await plain.run(`python3 -c 'import ast, sys; ast.parse(sys.stdin.read())' < ${path}`);
       return;
     }
-    const printed = await asking.run(`python3 ${path} http://127.0.0.1:8000`);
+    const printed = await plain.run(`python3 ${path} http://127.0.0.1:8000`);
     await expect(`${printed}\n`).toMatchFileSnapshot(path.replace('.py', '.txt'));
   });
 }
 
+// The last on this machine, because it names a tool server.
+verifies('docs.pages', 'README.md', () => expectPage('README.md', plain));
+
 /** Each on a machine of its own. */
-for (const page of ['getting-started-mcp', 'policy', 'own-tools', 'tool-servers', 'getting-started-operator']) {
+for (const page of [
+  'getting-started-mcp',
+  'approvals',
+  'policy',
+  'own-tools',
+  'tool-servers',
+  'getting-started-operator',
+]) {
   verifies(
     'docs.pages',
     `docs/${page}.md`,

@@ -10,6 +10,7 @@ import { breaks, cutOrToolScript } from '../support/cut-script.js';
 import { responsesJudges } from '../support/responses-judges.js';
 import { messagesOf } from '../support/scripts.js';
 import { clientTool, lookedUp, serverTool } from '../support/tool-script.js';
+import '../../clients/typescript/src/openai.js';
 import { verifies } from '../verifies.js';
 
 let box: Signalbox;
@@ -129,7 +130,7 @@ verifies('apis.responses.stored', 'what is not stored as a response is none', as
   const chat = await client.chat.completions.create({
     model: 'scripted/model',
     messages: [{ role: 'user', content: 'a server tool' }],
-    tools: [workspace as never],
+    tools: [workspace],
   });
   const ids = [unstored.id, chat.id.replace('chatcmpl-', 'resp_'), `resp_${'0'.repeat(32)}`, '../runs', 'x'];
   for (const id of ids) {

@@ -50,6 +50,8 @@ export async function openDefaultInstall(): Promise<DefaultInstall> {
     PYTHONPATH: process.env['PYTHONPATH'] ?? '',
     PYTHONDONTWRITEBYTECODE: '1',
     npm_config_update_notifier: 'false',
+    // Without notices: npm prints them to standard error.
+    npm_config_loglevel: 'warn',
   };
   const names: [shown: string, here: string][] = [
     [address, url],
@@ -164,7 +166,7 @@ const variablesIn = (settings: string): Record<string, string> =>
 
 async function makeCheckout(checkout: string): Promise<void> {
   await mkdir(checkout);
-  for (const name of ['dist', 'build', 'node_modules', 'scripts', 'prisma', 'config'])
+  for (const name of ['dist', 'node_modules', 'scripts', 'prisma', 'config', 'clients'])
     await symlink(join(root, name), join(checkout, name));
   // The patterns of the latter for directories do not match links, which are known to git instead.
   for (const name of ['package.json', '.env.example', '.gitignore'])

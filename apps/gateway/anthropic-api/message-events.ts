@@ -67,6 +67,7 @@ export class MessageEvents {
       case 'tool_progress':
       case 'approval_required':
       case 'error':
+      case 'rewind':
         break;
     }
   }

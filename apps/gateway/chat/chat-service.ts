@@ -17,7 +17,7 @@ import type { CatalogOf } from '../tools/policy/tool-policy.js';
 import { runChatTurn, type Turn, type TurnPorts } from './chat-turn.js';
 import { requireModel } from '../models/require-model.js';
 import { countTokens } from './count-tokens.js';
-import { type FollowPorts, followRun } from './runs/follow-run.js';
+import { type FollowOptions, type FollowPorts, followRun } from './runs/follow-run.js';
 import { offerTools, type ToolOffer } from './offer-tools.js';
 import { TurnMeasure, type TurnMeasuring } from './measure-turn.js';
 import { answerOpenRounds, takeDecisions } from './runs/answer-approvals.js';
@@ -32,6 +32,10 @@ import { retoldEvents } from './runs/retell-run.js';
 import { turnOfCall } from './runs/turn-of-call.js';
 import type { TurnRequest } from './turn-request.js';
 
+/** Of a run that is continued. */
+type TurnReader = Pick<FollowOptions, 'afterN' | 'rewinds'>;
+const newReader: TurnReader = { afterN: 0, rewinds: false };
+
 export interface StartedTurn {
   runId: string;
   /** The gateway's time until the run is written, then the store's. */
@@ -44,7 +48,7 @@ export interface StartedTurn {
    * Runs the turn, or follows the stored run, and passes its events on. Call it once. Resolves after the last event.
    * @throws AppError for a turn that fails
    */
-  tell: (take: TakeTurnEvents) => Promise<void>;
+  tell: (take: TakeTurnEvents, reader?: TurnReader) => Promise<void>;
 }
 
 export interface ChatPorts extends Omit<TurnPorts, 'limits' | 'approvals'>, FollowPorts, SettlePorts {
@@ -235,7 +239,7 @@ export class ChatService {
         },
         catalog: this.ports.catalogOf(prepared.context),
         detached: run.detached,
-        tell: (take) => this.run({ turn, past, open, record, cancel }, take),
+        tell: (take, reader) => this.run({ turn, past, open, record, cancel }, take, reader),
       };
     } catch (error) {
       span?.end(toAppError(error).code);
@@ -246,10 +250,14 @@ export class ChatService {
     }
   }
 
-  private async run({ turn, past, open, record, cancel }: Execution, take: TakeTurnEvents): Promise<void> {
+  private async run(
+    { turn, past, open, record, cancel }: Execution,
+    take: TakeTurnEvents,
+    reader = newReader,
+  ): Promise<void> {
     record.open(take);
     try {
-      if (past !== undefined) await record.retell(past.told);
+      if (past !== undefined) await record.retell(past.told, reader);
       const ends =
         past?.last === undefined
           ? await answerOpenRounds(turn, open, this.ports, record)
@@ -308,17 +316,18 @@ export class ChatService {
   }
 
   private async follow(prepared: Prepared, run: StoredRun, take: TakeTurnEvents): Promise<void> {
-    const { principal, signal } = prepared.context;
-    let lastN = 0;
+    const { request, context } = prepared;
+    const { principal, signal } = context;
+    const reader = { afterN: 0, rewinds: request.stream && request.dialect === 'events' };
     for (;;) {
-      for await (const numbered of followRun({ principal, runId: run.id, afterN: lastN, signal }, this.ports)) {
+      for await (const numbered of followRun({ principal, runId: run.id, signal, ...reader }, this.ports)) {
         if (numbered.event.type === 'error') throw storedError({ ...run, error: numbered.event.error });
-        lastN = numbered.n;
+        reader.afterN = numbered.n;
         await take([numbered]);
         if (numbered.event.type === 'done') return;
       }
       const now = await this.ports.runs.get(principal, run.id);
-      if (now?.state === 'done' && now.answer !== null && lastN === 0) {
+      if (now?.state === 'done' && now.answer !== null && reader.afterN === 0) {
         await take(await retoldEvents(now, this.ports));
         return;
       }
@@ -326,7 +335,7 @@ export class ChatService {
       if (now === undefined || !['interrupted', 'running'].includes(now.state)) break;
       const adopted = now.state === 'interrupted' ? await this.goOn(prepared, now) : undefined;
       if (adopted === undefined) continue;
-      return adopted.tell((batch) => take(batch.filter(({ n }) => n > lastN)));
+      return adopted.tell(take, reader);
     }
     throw new AppError('cancelled', 'The run of this Idempotency-Key was cancelled');
   }

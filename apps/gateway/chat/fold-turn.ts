@@ -79,6 +79,7 @@ export class TurnFold {
       case 'tool_result':
       case 'approval_required':
       case 'error':
+      case 'rewind':
         break;
     }
   }

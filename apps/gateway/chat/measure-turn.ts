@@ -118,6 +118,7 @@ export class TurnMeasure {
         break;
       case 'approval_required':
       case 'error':
+      case 'rewind':
         break;
     }
   }

@@ -43,6 +43,7 @@ export class TurnMilestones {
         return;
       case 'start':
       case 'error':
+      case 'rewind':
     }
   }
 

@@ -70,6 +70,8 @@ export interface ModelRoute {
 }
 
 export interface ModelRouter {
+  /** The name that a request gives; undefined for the default model. */
+  named(requested: string | undefined): string | undefined;
   /** @throws AppError model_not_found */
   resolve(requested: string | undefined): ModelRoute;
   /** Configured models and aliases, for `GET /v1/models`. */

@@ -1,4 +1,4 @@
-// Refuses a model that the caller's key does not allow. Checks the requested name, or the default's if none was given.
+// Refuses a model that the caller's key does not allow. Checks the requested name, or the one of the default model.
 import { allowsModel } from '#libs/access/access.js';
 import type { Access } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -8,10 +8,10 @@ import type { ModelRouter } from './model-provider.js';
 export function requireModel(
   requested: string | undefined,
   access: Access | undefined,
-  models: Pick<ModelRouter, 'resolve'>,
+  models: Pick<ModelRouter, 'named' | 'resolve'>,
 ): void {
   if (access?.models === undefined) return;
-  const name = requested ?? models.resolve(requested).candidates.map(nameOf)[0] ?? '';
+  const name = models.named(requested) ?? models.resolve(undefined).candidates.map(nameOf)[0] ?? '';
   if (allowsModel(access, name)) return;
   throw new AppError('model_forbidden', `This key may not use the model '${name.slice(0, 256)}'`, { param: 'model' });
 }

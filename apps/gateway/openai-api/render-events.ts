@@ -81,6 +81,8 @@ export class EventsSseRenderer implements SseRenderer {
             members: besideChoices(event),
           },
         );
+      case 'rewind':
+        return chunks.chunk({}, { first: { type: event.type, to: event.to } });
       case 'error':
         return JSON.stringify({ error: event.error });
     }

@@ -47,6 +47,7 @@ export class OpenAiSseRenderer implements SseRenderer {
       case 'tool_result':
       case 'approval_required':
       case 'error':
+      case 'rewind':
         return '';
     }
   }

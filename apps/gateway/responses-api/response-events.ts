@@ -80,6 +80,7 @@ export class ResponseEvents {
       case 'tool_progress':
       case 'approval_required':
       case 'error':
+      case 'rewind':
         break;
     }
   }

@@ -1,15 +1,15 @@
-// Where `npm run build` puts the launcher (launcher/*.c). It is not there where the machine has no C compiler, and on
-// systems that are not Linux.
+// Where `npm run build` puts the launcher (launcher/*.c). It is not there where the machine had no C compiler, or was another
+// kind of machine than this one, and on systems that are not Linux.
 import { existsSync } from 'node:fs';
 import { installedPath } from '#libs/process/find-installed.js';
 
 export function findLauncher(): string | undefined {
-  const program = installedPath('dist/launcher');
+  const program = installedPath(`dist/launcher-${process.arch}`);
   return existsSync(program) ? program : undefined;
 }
 
 /** One line for the operator. */
 export const howToGetLauncher =
   process.platform === 'linux'
-    ? 'install a C compiler (Debian: apt-get install gcc libc6-dev) and run `npm run build`'
+    ? 'install a C compiler (Debian: apt-get install gcc libc6-dev) and run `node scripts/build-launcher.mjs` where Signalbox is installed'
     : 'use Linux: this system has neither Landlock nor seccomp';

@@ -23,34 +23,33 @@ export interface ToolFilter {
   read_only?: boolean;
 }
 
-export type OfferedTool =
-  | {
-      type: 'function';
-      function: { name: string; description?: string; parameters?: Record<string, unknown>; strict?: boolean };
-    }
-  | {
-      type: 'mcp';
-      /** A configured server; `*`: all of them. */
-      server_label: string;
-      allowed_tools?: string[];
-      require_approval?: 'always' | 'never' | { always?: ToolFilter; never?: ToolFilter };
-    };
+export interface FunctionTool {
+  type: 'function';
+  function: { name: string; description?: string; parameters?: Record<string, unknown>; strict?: boolean };
+}
 
-/** In `tool_choice`: a function, a tool of a server, or any tool of a server. */
-export type NamedTool =
-  { type: 'function'; function: { name: string } } | { type: 'mcp'; server_label: string; name?: string };
+/** The tools of a server, which run on the gateway's side. */
+export interface McpTool {
+  type: 'mcp';
+  /** A configured server; `*`: all of them. */
+  server_label: string;
+  allowed_tools?: string[];
+  require_approval?: 'always' | 'never' | { always?: ToolFilter; never?: ToolFilter };
+}
 
-export interface ChatRequest {
-  messages: Message[];
-  model?: string;
-  tools?: OfferedTool[];
-  tool_choice?:
-    | 'auto'
-    | 'none'
-    | 'required'
-    | NamedTool
-    | { type: 'allowed_tools'; allowed_tools: { mode: 'auto' | 'required'; tools: NamedTool[] } };
-  parallel_tool_calls?: boolean;
+export type OfferedTool = FunctionTool | McpTool;
+
+/** In `tool_choice`: a tool of a server, or any tool of a server. */
+export interface NamedMcpTool {
+  type: 'mcp';
+  server_label: string;
+  name?: string;
+}
+
+export type NamedTool = { type: 'function'; function: { name: string } } | NamedMcpTool;
+
+/** What Signalbox adds to the requests of all chat APIs. */
+export interface GatewayFields {
   /** The session whose files the tools work on. Without it a new one is made when a tool runs. */
   session_id?: string;
   /** `manual`: all calls are returned to the caller. */
@@ -61,6 +60,19 @@ export interface ChatRequest {
   on_disconnect?: 'cancel' | 'detach';
   max_tool_rounds?: number;
   priority?: 'interactive' | 'batch';
+}
+
+export interface ChatRequest extends GatewayFields {
+  messages: Message[];
+  model?: string;
+  tools?: OfferedTool[];
+  tool_choice?:
+    | 'auto'
+    | 'none'
+    | 'required'
+    | NamedTool
+    | { type: 'allowed_tools'; allowed_tools: { mode: 'auto' | 'required'; tools: NamedTool[] } };
+  parallel_tool_calls?: boolean;
   n?: number;
   temperature?: number;
   top_p?: number;
@@ -114,7 +126,14 @@ export interface Warning {
   param?: string;
 }
 
-export interface ChatCompletion {
+/** What Signalbox adds to the answers of all chat APIs. */
+export interface GatewayAnswer {
+  /** If a tool ran on the gateway's side. */
+  tool_execution?: ToolExecution;
+  warnings?: Warning[];
+}
+
+export interface ChatCompletion extends GatewayAnswer {
   id: string;
   object: 'chat.completion';
   created: number;
@@ -125,9 +144,6 @@ export interface ChatCompletion {
     finish_reason: FinishReason;
   }[];
   usage: Usage;
-  /** If a tool ran on the gateway's side. */
-  tool_execution?: ToolExecution;
-  warnings?: Warning[];
 }
 
 /** A piece of a call: `id`, `type` and `name` are in its first piece only. */
@@ -200,12 +216,13 @@ export type GatewayEvent = Chunk &
       }
     | { type: 'tool_result'; tool_call_id: string; result: ToolResult }
     | { type: 'approval_required'; approval: RequiredApproval }
-    | { type: 'done'; finish_reason: FinishReason; usage: Usage; tool_execution?: ToolExecution; warnings?: Warning[] }
+    | RewindEvent
+    | ({ type: 'done'; finish_reason: FinishReason; usage: Usage } & GatewayAnswer)
   );
 
 /**
- * Made by this library after the death of a gateway: the events with numbers above `to` do not count any more. Another
- * gateway asks the model again for the message that broke off, and tells again the results of calls that have run.
+ * After the death of a gateway: the events with numbers above `to` do not count any more. Another gateway asks the model again
+ * for the message that broke off, and tells again the results of calls that have run.
  */
 export interface RewindEvent {
   type: 'rewind';
@@ -213,4 +230,4 @@ export interface RewindEvent {
 }
 
 /** `n`: the number of the event in its run. */
-export type ChatEvent = (GatewayEvent & { n: number }) | RewindEvent;
+export type ChatEvent = (Exclude<GatewayEvent, RewindEvent> & { n: number }) | RewindEvent;

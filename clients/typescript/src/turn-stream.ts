@@ -20,8 +20,6 @@ export interface TurnSource {
 
 interface SeenEvent {
   n: number;
-  /** As it came, to recognize it when it is told again. */
-  data: string;
   event: GatewayEvent;
 }
 
@@ -92,15 +90,22 @@ export class TurnStream implements AsyncIterable<ChatEvent> {
         if ('error' in event) throw toSignalboxError(event.error);
         const n = Number(id);
         const told = this.seen[known];
-        if (told?.n === n && told.data === data) {
+        if (told?.n === n) {
           known += 1;
           continue;
         }
+        if (event.type === 'rewind') {
+          known = this.seen.filter((each) => each.n <= event.to).length;
+          this.seen.length = known;
+          yield { type: 'rewind', to: event.to };
+          continue;
+        }
+        // Told again from the first event on, a turn lacks what was withdrawn meanwhile.
         if (told !== undefined) {
           this.seen.length = known;
           yield { type: 'rewind', to: this.lastN };
         }
-        this.seen.push({ n, data, event });
+        this.seen.push({ n, event });
         known += 1;
         yield { ...event, n };
       }

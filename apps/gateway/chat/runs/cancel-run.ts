@@ -20,7 +20,7 @@ export async function cancelRun(run: StoredRun, ports: CancelPorts): Promise<Sto
   if (!isHere && state === 'running' && owner !== null) await cancelElsewhere(ports.channels, owner, id);
   const signal = AbortSignal.timeout(patienceMs);
   try {
-    for await (const _ of followRun({ principal, runId: id, afterN: neverReached, signal }, ports));
+    for await (const _ of followRun({ principal, runId: id, afterN: neverReached, rewinds: true, signal }, ports));
   } catch (error) {
     if (!signal.aborted) throw error;
   }

@@ -18,6 +18,8 @@ export interface FollowOptions {
   runId: string;
   /** The last event number that the reader has. */
   afterN: number;
+  /** The reader can take back what it has shown, so that it is told of a `rewind`. */
+  rewinds: boolean;
   signal: AbortSignal;
 }
 
@@ -26,11 +28,21 @@ const rowsAtOnce = 64;
 const pollMs = 1_000;
 
 /**
+ * A run that another gateway continued has a `rewind` in its log, which only a reader of withdrawn events needs.
+ * @throws AppError shutting_down if it has some, and cannot take them back
+ */
+export function needsRewind({ event }: NumberedEvent, { afterN, rewinds }: Pick<FollowOptions, 'afterN' | 'rewinds'>) {
+  if (event.type !== 'rewind' || afterN <= event.to) return false;
+  if (rewinds) return true;
+  throw new AppError('shutting_down', 'The gateway of this run stopped; read the run again from its beginning');
+}
+
+/**
  * Ends after the run's last event, or when the run stopped without one (cancelled, or interrupted until its caller continues
  * it); check its state then.
  */
 export async function* followRun(options: FollowOptions, ports: FollowPorts): AsyncGenerator<NumberedEvent, void> {
-  const { principal, runId, signal } = options;
+  const { principal, runId, rewinds, signal } = options;
   let { afterN } = options;
   const news = new Bell();
   const unsubscribe = await ports.channels.subscribe(channelNames.runEvents(runId), () => news.ring());
@@ -42,7 +54,9 @@ export async function* followRun(options: FollowOptions, ports: FollowPorts): As
       if (run === undefined) throw new AppError('run_not_found', `Run '${runId}' not found`);
       const events = await ports.log.read(runId, afterN, rowsAtOnce);
       for (const numbered of events) {
+        const told = numbered.event.type !== 'rewind' || needsRewind(numbered, { afterN, rewinds });
         afterN = numbered.n;
+        if (!told) continue;
         yield numbered;
         if (numbered.event.type === 'done' || numbered.event.type === 'error') return;
       }

@@ -9,8 +9,11 @@ import { readLog } from './retell-run.js';
 import { askInRound } from './answer-approvals.js';
 import { hasEnded, isServer, type SettlePorts, settleRound } from './settle-round.js';
 
+/** More than a gateway can have shown before it stored them: no number is used again, whatever readers have. */
+const unstoredEvents = 100_000;
+
 export interface ResumedTurn {
-  /** What the caller has seen up to the last stored round, from the log. */
+  /** What the caller has seen up to the last stored round, from the log; then, what is withdrawn of the rest. */
   told: NumberedEvent[];
   lastN: number;
   /** Some of its calls may not have ended. */
@@ -26,7 +29,10 @@ export async function resumeTurn(
   const rounds = await runs.rounds(run.id);
   const last = rounds.pop();
   const told = last === undefined ? [] : belongingTo(last, await readLog(run.id, log));
-  const lastN = await log.truncate(run.id, told.at(-1)?.n ?? 0);
+  const to = told.at(-1)?.n ?? 0;
+  const lastN = (await log.truncate(run.id, to)) + unstoredEvents;
+  told.push({ n: lastN, event: { type: 'rewind', to } });
+  await log.append(run.id, told.slice(-1));
   for (const round of rounds) replay(turn, round);
   turn.announce = !told.some(({ event }) => event.type === 'start');
   return { told, lastN, ...(last === undefined ? {} : { last }) };

@@ -6,26 +6,22 @@ import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { approvalIdOf } from '../ask-approval.js';
 import type { TurnAnswer } from '../fold-turn.js';
 import { roundSeparator, toShownResult } from '../turn-state.js';
-import { type FollowPorts, followRun } from './follow-run.js';
+import { type FollowOptions, type FollowPorts, followRun } from './follow-run.js';
 import { unknownOutcome } from './restore-history.js';
 import { storedError } from './run-errors.js';
 import type { TakeTurnEvents } from './run-record.js';
 
-export interface RetellOptions {
-  /** The last event number that the reader has. */
-  afterN: number;
-  signal: AbortSignal;
-}
+export type RetellOptions = Pick<FollowOptions, 'afterN' | 'rewinds' | 'signal'>;
 
 /** @throws AppError the run's own failure; shutting_down if it was interrupted; cancelled */
 export async function retellRun(
   run: StoredRun,
-  { afterN, signal }: RetellOptions,
+  options: RetellOptions,
   ports: FollowPorts,
   take: TakeTurnEvents,
 ): Promise<void> {
   let seen = 0;
-  for await (const numbered of followRun({ principal: run.principal, runId: run.id, afterN, signal }, ports)) {
+  for await (const numbered of followRun({ principal: run.principal, runId: run.id, ...options }, ports)) {
     if (numbered.event.type === 'error') throw storedError({ ...run, error: numbered.event.error });
     seen++;
     await take([numbered]);
@@ -34,7 +30,7 @@ export async function retellRun(
   const now = (await ports.runs.get(run.principal, run.id)) ?? run;
   if (now.state === 'done' && now.answer !== null) {
     // The log was not kept, or is gone. The numbers are new, so only a reader that has no events yet can use them.
-    if (seen === 0 && afterN === 0) await take(await retoldEvents(now, ports));
+    if (seen === 0 && options.afterN === 0) await take(await retoldEvents(now, ports));
     return;
   }
   if (now.state === 'interrupted') {
@@ -52,12 +48,12 @@ export async function retoldEvents(run: StoredRun, { runs }: Pick<FollowPorts, '
   return events.map((event, index) => ({ n: index + 1, event }));
 }
 
-/** All events of a run in the log. */
+/** All events of a run in the log, for a reader that has none. */
 export async function readLog(runId: string, log: EventLog): Promise<NumberedEvent[]> {
   const events: NumberedEvent[] = [];
   for (;;) {
     const more = await log.read(runId, events.at(-1)?.n ?? 0, 64);
-    if (more.length === 0) return events;
+    if (more.length === 0) return events.filter(({ event }) => event.type !== 'rewind');
     events.push(...more);
   }
 }

@@ -19,6 +19,7 @@ import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import type { DoneEvent, ToldRound, TurnRecord } from '../chat-turn.js';
 import { TurnFold } from '../fold-turn.js';
 import type { TurnMeasure } from '../measure-turn.js';
+import { type FollowOptions, needsRewind } from './follow-run.js';
 import type { RunCancel } from './run-cancels.js';
 import { endOf } from './run-errors.js';
 
@@ -108,9 +109,15 @@ export class RunRecord implements TurnRecord {
     else this.beginsSoon = setTimeout(() => this.begin(), beginMs);
   }
 
-  /** Events from before a run was continued. They are neither numbered nor stored again. */
-  retell(batch: readonly NumberedEvent[]): Promise<void> | undefined {
-    for (const { event } of batch) this.fold.add(event);
+  /** Events from before a run was continued, to a reader that may have some. They are neither numbered nor stored again. */
+  retell(
+    events: readonly NumberedEvent[],
+    reader: Pick<FollowOptions, 'afterN' | 'rewinds'>,
+  ): Promise<void> | undefined {
+    for (const { event } of events) this.fold.add(event);
+    const batch = events.filter((each) =>
+      each.event.type === 'rewind' ? needsRewind(each, reader) : each.n > reader.afterN,
+    );
     return batch.length > 0 ? this.show(batch) : undefined;
   }
 

@@ -9,7 +9,7 @@ import type { TurnRequest } from '../turn-request.js';
 /** @throws AppError insufficient_scope, model_forbidden */
 export async function turnOfCall<Options extends { request: TurnRequest; context: RequestContext }>(
   options: Options,
-  models: Pick<ModelRouter, 'list' | 'resolve'>,
+  models: Pick<ModelRouter, 'list' | 'named' | 'resolve'>,
 ): Promise<Options> {
   const { request, context } = options;
   const { access, signal } = context;
@@ -17,7 +17,7 @@ export async function turnOfCall<Options extends { request: TurnRequest; context
   if (request.messages.some(({ role }) => role === 'tool')) {
     throw new AppError('insufficient_scope', 'A call token is for chats without tools');
   }
-  if (request.model !== undefined || access?.models === undefined) return options;
+  if (models.named(request.model) !== undefined || access?.models === undefined) return options;
   const known = (await models.list(signal)).map(({ id }) => id);
   const preferred = models.resolve(undefined).candidates.map(({ provider, model }) => `${provider.name}/${model}`)[0];
   const model = chooseModel({ hints: [] }, { known, preferred: preferred ?? '' }, access);

@@ -45,7 +45,7 @@ export class RunsController {
     const { server } = this.config;
     await streamTurn(
       reply,
-      (take) => retellRun(run, { afterN, signal: context.signal }, this.ports, take),
+      (take) => retellRun(run, { afterN, rewinds: true, signal: context.signal }, this.ports, take),
       () => renderer,
       {
         requestId: context.requestId,
@@ -66,8 +66,9 @@ export class RunsController {
   }
 
   private async modelOf(run: StoredRun): Promise<string> {
-    const [first] = await this.ports.log.read(run.id, 0, 1);
-    if (first?.event.type === 'start') return first.event.model;
+    // Before it there is what was withdrawn, if all was.
+    const first = await this.ports.log.read(run.id, 0, 2);
+    for (const { event } of first) if (event.type === 'start') return event.model;
     return (run.answer as unknown as TurnAnswer | null)?.model ?? '';
   }
 

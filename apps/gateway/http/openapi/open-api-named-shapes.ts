@@ -105,6 +105,7 @@ export const namedShapes: Record<string, object> = {
       ),
       event('tool_result', { tool_call_id: text, result: toolResult }),
       event('approval_required', { approval: approvalRequest }),
+      event('rewind', { to: number }),
       event('done', { finish_reason: text, usage: completionUsage }, { tool_execution: toolExecution, warnings }),
       ref('Error'),
     ],

@@ -93,7 +93,7 @@ export class ResponsesController {
     const { ports } = this;
     const tell = async (take: TakeTurnEvents): Promise<void> => {
       if (run.state === 'done') await take(await retoldEvents(run, ports));
-      else await retellRun(run, { afterN: 0, signal }, ports, take);
+      else await retellRun(run, { afterN: 0, rewinds: false, signal }, ports, take);
     };
     const { server } = this.config;
     const rendererOf = () => new ResponseSseRenderer(renderingOf(run, run.request as unknown as TurnRequest));

@@ -33,12 +33,16 @@ verifies('models.router.misnamed', 'an alias to nothing, also in a list, and one
     'models.aliases.b',
     'models.aliases.bad',
   ]);
+  expect(found({ default: 'best', providers: { one }, aliases: { best: ['one/x', 'default'] } })).toEqual([
+    "models.aliases.best: 'best' leads back to itself",
+  ]);
 });
 
 test('what leads somewhere is fine', () => {
   expect(found({})).toEqual([]);
   expect(found({ default: 'offline', aliases: { x: 'offline/offline' } })).toEqual([]);
   expect(found({ default: 'best', providers: { one }, aliases: { best: ['one/x', 'y', 'offline'] } })).toEqual([]);
+  expect(found({ default: 'one/x', providers: { one }, aliases: { best: 'default', default: 'one/y' } })).toEqual([]);
   const listed = { ...one, models: ['meta-llama/Llama-3'] };
   expect(found({ default: 'meta-llama/Llama-3', providers: { one: listed } })).toEqual([]);
 });

@@ -2,7 +2,7 @@
 import { knownProviders } from '#libs/config/environment.js';
 import type { Config } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { resolveModel } from './resolve-model.js';
+import { namedModel, resolveModel } from './resolve-model.js';
 
 export interface MisnamedModel {
   /** Of the setting: `models.aliases.best[1]`. */
@@ -56,8 +56,9 @@ function hint(prefix: string, model: string, providers: readonly string[]): stri
   return `there is no '${prefix}', only ${providers.join(', ')}. For a model of that name, write ${first}`;
 }
 
-function isCircle(alias: string, { aliases }: Config['models'], path: readonly string[] = []): boolean {
+function isCircle(alias: string, config: Config['models'], path: readonly string[] = []): boolean {
   if (path.includes(alias)) return alias === path[0];
-  const targets = Object.hasOwn(aliases, alias) ? [aliases[alias]!].flat() : [];
-  return targets.some((target) => isCircle(target, { aliases } as Config['models'], [...path, alias]));
+  const targets = Object.hasOwn(config.aliases, alias) ? [config.aliases[alias]!].flat() : [];
+  const names = targets.map((target) => namedModel(target, config.aliases) ?? config.default);
+  return names.some((name) => name !== undefined && isCircle(name, config, [...path, alias]));
 }

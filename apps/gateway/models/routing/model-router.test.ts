@@ -111,6 +111,25 @@ verifies('models.router.names', 'llama3.2 is the default model while no Ollama i
   expect(resolved(route({ providers: ollama }), 'llama3.2')).toEqual(['ollama/llama3.2']);
 });
 
+verifies('models.router.names', 'default is what no name means, unless an alias of the operator has it', () => {
+  expect(resolved(route({}), 'default')).toEqual(['offline/offline']);
+  const providers = { one: openai({ models: ['x'] }), two: openai() };
+  expect(resolved(route({ providers }), 'default')).toEqual(['one/x']);
+  const best = { default: 'best', providers, aliases: { best: ['two/y', 'one/x'], short: 'default' } };
+  expect(resolved(route(best), 'default')).toEqual(['two/y', 'one/x']);
+  expect(resolved(route(best), 'short')).toEqual(['two/y', 'one/x']);
+  expect(route(best).named('default')).toBeUndefined();
+  const own = { default: 'one/x', providers, aliases: { default: 'two/y' } };
+  expect(resolved(route(own), 'default')).toEqual(['two/y']);
+  expect(resolved(route(own))).toEqual(['one/x']);
+  expect(route(own).named('default')).toBe('default');
+  // Here it is a model of a provider.
+  const served = { default: 'default', providers: { two: openai() } };
+  expect(resolved(route(served), 'default')).toEqual(['two/default']);
+  const circle = { default: 'best', providers, aliases: { best: 'default' } };
+  expect(codeOf(() => route(circle).resolve('default'))).toBe('model_not_found');
+});
+
 verifies('models.router.bad-names', 'hostile and unknown names', () => {
   const router = route({ providers: { one: openai({ models: ['x'] }) }, aliases: { a: 'b', b: 'a' } });
   const bad = ['x\r\ny', 'x y', 'x\u0000', 'x'.repeat(257)];

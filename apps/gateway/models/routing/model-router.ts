@@ -23,7 +23,7 @@ import { listsNothing } from '../wire/provider-failures.js';
 import type { ModelCallMeasure } from './measure-model-calls.js';
 import { misnamedModels } from './check-models.js';
 import { RoutedCall } from './routed-call.js';
-import { firstChatModel, resolveModel, type KnownModels, type Target } from './resolve-model.js';
+import { firstChatModel, namedModel, resolveModel, type KnownModels, type Target } from './resolve-model.js';
 
 export interface ModelRouterOptions {
   logger: Logger;
@@ -80,6 +80,10 @@ class ConfiguredModelRouter implements ModelRouter {
     this.misnamed = misnamedModels(config, offline.name).map(({ setting, message }) => `${setting}: ${message}`);
     for (const message of this.misnamed) logger.warn({}, message);
     this.discoverModels();
+  }
+
+  named(requested: string | undefined): string | undefined {
+    return namedModel(requested, this.config.aliases);
   }
 
   resolve(requested: string | undefined): ModelRoute {

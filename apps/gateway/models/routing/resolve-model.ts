@@ -19,18 +19,28 @@ export interface KnownModels {
 
 const maxNameLength = 256;
 const maxAliasDepth = 8;
-/** The documentation's examples use it. Without a configured Ollama, it means the default model. */
+/** For clients that must name a model. An alias of this name is the operator's own. */
+const defaultName = 'default';
+/** Older examples of the documentation use it. Without a configured Ollama, it means the default model. */
 const exampleModel = 'llama3.2';
+
+/** The name that a request or an alias gives; undefined for the default model. */
+export function namedModel(requested: string | undefined, aliases: Config['models']['aliases']): string | undefined {
+  return requested === '' || (requested === defaultName && !Object.hasOwn(aliases, defaultName))
+    ? undefined
+    : requested;
+}
 
 /** @throws AppError model_not_found, invalid_value */
 export function resolveModel(requested: string | undefined, known: KnownModels): Target[] {
-  if (requested === undefined || requested === '') return defaultTargets(known, 0);
-  if (requested.length > maxNameLength || /[\u0000-\u0020\u007f]/.test(requested)) {
+  const name = namedModel(requested, known.config.aliases);
+  if (name === undefined) return defaultTargets(known, 0);
+  if (name.length > maxNameLength || /[\u0000-\u0020\u007f]/.test(name)) {
     throw new AppError('invalid_value', `model must be at most ${maxNameLength} characters without spaces`, {
       param: 'model',
     });
   }
-  return byName(requested, known, 0);
+  return byName(name, known, 0);
 }
 
 function defaultTargets(known: KnownModels, depth: number): Target[] {
@@ -45,6 +55,7 @@ function byName(name: string, known: KnownModels, depth: number): Target[] {
   if (depth > maxAliasDepth) throw new AppError('model_not_found', 'The model alias leads back to itself');
   const alias = Object.hasOwn(config.aliases, name) ? config.aliases[name] : undefined;
   if (alias !== undefined) return [alias].flat().flatMap((target) => byName(target, known, depth + 1));
+  if (name === defaultName && name !== config.default) return defaultTargets(known, depth + 1);
   // Whatever is configured, so that the examples of the documentation work everywhere.
   if (name === known.offline) return [{ provider: known.offline }];
   if (name.split('/').some((segment) => segment === '' || segment === '.' || segment === '..')) throw notFound(name);
