@@ -18,6 +18,7 @@ const patience = 180_000;
 
 /** For all pages that set nothing. */
 let plain: DefaultInstall;
+
 beforeAll(async () => {
   plain = await openDefaultInstall();
   await plain.start();
@@ -29,11 +30,20 @@ const read = (path: string) => readFile(join(root, path), 'utf8');
 /** Blocks that are not done here, by their beginning, and why. */
 const elsewhere: [beginning: RegExp, why: string][] = [
   [/^\{\s+"mcpServers"/, 'the test of mcp.client-entries connects them'],
+  [/^mcpServers:\n {2}chimech:\n {4}url/, 'it needs a Chimech elsewhere: test/e2e/acting-for-callers.test.ts has one'],
   [/^cp -a \.data/, 'it replaces the checkout'],
+  [/^openssl /, 'checkpoints are signed every 30 seconds: the tests of the audit have keys'],
+  [/^npx @modelcontextprotocol\/inspector/, 'npm downloads it'],
+  [/^(mkdir box|node node_modules\/signalbox)/, 'test/deploy/package.test.ts makes and installs the package'],
+  [/^(docker compose|kubectl) /, 'test/deploy and test/containers read and run those'],
+  [/^<function_(call|result)>/, 'what a model without tools writes, and what it is sent'],
+  [/^The model provider/, 'test/e2e/first-model.test.ts has providers that cannot be had'],
+  [/^x-ratelimit-/, 'test/e2e/limits.test.ts has a key with limits'],
+  [/^\{\n {2}"data": \[\n {4}\{\n {6}"key"/, 'test/e2e/budgets.test.ts asks for the usage of a key'],
 ];
 
 async function expectPage(path: string, install: DefaultInstall, follow: Follow = install.follow): Promise<void> {
-  await install.run(`cd ${install.checkout}`);
+  await install.newTerminal();
   const asRun = await pageAsRun(await read(path), async (block) =>
     elsewhere.some(([beginning]) => beginning.test(block.code)) ? null : follow(block),
   );
@@ -43,7 +53,21 @@ async function expectPage(path: string, install: DefaultInstall, follow: Follow 
 
 verifies('chat.examples', 'docs/api.md', () => expectPage('docs/api.md', plain));
 
-verifies('docs.pages', 'docs/getting-started-openai.md', () => expectPage('docs/getting-started-openai.md', plain));
+const details = [
+  'mcp',
+  'chat-apis',
+  'models',
+  'audit',
+  'limits',
+  'program',
+  'chimech',
+  'chimech-knowledge',
+  'chimech-analyze',
+];
+
+for (const page of ['getting-started-openai', ...details]) {
+  verifies('docs.pages', `docs/${page}.md`, () => expectPage(`docs/${page}.md`, plain), patience);
+}
 
 const entry = z.union([
   z.strictObject({ url: z.url() }),
@@ -114,6 +138,7 @@ for (const [library, program] of [
   const missing = pythonHas(library) ? '' : ', which is not installed: compiled';
   verifies('docs.python-examples', `${library}${missing}`, async () => {
     const path = join(root, 'examples/python', program);
+    await plain.newTerminal();
     if (missing !== '') {
       await plain.run(`python3 -c 'import ast, sys; ast.parse(sys.stdin.read())' < ${path}`);
       return;
@@ -123,8 +148,8 @@ for (const [library, program] of [
   });
 }
 
-// The last on this machine, because it names a tool server.
-verifies('docs.pages', 'README.md', () => expectPage('README.md', plain));
+// The last on this machine: the README names a tool server, and after the other page every request needs a key.
+for (const page of ['README.md', 'docs/keys.md']) verifies('docs.pages', page, () => expectPage(page, plain), patience);
 
 /** Each on a machine of its own. */
 for (const page of [

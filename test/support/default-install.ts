@@ -12,7 +12,7 @@ import { freePort } from '#libs/testing/services/free-port.js';
 import { temporaryDirectory } from '#libs/testing/services/start-process.js';
 import type { CodeBlock } from './markdown-blocks.js';
 import { canRun, runProgram } from './run-program.js';
-import { openTerminal } from './terminal.js';
+import { openTerminal, type Terminal } from './terminal.js';
 import { startWhole, type WholeStart } from './whole-start.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -31,7 +31,9 @@ export interface DefaultInstall {
   /** What `git status` of the checkout names. */
   changes(): Promise<string>;
   start(): Promise<void>;
-  /** Types a command into the second terminal. */
+  /** The second terminal, in the checkout. */
+  newTerminal(): Promise<void>;
+  /** Types a command there. */
   run(command: string): Promise<string>;
   close(): Promise<void>;
 }
@@ -57,9 +59,12 @@ export async function openDefaultInstall(): Promise<DefaultInstall> {
     [address, url],
     ['/path/to/signalbox', checkout],
   ];
-  const terminal = await openTerminal({ environment, names });
+  let terminal: Terminal | undefined;
   let whole: WholeStart | undefined;
   let servers: Record<string, unknown> = {};
+
+  /** Types into the second terminal. */
+  const run = (command: string): Promise<string> => terminal!.run(command);
 
   async function stop(): Promise<void> {
     whole?.kill('SIGTERM');
@@ -103,18 +108,22 @@ export async function openDefaultInstall(): Promise<DefaultInstall> {
       if (whole === undefined || before !== 'npm ci && ') await start(variablesOf(before, home));
       return '';
     }
-    return terminal.run(withLinks(command));
+    return run(withLinks(command));
   }
 
   const write = (file: string, text: string) =>
-    terminal.run(`mkdir -p ${dirname(file)}\ncat > ${file} <<'end-of-file'\n${text}end-of-file`);
+    run(`mkdir -p ${dirname(file)}\ncat > ${file} <<'end-of-file'\n${text}end-of-file`);
 
   return {
     environment,
     checkout,
     here: (text) => names.reduce((here, [shown, real]) => here.replaceAll(shown, real), text),
     start: () => start(),
-    run: (command) => terminal.run(command),
+    run,
+    newTerminal: async () => {
+      terminal?.close();
+      terminal = await openTerminal({ environment, names, directory: checkout });
+    },
     follow: async ({ language, code, file, number }) => {
       const named = (extension: string) =>
         file?.endsWith(`.${extension}`) === true ? file : `example-${number}.${extension}`;
@@ -125,12 +134,12 @@ export async function openDefaultInstall(): Promise<DefaultInstall> {
           return type(code);
         case 'js':
           await write(named('mjs'), code);
-          return terminal.run(`node ${named('mjs')}`);
+          return run(`node ${named('mjs')}`);
         case 'python':
           await write(named('py'), code);
-          if (pythonHas('openai')) return terminal.run(`python3 ${named('py')}`);
+          if (pythonHas('openai')) return run(`python3 ${named('py')}`);
           // Without the package it is only compiled.
-          await terminal.run(`python3 -c 'import ast, sys; ast.parse(sys.stdin.read())' < ${named('py')}`);
+          await run(`python3 -c 'import ast, sys; ast.parse(sys.stdin.read())' < ${named('py')}`);
           return null;
         case 'ts':
           return write(named('ts'), code);
@@ -153,7 +162,7 @@ export async function openDefaultInstall(): Promise<DefaultInstall> {
       return git.stdout;
     },
     close: async () => {
-      terminal.close();
+      terminal?.close();
       await stop();
       await temporary.remove();
     },

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 const endOfCommand = 'end-of-command';
 
 export interface TerminalOptions {
-  /** The whole of it. The shell begins in `HOME`. */
+  directory: string;
+  /** The whole of it. */
   environment: Record<string, string> & { HOME: string };
   /** What the documentation writes, and what stands for it here: in commands, and back in what they print. */
   names: readonly (readonly [shown: string, here: string])[];
@@ -20,12 +21,11 @@ export interface Terminal {
 }
 
 export async function openTerminal(options: TerminalOptions): Promise<Terminal> {
-  const { environment, names, timeoutMs = 60_000 } = options;
-  const home = environment.HOME;
+  const { directory, environment, names, timeoutMs = 60_000 } = options;
   // Silences curl's progress, which it shows only when its output is not a terminal, unlike for the reader.
-  await writeFile(join(home, '.curlrc'), 'silent\nshow-error\n');
+  await writeFile(join(environment.HOME, '.curlrc'), 'silent\nshow-error\n');
   const shell = spawn('sh', ['-eu'], {
-    cwd: home,
+    cwd: directory,
     env: environment,
     stdio: 'pipe',
     detached: true,
