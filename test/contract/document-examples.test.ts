@@ -71,7 +71,7 @@ async function compiled(files: readonly { page: string; name: string; code: stri
 verifies('docs.code', 'TypeScript', async () => {
   const examples = inLanguage('ts', 'typescript', 'tsx');
   const pages = new Set(examples.map(({ page }) => page));
-  for (const page of ['README.md', 'clients/typescript/README.md', 'docs/own-tools.md']) expect(pages).toContain(page);
+  for (const page of ['clients/typescript/README.md', 'docs/own-tools.md']) expect(pages).toContain(page);
   expect(await compiled(examples)).toEqual([]);
 });
 
@@ -86,11 +86,8 @@ verifies('docs.code', 'JavaScript', () => {
 });
 
 test('what does not compile is found', async () => {
-  const [example] = inLanguage('ts').filter(({ page }) => page === 'README.md');
+  const example = inLanguage('ts').find(({ code }) => code.includes("from 'openai'"));
   const spoilt = { ...example!, code: example!.code.replace('server_label', 'server_labl') };
-  expect(await compiled([spoilt])).toEqual([
-    expect.stringMatching(/^README\.md\/\d+\.ts\(\d+,\d+\): error/),
-    expect.anything(),
-    expect.anything(),
-  ]);
+  const [first] = await compiled([spoilt]);
+  expect(first).toMatch(/README\.md\/\S+\.ts\(\d+,\d+\): error/);
 });

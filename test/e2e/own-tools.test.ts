@@ -1,4 +1,5 @@
-// Follows docs/own-tools.md outside the checkout: writes its files, compiles them, starts them alone and under a worker.
+// The files of docs/own-tools.md outside the checkout: what compiles, and what clients of both eras get. The page itself is
+// followed by pages.test.ts.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
@@ -37,7 +38,7 @@ beforeAll(async () => {
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
   const blocks = codeBlocks(await readFile(join(root, 'docs/own-tools.md'), 'utf8'));
   const files = new Map(blocks.flatMap(({ file, code }) => (file === undefined ? [] : [[file, code] as const])));
-  const written = ['src/question-tools.ts', 'src/main.ts', 'tsconfig.json', 'src/own-tools.module.ts', 'src/try.ts'];
+  const written = ['src/question-tools.ts', 'src/main.ts', 'tsconfig.json'];
   expect([...files.keys()]).toEqual(expect.arrayContaining(written));
   for (const file of written) await writeFile(join(folder, file), files.get(file)!);
   await writeFile(join(folder, 'src/shelf.module.ts'), ownModule);
@@ -56,12 +57,6 @@ verifies('tools.own-server-documented', 'its types are right, and wrong ones are
   } finally {
     await rm(join(folder, 'src/wrong.ts'));
   }
-});
-
-verifies('tools.own-server-documented', 'its test says what it says', async () => {
-  const { stdout } = await runProgram(process.execPath, [join(folder, 'dist/try.js')]);
-  expect(stdout).toMatch(/^reason\n/);
-  expect(stdout).toContain('{"search":{"limit":10}}');
 });
 
 async function expectQuestionTools(client: Pick<McpCaller, 'listTools' | 'call'>): Promise<void> {
@@ -174,9 +169,7 @@ verifies(
   'inside the built worker, with what Nest injects, and its own errors',
   async () => {
     const file = join(folder, 'dist/shelf.module.js');
-    const servers = { stdio: { command: 'node', args: [join(folder, 'dist/main.js')] } };
-    const environment = { WORKER_MODULES: file, MCP_SERVERS: JSON.stringify(servers) };
-    const signalbox = await startSignalbox({ environment });
+    const signalbox = await startSignalbox({ environment: { WORKER_MODULES: file } });
     try {
       await expect.poll(() => names(signalbox.url), { timeout: 20_000 }).toContain('find_book');
       const call = async (title: string) =>
@@ -186,15 +179,6 @@ verifies(
       // By Nest's own logger, yet in the form of our log.
       await signalbox.workers[0]!.logged(({ level, message }) => level === 'warn' && message === 'looked up 3');
       expect(signalbox.workers[0]!.stray).toEqual([]);
-      // The page's own server, as a confined program.
-      await expect.poll(() => names(signalbox.url), { timeout: 20_000 }).toContain('analyze_question');
-      const question = {
-        name: 'analyze_question',
-        arguments: { question: 'Why is the sky blue?' },
-        session_id: 'sess_own',
-      };
-      const { body } = await callTool(signalbox.url, question);
-      expect(JSON.parse(body.content!)).toMatchObject({ question_type: 'reason' });
     } finally {
       await signalbox.close();
     }

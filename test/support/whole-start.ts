@@ -24,16 +24,21 @@ export interface WholeStart {
   remove(): Promise<void>;
 }
 
-export async function startWhole(environment: Record<string, string>, program = built): Promise<WholeStart> {
+/** With a `cwd` the configuration is what is there, and the data too, as for a reader; nothing of it is removed. */
+export async function startWhole(
+  environment: Record<string, string>,
+  program = built,
+  cwd?: string,
+): Promise<WholeStart> {
   // A start on the data of an earlier one uses its directory, and keeps it.
-  const given = environment['DATA_DIR'];
+  const given = cwd ?? environment['DATA_DIR'];
   const directory = given === undefined ? await temporaryDirectory() : { path: given, remove: async () => undefined };
   const [port, workerPort] = [await freePort(), await freePort()];
   const child = spawn(process.execPath, [program], {
     cwd: directory.path,
     env: {
       PATH: process.env['PATH'],
-      DATA_DIR: directory.path,
+      ...(cwd === undefined && { DATA_DIR: directory.path }),
       PORT: String(port),
       SERVER_WORKER_PORT: String(workerPort),
       ...environment,
