@@ -44,10 +44,7 @@ COPY --from=build /app/config ./config
 COPY --from=build /app/scripts/make-secrets.mjs /app/scripts/signalbox.mjs ./scripts/
 COPY --from=build /app/scripts/containers ./scripts/containers
 COPY --from=build /app/dist ./dist
-# The allocator's are those of libs/process/allocator-environment.ts.
 ENV NODE_ENV=production \
-    MALLOC_ARENA_MAX=2 \
-    MALLOC_TRIM_THRESHOLD_=1048576 \
     HOST=0.0.0.0 \
     DATA_DIR=/var/lib/signalbox \
     WORKSPACES_DIR=/mcp_workspaces

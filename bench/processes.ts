@@ -6,7 +6,6 @@ import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
-import { allocatorEnvironment } from '#libs/process/allocator-environment.js';
 import { builtProgram } from '#libs/process/find-installed.js';
 
 const children = new Set<ChildProcess>();
@@ -75,7 +74,6 @@ export async function startService({ app, environment, directory, home, profile 
       cwd: home,
       env: {
         PATH: process.env['PATH'],
-        ...allocatorEnvironment,
         ...environment,
         PORT: port,
         SERVER_WORKER_PORT: port,

@@ -8,7 +8,6 @@ import { readConfigWithOrigins } from '#libs/config/read-config.js';
 import { migrate } from '#libs/postgres/migrate.js';
 import { openLogger } from '#libs/logging/open-logger.js';
 import { secretValues } from '#libs/config/secrets.js';
-import { allocatorEnvironment } from '#libs/process/allocator-environment.js';
 import { builtProgram } from '#libs/process/find-installed.js';
 import { localUrl } from '#libs/process/local-url.js';
 import { chimechModule } from './start/chimech-module.js';
@@ -58,7 +57,6 @@ async function main(): Promise<void> {
         { name: 'worker', program: [fileURLToPath(builtProgram('apps/worker/main.js'))], readyUrl: readyUrls.worker },
       ],
       environment: {
-        ...allocatorEnvironment,
         // From Node 22 on they start a tenth of a second sooner when they have started before.
         NODE_COMPILE_CACHE: join(resolve(config.data_dir), 'compile-cache'),
         ...process.env,

@@ -2,25 +2,16 @@
 // turn may use what it needs.
 import { setFlagsFromString } from 'node:v8';
 
-/** From Node 22 on, V8 has a fast middle compiler, and counts calls differently. */
-const hasMiddleCompiler = Number(process.versions.node.split('.', 1)[0]) >= 22;
+/** From Node 22 on, V8 has a fast middle compiler, counts calls differently, and gains nothing from these. */
+const isNode20 = Number(process.versions.node.split('.', 1)[0]) < 22;
 
 export const v8Flags: readonly string[] = [
   // Allocates all objects in the young generation. V8 learns early which code creates long-lived objects, but was wrong
   // about the closures of a request: they started in the old generation and kept the whole request until the next full
   // collection.
   '--no-allocation-site-pretenuring',
-  // Copies surviving young objects on the stopped thread: there are few, and other processes need the cores that helper
-  // threads would use.
-  '--no-parallel-scavenge',
-  // Compiles to simple machine code on the first call: most functions run only once per request, and would otherwise be
-  // interpreted for hundreds of requests.
-  '--always-sparkplug',
-  '--no-lazy-feedback-allocation',
-  ...(hasMiddleCompiler
-    ? []
-    : // Compile after a third of V8's usual number of runs, because no function is hot.
-      ['--interrupt-budget=20000']),
+  // Compiles after a third of V8's usual number of runs, because no function is hot.
+  '--interrupt-budget=20000',
 ];
 
 /**
@@ -29,7 +20,7 @@ export const v8Flags: readonly string[] = [
  * would allow four times that, which looks like a leak for hours. Smaller values trade memory for more collections.
  */
 export function tuneV8(growingPercent: number): void {
-  for (const flag of [heapGrowing(growingPercent), ...v8Flags]) setFlagsFromString(flag);
+  if (isNode20) for (const flag of [heapGrowing(growingPercent), ...v8Flags]) setFlagsFromString(flag);
 }
 
 export const smallFlags: readonly string[] = [

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { DockerfileParser, type From } from 'dockerfile-ast';
 import { validate } from 'dockerfile-utils';
 import { expect } from 'vitest';
-import { allocatorEnvironment } from '#libs/process/allocator-environment.js';
 import { verifies } from '../verifies.js';
 import { composeFile, namedVolumes, readText, root } from './deployment-files.js';
 
@@ -51,11 +50,6 @@ verifies('deployment.image', 'of Prisma it has the compiler of queries that the 
   const imported = [...client.matchAll(/runtime\/(query_compiler[\w.-]+)/g)].map(([, name]) => name!);
   expect(imported.length).toBeGreaterThan(1);
   for (const name of imported) expect(name.startsWith(kept!.replace('*', ''))).toBe(true);
-});
-
-verifies('deployment.image', 'its processes give back memory as those of `npm start` do', () => {
-  const environment = last('ENV')!.split(/\s+/);
-  for (const [name, value] of Object.entries(allocatorEnvironment)) expect(environment).toContain(`${name}=${value}`);
 });
 
 verifies('deployment.image', 'the build is given its sources and nothing else', () => {

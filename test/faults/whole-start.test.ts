@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { allocatorEnvironment } from '#libs/process/allocator-environment.js';
 import {
   type ReceivedRequest,
   type ScriptedAnswer,
@@ -53,15 +51,6 @@ afterAll(async () => {
   await upstream?.close();
   web?.close();
   await whole?.remove();
-});
-
-verifies('operations.start-gives-back', 'as each process was started', () => {
-  const pids = [...whole.pids('gateway'), ...whole.pids('worker')];
-  expect(pids).toHaveLength(2);
-  for (const pid of pids) {
-    const variables = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
-    for (const [name, value] of Object.entries(allocatorEnvironment)) expect(variables).toContain(`${name}=${value}`);
-  }
 });
 
 /** Repeats the same key until it is answered, like a client of a durable service. */

@@ -73,8 +73,6 @@ export const operationsRequirements = {
     'npm pack gives a package that starts and answers without a build and without development packages',
   'operations.start-builds':
     'npm start builds first what is missing or was made from other sources, by their contents, where it can',
-  'operations.start-gives-back':
-    'the services of npm start have an allocator that gives back what is free, as in the image',
   'operations.start-gives-up': 'npm start ends everything, with the reason, when a part ends five times in a row',
   'operations.start-leaves-nothing': 'however npm start ends, nothing of it keeps running',
   'operations.replay': 'npm run replay runs a stored turn against its recorded results, and shows both side by side',

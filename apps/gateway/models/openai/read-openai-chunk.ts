@@ -164,10 +164,8 @@ export class OpenAiAnswerReader implements AnswerReader {
   }
 
   private state(calls: StreamedCall[]): ProviderState | undefined {
-    const state = {
-      ...toReplay(this.kept, calls),
-      ...(this.reasoning !== '' && { reasoning_content: this.reasoning }),
-    };
+    const state = toReplay(this.kept, calls);
+    if (this.reasoning !== '') state['reasoning_content'] = this.reasoning;
     return Object.keys(state).length === 0 ? undefined : { provider: this.reading.provider, state };
   }
 }
