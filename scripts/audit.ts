@@ -1,6 +1,6 @@
 // `signalbox audit verify` tells whether the audit is as it was written; `export` writes it to stdout; `prune` drops months of
 // an age of audit.retention_days, where gateways are not the owner of its tables and cannot.
-// Exit codes: 0 done, 1 the audit was changed, 2 not understood, 3 the database does not answer.
+// Exit codes: 0 done, 1 the audit was changed, 2 wrong usage, 3 the database does not answer.
 import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -41,9 +41,9 @@ async function main(): Promise<void> {
   const [command, ...more] = positionals;
   const works: Record<string, typeof verifyWith> = { verify: verifyWith, export: exportWith, prune: pruneWith };
   const work = works[command ?? ''];
-  if (command === undefined) throw new UsageError('What is to be done is not said', 'audit');
+  if (command === undefined) throw new UsageError('No command was given', 'audit');
   if (work === undefined || more.length > 0)
-    throw new UsageError(`'${[command, ...more].join(' ')}' is not understood`, 'audit');
+    throw new UsageError(`'${[command, ...more].join(' ')}' is not a command`, 'audit');
   const config = command === 'prune' ? asOwner(loadConfig()) : loadConfig();
   await withStore(config, { applicationName: 'audit', timeoutMs }, work(values, config));
 }
@@ -74,7 +74,7 @@ function verifyWith(values: Values, config: Config): (database: Database) => Pro
     ...(values['public-key'] ?? []).map((path) => readFileSync(path, 'utf8')),
   ].map((pem) => {
     const key = readPublicKey(pem);
-    if (key === undefined) throw new UsageError('--public-key is no Ed25519 key in PEM');
+    if (key === undefined) throw new UsageError('--public-key must be an Ed25519 key in PEM');
     return key;
   });
   const since = readTime(values.since);
@@ -88,7 +88,7 @@ function tell({ rows, checkpoints, breaks, problems, last }: Verification, signe
   const [first] = breaks;
   if (first !== undefined) {
     console.log(`first broken row: ${first.id} of ${first.at.toISOString()}: ${first.problem}`);
-    if (breaks.length > 1) console.log(`${breaks.length} problems with rows in all`);
+    if (breaks.length > 1) console.log(`${breaks.length} problems with rows in total`);
   }
   for (const problem of problems) console.log(problem);
   const signatures = signed ? 'signatures verified' : 'signatures not looked at: no key';
@@ -100,7 +100,7 @@ function tell({ rows, checkpoints, breaks, problems, last }: Verification, signe
 function exportWith(values: Values): (database: Database) => Promise<void> {
   const { session, principal, tool, outcome, text } = values;
   const format = (values.format ?? 'ndjson') as AuditFormat;
-  if (!auditFormats.includes(format)) throw new UsageError(`--format is ${auditFormats.join(' or ')}`, 'audit');
+  if (!auditFormats.includes(format)) throw new UsageError(`--format must be ${auditFormats.join(' or ')}`, 'audit');
   const filter: AuditFilter = {
     since: readTime(values.since),
     until: readTime(values.until),
@@ -127,7 +127,7 @@ function pruneWith(_values: Values, config: Config): (database: Database) => Pro
   if (retentionDays === undefined) throw new UsageError('audit.retention_days is not set');
   const { url } = config.database;
   return async (database) => {
-    if (url === undefined) throw new UsageError('the gateways of an embedded database drop old months themselves');
+    if (url === undefined) throw new UsageError('with an embedded database, the gateways drop old months themselves');
     const connection = { url, timeoutMs, applicationName: 'audit' };
     const signingKey = key === undefined ? undefined : readSigningKey(key);
     await new AuditKeeper({ database, connection, retentionDays, key: signingKey, logger: onConsole }).dropExpired();
@@ -138,6 +138,6 @@ function readTime(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
   const [, amount, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   const time = unit === undefined ? new Date(text) : new Date(Date.now() - Number(amount) * units[unit]!);
-  if (Number.isNaN(time.getTime())) throw new UsageError(`'${text}' is no time`, 'audit');
+  if (Number.isNaN(time.getTime())) throw new UsageError(`'${text}' is not a time`, 'audit');
   return time;
 }

@@ -21,9 +21,7 @@ if (process.platform === 'linux') {
   const compilers = process.env.CC ? [process.env.CC] : ['cc', 'gcc', 'clang'];
   const compiler = compilers.find((name) => spawnSync(name, ['--version'], { stdio: 'ignore' }).status === 0);
   if (compiler === undefined) {
-    console.error(
-      'No C compiler: tool servers that are commands cannot be confined. Install one and run scripts/build-launcher.mjs.',
-    );
+    console.error('No C compiler: command servers cannot be confined. Install one and run scripts/build-launcher.mjs.');
   } else {
     // Static where the C library can be linked so: one file that runs in any namespace.
     let result = compile(compiler, ['-static']);

@@ -9,6 +9,6 @@ if (command === 'check' && more.length === 0) {
   if (status === 0) console.log(text);
   else console.error(text);
 } else {
-  console.error(new UsageError(`'${command}' is not understood`, 'config').message);
+  console.error(new UsageError(`'${command}' is not a command`, 'config').message);
   process.exitCode = 2;
 }

@@ -31,7 +31,7 @@ if (command === 'failed-files') {
   for (const [name, file] of all) {
     if (file.before === undefined || hasFailed(file.runs)) continue;
     const what = withStatus(file.before, 'failed').map((test) => test.fullName);
-    console.error(`unsteady, passed when run again: ${relative(process.cwd(), name)}: ${what.join('; ')}`);
+    console.error(`flaky, passed when run again: ${relative(process.cwd(), name)}: ${what.join('; ')}`);
   }
   console.log(
     withStatus(runs, 'passed').length,

@@ -83,7 +83,8 @@ verifies(
       const lines = [
         'models:',
         '  default: nosuch/x',
-        '  aliases: { best: [openai/a, gone/b] }',
+        '  aliases: { best: [openai/gpt-5.2, gone/b] }',
+        '  providers: { openai: { models: [gpt-5.2] } }',
         'mcpServers:',
         '  missing: { command: npx, args: [-y, not-installed-here] }',
         '  unknown: { command: no-such-program }',
@@ -102,9 +103,9 @@ verifies(
       const { status, text } = await check(lines.filter((line) => !line.includes('open:')));
       expect(status).toBe(1);
       for (const finding of [
-        /^wrong +models\.default +'nosuch\/x' names no provider: .*\(\S*a\.yaml:2\)$/m,
-        /^wrong +models\.aliases\.best\[1\] +'gone\/b' names no provider/m,
-        /^wrong +mcpServers\.missing +the package not-installed-here is not installed: npm install .*\(\S*a\.yaml:5\)$/m,
+        /^wrong +models\.default +'nosuch\/x' does not name a provider: .*\(\S*a\.yaml:2\)$/m,
+        /^wrong +models\.aliases\.best\[1\] +'gone\/b' does not name a provider/m,
+        /^wrong +mcpServers\.missing +the package not-installed-here is not installed: npm install .*\(\S*a\.yaml:6\)$/m,
         /^wrong +mcpServers\.unknown +the program 'no-such-program' was not found/m,
         /^ok +mcpServers\.off +off$/m,
         /^ok +mcpServers\.web +remote$/m,
@@ -114,6 +115,8 @@ verifies(
         expect(text).toMatch(finding);
       }
       expect(text).not.toContain('canary');
+      const bare = await check(['models: { default: meta-llama/Llama-3 }']);
+      expect(bare.text).toMatch(/^ok +models\.default +meta-llama\/Llama-3, which is openai\/meta-llama\/Llama-3$/m);
       const good = await check([]);
       expect([good.status, good.text.split('\n').at(-1)]).toEqual([0, 'The configuration is fine.']);
     } finally {

@@ -10,7 +10,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const missing = !existsSync(join(root, 'dist/scripts/cli/signalbox.js'));
 const stamp = readStamp(root);
 const changed = stamp && changeSince(stamp, root);
-const why = stamp === undefined ? 'the last build did not end' : changed && `${changed} has changed`;
+const why = stamp === undefined ? 'the last build did not finish' : changed && `${changed} has changed`;
 if (missing) mustBuild('nothing is built');
 else if (why !== undefined && !canBuild())
   console.error(`${why}, and this cannot be built here: starting what was built.`);

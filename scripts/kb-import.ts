@@ -1,5 +1,5 @@
-// `signalbox import DIR`: brings the documents of a directory into the knowledge base, also of an embedded database, running
-// or not. Exit codes: 0 all imported, 1 something was not, 2 not understood, 3 the database does not answer.
+// `signalbox import DIR`: imports the documents of a directory into the knowledge base, also of an embedded database, running
+// or not. Exit codes: 0 all imported, 1 something was not, 2 wrong usage, 3 the database does not answer.
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { loadConfig } from '#libs/config/load-config.js';
@@ -66,12 +66,12 @@ async function readImport(): Promise<{ directory: string; source: string; prune:
     allowPositionals: true,
     options: { source: { type: 'string' }, prune: { type: 'boolean', default: false } },
   });
-  if (positionals.length !== 1) throw new UsageError('Give one directory', 'import');
+  if (positionals.length !== 1) throw new UsageError('Expected one directory', 'import');
   const directory = resolve(positionals[0]!);
   if (!(await stat(directory).catch(() => undefined))?.isDirectory())
     throw new UsageError(`${positionals[0]!} is not a directory`, 'import');
   const source = values.source ?? basename(directory);
-  if (!/^[^\p{C}/]{1,200}$/u.test(source)) throw new UsageError(`--source takes a name without '/'`, 'import');
+  if (!/^[^\p{C}/]{1,200}$/u.test(source)) throw new UsageError(`--source must be a name without '/'`, 'import');
   return { directory, source, prune: values.prune };
 }
 
@@ -97,8 +97,8 @@ function print({ imported, unchanged, removed, missing, embedded, failed }: Impo
       .map(([name, count]) => `${name} ${count}`)
       .join(', '),
   );
-  if (missing > 0) console.log(`${missing} documents have no file any more: --prune removes them.`);
-  if (imported + unchanged + failed.length === 0) console.log('There is nothing to import in this directory.');
+  if (missing > 0) console.log(`${missing} documents no longer have a file: --prune removes them.`);
+  if (imported + unchanged + failed.length === 0) console.log('Nothing to import was found in this directory.');
 }
 
 function exitCodeOf(error: unknown): number {

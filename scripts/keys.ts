@@ -1,5 +1,5 @@
 // `signalbox keys`: API keys on the database, also of an embedded one, running or not. What it changes is in force on every
-// gateway within a second. Exit codes: 0 done, 1 refused, 2 not understood, 3 the database does not answer.
+// gateway within a second. Exit codes: 0 done, 1 refused, 2 wrong usage, 3 the database does not answer.
 import 'reflect-metadata';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
@@ -74,16 +74,13 @@ function workOf(command: string | undefined, id: string | undefined, values: Val
     };
   }
   if (command !== 'rotate' && command !== 'revoke') {
-    throw new UsageError(
-      command === undefined ? 'What is to be done is not said' : `'${command}' is not understood`,
-      'keys',
-    );
+    throw new UsageError(command === undefined ? 'No command was given' : `'${command}' is not a command`, 'keys');
   }
   if (id === undefined)
-    throw new UsageError(`Which key? ${command} takes the id that \`signalbox keys list\` shows`, 'keys');
+    throw new UsageError(`${command} needs the id of a key, as \`signalbox keys list\` shows it`, 'keys');
   if (command === 'rotate') {
     const grace = Number(values['grace-s'] ?? 0);
-    if (!Number.isInteger(grace) || grace < 0) throw new UsageError('--grace-s takes a number of seconds', 'keys');
+    if (!Number.isInteger(grace) || grace < 0) throw new UsageError('--grace-s must be a number of seconds', 'keys');
     return async (store, by) => printMade(await store.rotate(id, grace, by), values.json);
   }
   return async (store, by) => {

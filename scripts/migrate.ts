@@ -41,7 +41,7 @@ async function migrateWhenThere(url: string): Promise<string[]> {
 function waitSeconds(): number {
   const { values } = readArguments('migrate', { options: { wait: { type: 'string', default: '0' } } });
   if (/^\d{1,4}$/.test(values.wait)) return Number(values.wait);
-  throw new UsageError('--wait takes a number of seconds', 'migrate');
+  throw new UsageError('--wait must be a number of seconds', 'migrate');
 }
 
 async function makeRoles(config: Config, ownerUrl: string): Promise<void> {

@@ -30,7 +30,7 @@ function readOptions() {
   });
   const { length } = read.positionals;
   if (length === 1) return read;
-  throw new UsageError(length === 0 ? 'Which run? Its id is missing' : 'More than one run id was given', 'replay');
+  throw new UsageError(length === 0 ? 'The id of the run is missing' : 'More than one run id was given', 'replay');
 }
 
 function linesOf({ run, recorded, replayed, same_calls }: Replay): string[] {
@@ -54,6 +54,6 @@ function roundLines(which: string, round: ShownRound | undefined): string[] {
 }
 
 function noteOf(result: string | undefined): string {
-  if (result === 'other_arguments') return ' (the recorded result of other arguments)';
+  if (result === 'other_arguments') return ' (the result was recorded with other arguments)';
   return result === 'none' ? ' (no recorded result)' : '';
 }

@@ -11,9 +11,9 @@ import {
   type TransportSendOptions,
 } from '@modelcontextprotocol/client';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { whyUnreachable } from '#libs/http-client/why-unreachable.js';
 import { callMetaKeys } from '#libs/mcp-server/call-meta.js';
 import { mintSessionId } from '#libs/schemas/identifiers.js';
-import { whyUnreachable } from './cli/ask-gateway.js';
 
 const closeMs = 1_000;
 const initialized: JSONRPCMessage = { jsonrpc: '2.0', method: 'notifications/initialized' };
@@ -100,7 +100,7 @@ export class StdioBridge {
       if (!isJSONRPCRequest(sent) || this.open.get(sent.id) !== cancel) return;
       this.toClient({ jsonrpc: '2.0', id: sent.id, error: errorOf(error, this.address) });
     };
-    const onRequestStreamEnd = () => fail(new Error('it ended in the middle of the request'));
+    const onRequestStreamEnd = () => fail(new Error('it closed the stream in the middle of the request'));
     await this.send(sent, { requestSignal: cancel.signal, onRequestStreamEnd }).catch(fail);
   }
 

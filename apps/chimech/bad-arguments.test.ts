@@ -20,12 +20,12 @@ const words = '天气很好，我们去公园。';
 type Case = [tool: string, args: object, code: string, text: RegExp];
 
 const english: Case[] = [
-  ['query', {}, 'INVALID_QUESTION', /Error: The question has no text/],
-  ['query', { question: 5 }, 'INVALID_QUESTION', /Error: The question has no text/],
-  ['query', { question: '\ufffd' }, 'INVALID_QUESTION', /Error: The question has no text/],
+  ['query', {}, 'INVALID_QUESTION', /Error: The question contains no text/],
+  ['query', { question: 5 }, 'INVALID_QUESTION', /Error: The question contains no text/],
+  ['query', { question: '\ufffd' }, 'INVALID_QUESTION', /Error: The question contains no text/],
   ['query', { question: binary }, 'INVALID_QUESTION', /Error: question is not text: it is binary/],
   ['query', { question: 'Why?', context: binary }, 'INVALID_PARAMS', /Error: context is not text/],
-  ['query', { question: 'x'.repeat(maxQueryCharacters + 1) }, 'CONTEXT_TOO_LONG', /at most 200000/],
+  ['query', { question: 'x'.repeat(maxQueryCharacters + 1) }, 'CONTEXT_TOO_LONG', /limit is 200000/],
   ['query', { question: 'Why?', temperature: 9 }, 'INVALID_PARAMS', /: temperature must be at most 2$/m],
   ['query', { question: 'Why?', maxTokens: 1.5 }, 'INVALID_PARAMS', /: maxTokens must be a whole number$/m],
   ['query', { question: 'Why?', maxTokens: 0 }, 'INVALID_PARAMS', /: maxTokens must be at least 1$/m],
@@ -60,7 +60,7 @@ const english: Case[] = [
     'search',
     { query: 'x', filters: { dateRange: { start: '2026-02-01', end: '2026-01-01' } } },
     'INVALID_PARAMS',
-    /filters\.dateRange has a start after its end/,
+    /filters\.dateRange starts after it ends/,
   ],
 ];
 

@@ -33,7 +33,7 @@ export class ChimechTools {
 
   @McpTool({
     name: queryTool,
-    description: 'Asks a language model a question, with context if given. Remembers the turns of a conversation.',
+    description: 'Asks a language model a question, with optional context. Remembers the turns of a conversation.',
     input: queryInput,
     output: queryOutput,
     annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
@@ -46,7 +46,7 @@ export class ChimechTools {
 
   @McpTool({
     name: 'chimech/generate',
-    description: 'Writes a text, code, an e-mail or a report, checks its form and repairs it once.',
+    description: 'Writes text, code, an e-mail or a report, checks its form and repairs it once if needed.',
     input: generateInput,
     output: generateOutput,
     annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },

@@ -51,7 +51,6 @@ import { McpRoute } from './http/mcp/mcp-route.js';
 import { PrincipalPlaces } from './http/turns/principal-places.js';
 import { TurnAdmission, turnsOfPrincipal } from './http/turns/turn-admission.js';
 import { openGatewayEndpoint } from './mcp/gateway-endpoint.js';
-import { warmUp } from './warm-up.js';
 import { boundServer } from '#libs/http-server/bound-server.js';
 import { parseBody } from '#libs/http-server/parse-body.js';
 
@@ -177,14 +176,11 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
   });
   reloads.start();
   logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
-  const warming = new AbortController();
-  void warmUp(config, warming.signal).catch((error: unknown) => logger.warn({ error }, 'the gateway did not warm up'));
 
   return {
     reload: () => void reloads.request('SIGHUP'),
     async stop(graceMs) {
       health.become('stopping');
-      warming.abort();
       gateway.takeNoMore();
       await reloads.close();
       const mcpRoute = app.get(McpRoute);

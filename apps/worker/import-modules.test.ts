@@ -23,8 +23,8 @@ verifies('tools.modules-named', 'by path and by URL', async () => {
 
 verifies('tools.modules-named', 'what is wrong is named', async () => {
   for (const [file, problem] of [
-    ['nothing.mjs', /worker\.modules\[0\].*is not there/],
-    ['broken.mjs', /worker\.modules\[0\].*imports what is not/],
+    ['nothing.mjs', /worker\.modules\[0\].*was not found/],
+    ['broken.mjs', /worker\.modules\[0\].*imports something that was not found/],
     ['other.mjs', /worker\.modules\[0\].*no Nest module as its default export/],
   ] as const) {
     await expect(importModules([join(directory, file)])).rejects.toThrow(problem);

@@ -15,7 +15,9 @@ export async function importModules(names: readonly string[]): Promise<Type[]> {
       found = ((await import(url)) as { default?: unknown }).default;
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      throw problem(code === 'ERR_MODULE_NOT_FOUND' ? `${name} is not there, or imports what is not` : message);
+      throw problem(
+        code === 'ERR_MODULE_NOT_FOUND' ? `${name} was not found, or imports something that was not found` : message,
+      );
     }
     if (typeof found !== 'function') throw problem(`${name} has no Nest module as its default export`);
     modules.push(found as Type);

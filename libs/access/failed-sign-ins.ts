@@ -48,7 +48,7 @@ export class FailedSignIns {
       return total > perMinute ? this.secondsTo(here.until) : undefined;
     } catch (error) {
       if (this.now() >= this.awayUntil) {
-        logger.warn({ error }, 'the store is unavailable: each gateway counts failed sign-ins alone');
+        logger.warn({ error }, 'the store is unavailable: each gateway counts failed sign-ins on its own');
       }
       this.awayUntil = this.now() + leftAloneMs;
       return undefined;

@@ -64,11 +64,21 @@ export interface Decision {
 
 export const maxReasonLength = 1_000;
 
+/** Which rule asks, and why. The default of the policy, and a request, say so in their reason. Undefined for a question. */
+export function whyAsked({ rule, reason }: Pick<Approval, 'rule' | 'reason'>): string | undefined {
+  if (rule === null || ((rule === 'request' || rule.startsWith('default')) && reason !== null))
+    return reason ?? undefined;
+  return reason === null ? `The rule '${rule}' asks` : `The rule '${rule}' asks: ${reason}`;
+}
+
 /** The outcome of a call that will not run, the same in every process. */
-export function refusedOutcome({ state, decisionReason, name }: Approval): ToolOutcome {
+export function refusedOutcome({ state, decisionReason, name, ...asked }: Approval): ToolOutcome {
   switch (state) {
-    case 'expired':
-      return failedOutcome('denied', 'approval_expired', `Nobody approved the call of '${name}' in time`);
+    case 'expired': {
+      const why = whyAsked(asked);
+      const message = `Nobody approved the call of '${name}' in time${why === undefined ? '' : `. ${why}`}`;
+      return failedOutcome('denied', 'approval_expired', message);
+    }
     case 'cancelled':
       return failedOutcome('cancelled', 'cancelled', 'The call was cancelled before it was approved');
     default: {

@@ -51,6 +51,6 @@ export function samplingAnswerOf({
     case 'denied':
       return { refused: decisionReason ?? 'No model answered' };
     default:
-      return { refused: 'No gateway waits for this call any more: no model is asked' };
+      return { refused: 'No gateway is waiting for this call any more, so no model was asked' };
   }
 }

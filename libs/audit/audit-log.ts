@@ -12,7 +12,7 @@ export interface AuditFilter {
   until?: Date | undefined;
   session?: string | undefined;
   principal?: string | undefined;
-  /** `server/tool`, or a tool of whatever server. */
+  /** `server/tool`, or a tool name on any server. */
   tool?: string | undefined;
   /** `success`, `failure`, a state or an error code. */
   outcome?: string | undefined;

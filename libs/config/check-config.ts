@@ -22,7 +22,7 @@ export function checkConfig(config: Config, originOf: (path: Path) => string | u
     );
   }
   if (config.auth.jwt !== undefined && config.auth.mode === 'off') {
-    problem(['auth', 'jwt'], 'nobody is asked for a token while auth.mode is off');
+    problem(['auth', 'jwt'], 'tokens are not checked while auth.mode is off');
   }
   if (config.audit.signing_key !== undefined && readSigningKey(config.audit.signing_key) === undefined) {
     problem(['audit', 'signing_key'], 'must be a private Ed25519 key in PEM: openssl genpkey -algorithm ed25519');

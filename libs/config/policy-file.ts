@@ -25,7 +25,7 @@ export function readPolicyFile(
   try {
     const parsed = parseFile({ path: file, text: read(file) });
     problems.push(...parsed.problems);
-    if ('file' in parsed.tree) problem('file', 'names a file that names another file');
+    if ('file' in parsed.tree) problem('file', 'names a file that itself names a policy file');
     return { ...parsed, tree: { policy: { ...parsed.tree, file } }, origin: (path) => parsed.origin(path.slice(1)) };
   } catch (error) {
     problem('file', `cannot be read: ${(error as { code?: string }).code ?? 'unreadable'}`);

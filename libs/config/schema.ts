@@ -9,50 +9,58 @@ import { changePolicies, serverSchema } from './schemas/server-schema.js';
 import { bytes, count, ms, port, secret, secretUrl } from './setting-kinds.js';
 
 export const providerSchema = z.strictObject({
-  kind: z.enum(['openai', 'anthropic', 'gemini', 'offline']).describe('Family; openai is for any compatible server'),
+  kind: z.enum(['openai', 'anthropic', 'gemini', 'offline']).describe('Wire format; openai for any compatible server'),
   base_url: z
     .url({ protocol: /^https?$/ })
     .optional()
     .describe('Address of the API'),
-  api_key: secret.optional().describe('Key sent upstream'),
+  api_key: secret.optional().describe('API key sent to the provider'),
   headers: z
     .record(z.string(), z.string())
     .default({})
     .meta({ secret: true, description: 'Headers added to every model call' }),
   timeout_ms: z
     .strictObject({
-      connect: ms('Time to connect').default(10_000),
-      first_byte: ms('Time to the first byte of an answer').default(120_000),
-      idle: ms('Time without data within an answer').default(60_000),
+      connect: ms('Time limit for connecting').default(10_000),
+      first_byte: ms('Time limit for the first byte of an answer').default(120_000),
+      idle: ms('Time limit without data within an answer').default(60_000),
     })
     .prefault({}),
-  max_retries: z.number().int().min(0).max(10).default(2).describe('Retries before the first byte (429, 5xx, connect)'),
+  max_retries: z
+    .number()
+    .int()
+    .min(0)
+    .max(10)
+    .default(2)
+    .describe('Retries before the first byte (429, 5xx, failed connection)'),
   retry_budget: z
     .strictObject({
-      share: z.number().min(0).max(10).default(0.2).describe('Retries per model call, over all those of a gateway'),
+      share: z.number().min(0).max(10).default(0.2).describe('Retries per model call, on average over a gateway'),
       reserve: z
         .number()
         .int()
         .min(0)
         .max(1_000)
         .default(10)
-        .describe('Retries allowed however few model calls there are; refilled within 10 s'),
+        .describe('Retries allowed regardless of the number of model calls; refilled within 10 s'),
     })
     .prefault({}),
-  max_concurrency: count('Model calls at once').default(256),
+  max_concurrency: count('Concurrent model calls').default(256),
   circuit: z
     .strictObject({
-      failures: count('Failures in a row, before any part of an answer, that stop further model calls').default(5),
-      cool_down_ms: ms('Time until one model call tries again').default(30_000),
+      failures: count('Consecutive failures without any part of an answer after which model calls are paused').default(
+        5,
+      ),
+      cool_down_ms: ms('Time until a single model call is tried again').default(30_000),
     })
     .prefault({}),
-  models: z.array(z.string()).optional().describe('If given, other names are refused with model_not_found'),
+  models: z.array(z.string()).optional().describe('Its models; other names are refused with model_not_found'),
   tools: z
     .enum(['native', 'prompted', 'none'])
     .default('native')
     .describe('How tools are offered: by the API, in the system message for models without tool use, or not at all'),
   context_window: count(
-    "Its models' limit in tokens; a request with more words is refused without a model call",
+    'Context limit of its models in tokens; a request with more words is refused without a model call',
   ).optional(),
   reasoning_replay: z
     .enum(['always', 'tool_turns', 'never'])
@@ -65,32 +73,34 @@ export const providerSchema = z.strictObject({
   call_ids: z
     .enum(['minted', 'alphanumeric9'])
     .default('minted')
-    .describe('Mistral accepts only nine letters and digits'),
+    .describe('Form of call ids; Mistral accepts only nine letters and digits'),
   images: z
     .boolean()
     .optional()
     .describe(
-      "OpenAI-compatible: whether pictures in tools' results are sent; default: unless a model is known as text-only",
+      'OpenAI-compatible: whether images in tool results are sent; default: yes, unless the model is known to be text-only',
     ),
   prompt_caching: z.boolean().default(false).describe('Anthropic: cache tools and system text'),
-  max_response_bytes: bytes('Largest answer').default(64 * 1024 * 1024),
+  max_response_bytes: bytes('Maximum size of an answer').default(64 * 1024 * 1024),
 });
 
 const jwtSchema = z.strictObject({
-  issuer: z.url({ protocol: /^https?$/ }).describe('OIDC issuer whose tokens are accepted, exactly as in their iss'),
+  issuer: z
+    .url({ protocol: /^https?$/ })
+    .describe('OIDC issuer whose tokens are accepted, exactly as in their iss claim'),
   audience: z
-    .union([z.string().min(1), z.array(z.string().min(1)).min(1)], { error: 'it is one name or a list of them' })
-    .describe('Required audience of tokens; of a list, one of them'),
+    .union([z.string().min(1), z.array(z.string().min(1)).min(1)], { error: 'it must be a name or a list of names' })
+    .describe('Required audience of tokens; any one of a list'),
   jwks_url: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe('Keys of the issuer; default: from its discovery document'),
+    .describe('URL of the keys of the issuer (JWKS); default: from its discovery document'),
   roles_claim: z.string().min(1).optional().describe('Claim with the roles; default: roles; a.b is a nested claim'),
   scopes_claim: z
     .string()
     .min(1)
     .optional()
-    .describe('Claim with the scopes; default: scope. A token with none of ours has all except admin'),
+    .describe('Claim with the scopes; default: scope. A token without any scope of Signalbox has all except admin'),
   admin_role: z.string().min(1).optional().describe('Role that grants the scope admin'),
   admin_scope: z
     .string()
@@ -105,12 +115,15 @@ export const configSchema = z.strictObject({
       host: z.string().default('127.0.0.1').describe('Address that the gateway listens on'),
       port: port('Port of the gateway').default(8000),
       worker_port: port('Port of the worker: health and metrics').default(8001),
-      allowed_hosts: z.array(z.string()).default([]).describe('Host headers accepted besides the listening address'),
-      allowed_origins: z.array(z.string()).default([]).describe('Browser origins that may call'),
+      allowed_hosts: z
+        .array(z.string())
+        .default([])
+        .describe('Host headers accepted in addition to the listening address'),
+      allowed_origins: z.array(z.string()).default([]).describe('Browser origins whose requests are allowed'),
       shutdown_grace_ms: ms('How long a shutdown waits for runs and calls').default(25_000),
-      keep_alive_ms: ms('Time without events before a keep-alive on a stream').default(15_000),
+      keep_alive_ms: ms('Time without events after which a stream sends a keep-alive').default(15_000),
       stuck_reader_ms: ms('How long a client may read nothing before it is disconnected').default(60_000),
-      headers_after_ms: ms('When a stream sends its headers even without an event').default(10_000),
+      headers_after_ms: ms('Time after which a stream sends its headers even without an event').default(10_000),
     })
     .prefault({}),
   data_dir: z.string().default('.data').describe('Directory of the embedded database and the workspaces'),
@@ -120,20 +133,24 @@ export const configSchema = z.strictObject({
       owner_url: secretUrl
         .optional()
         .describe(
-          'The same database as the owner of its tables, for `npm run migrate`, which then makes the role of `url`',
+          'The same database with the user that owns its tables, for `npm run migrate`, which then creates the role in `url`',
         ),
       reader_url: secretUrl
         .optional()
-        .describe('The same database as a role that `npm run migrate` makes, which reads the audit and nothing else'),
-      pool_size: count('Connections of a process for statements; up to three more listen').default(8),
-      timeout_ms: ms('Deadline of a store call').default(2_000),
+        .describe(
+          'The same database with a role that `npm run migrate` creates, which reads the audit and nothing else',
+        ),
+      pool_size: count('Connections of a process for statements; up to three more listen for messages').default(8),
+      timeout_ms: ms('Deadline of a call to the database or Redis').default(2_000),
     })
     .prefault({}),
   redis: z
     .strictObject({
       url: secretUrl
         .optional()
-        .describe('Redis, also with sentinels or as a cluster (docs/redis.md); default: the queue is in PostgreSQL'),
+        .describe(
+          'Redis, optionally with sentinels or as a cluster (docs/redis.md); default: the queue is in PostgreSQL',
+        ),
     })
     .prefault({}),
   workspaces: z
@@ -143,12 +160,12 @@ export const configSchema = z.strictObject({
         .enum(['soft', 'hard'])
         .default('soft')
         .describe('Quota for command servers; hard (as root on Linux): enforced by the kernel (docs/workspaces.md)'),
-      idle_ttl_ms: ms('How long an idle session lives').default(86_400_000),
+      idle_ttl_ms: ms('How long an idle session is kept').default(86_400_000),
       sweep_interval_ms: ms('How often expired sessions are removed').default(60_000),
-      max_bytes: bytes('Size of a workspace').default(512 * 1024 * 1024),
-      max_files: count('Files of a workspace').default(10_000),
-      max_depth: count('Directory depth of a workspace').default(32),
-      min_free_bytes: bytes('Files are written only if the disk has more free space').default(256 * 1024 * 1024),
+      max_bytes: bytes('Maximum size of a workspace').default(512 * 1024 * 1024),
+      max_files: count('Maximum number of files in a workspace').default(10_000),
+      max_depth: count('Maximum directory depth of a workspace').default(32),
+      min_free_bytes: bytes('Free disk space below which no files are written').default(256 * 1024 * 1024),
     })
     .prefault({}),
   models: z
@@ -161,7 +178,7 @@ export const configSchema = z.strictObject({
       aliases: z
         .record(z.string(), z.union([z.string(), z.array(z.string()).min(1)]))
         .default({})
-        .describe('Names for models; a list is tried in order'),
+        .describe('Aliases of models; a list is tried in order'),
       prices: z
         .record(z.string().min(1), priceSchema)
         .default({})
@@ -171,15 +188,15 @@ export const configSchema = z.strictObject({
   mcpServers: z
     .record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), serverSchema)
     .default({})
-    .describe('Tool servers by name, in the shape that Claude Desktop and Cursor use'),
+    .describe('Tool servers by name, in the format of Claude Desktop and Cursor'),
   tools: z
     .strictObject({
       timeout_ms: ms('Deadline of a tool call').default(60_000),
-      max_timeout_ms: ms('How far progress can extend it').default(600_000),
+      max_timeout_ms: ms('Maximum to which progress can extend it').default(600_000),
       cancel_grace_ms: ms('How long a cancelled tool may take to stop').default(2_000),
-      worker_wait_ms: ms('How long a tool call waits if no worker runs').default(15_000),
-      max_argument_bytes: bytes('Arguments of a call').default(1024 * 1024),
-      max_result_bytes: bytes('Largest result that a model gets whole').default(256 * 1024),
+      worker_wait_ms: ms('How long a tool call waits if no worker is running').default(15_000),
+      max_argument_bytes: bytes('Maximum size of the arguments of a call').default(1024 * 1024),
+      max_result_bytes: bytes('Largest result that a model gets in full').default(256 * 1024),
       max_read_bytes: bytes('Largest result that is read from a server').default(32 * 1024 * 1024),
       fetch_allow: z
         .array(z.string())
@@ -194,20 +211,24 @@ export const configSchema = z.strictObject({
       expires_ms: ms('How long a call waits for an approval').default(600_000),
       webhook: z
         .strictObject({
-          url: z.url({ protocol: /^https?$/ }).describe('Notified of every waiting call (docs/approvals.md)'),
-          secret: secret.describe('Signs the notifications'),
+          url: z
+            .url({ protocol: /^https?$/ })
+            .describe('Webhook that is notified of every waiting call (docs/approvals.md)'),
+          secret: secret.describe('Secret that signs the notifications'),
         })
         .optional(),
     })
     .prefault({}),
   worker: z
     .strictObject({
-      concurrency: count('Tool calls at once in a worker').default(64),
+      concurrency: count('Concurrent tool calls in a worker').default(64),
       modules: z
         .array(z.string().min(1))
         .default([])
         .describe('Compiled modules, by path, whose own tools run in the worker (docs/own-tools.md)'),
-      server_starts: count('Programs of tool servers that start at once in a worker; default: one per CPU').optional(),
+      server_starts: count(
+        'Tool server programs that start at the same time in a worker; default: one per CPU',
+      ).optional(),
     })
     .prefault({}),
   chimech: chimechSchema.prefault({}),
@@ -226,7 +247,7 @@ export const configSchema = z.strictObject({
         .enum(['auto', 'keys', 'off'])
         .default('auto')
         .describe(
-          'keys: every request needs an API key; auto: once the first one was made or jwt is set, until then loopback only; off: none',
+          'keys: every request needs an API key; auto: the same once the first key exists or jwt is set, until then loopback only; off: no request needs a key',
         ),
       jwt: jwtSchema.optional(),
     })
@@ -236,15 +257,15 @@ export const configSchema = z.strictObject({
       minimum: z
         .enum(['none', 'process', 'confined', 'namespace'])
         .default('confined')
-        .describe('Command servers below this level are refused'),
-      allow_unsandboxed: z.boolean().default(false).describe('Allows minimum to be none'),
+        .describe('Command servers with a lower level are refused'),
+      allow_unsandboxed: z.boolean().default(false).describe('Allows isolation.minimum to be none'),
     })
     .prefault({}),
   audit: z
     .strictObject({
       enabled: z.boolean().default(true).describe('Write a row for every tool call'),
       retention_days: count(
-        'Days after which rows of the audit go, a whole month at a time; unset keeps them',
+        'Days after which audit rows are deleted, a whole month at a time; unset: never',
       ).optional(),
       signing_key: secret.optional().describe('Private Ed25519 key (PEM) that signs the checkpoints of the audit'),
     })
@@ -257,9 +278,7 @@ export const configSchema = z.strictObject({
     .prefault({}),
   metrics: z
     .strictObject({
-      port: port(
-        'Port of /metrics, in every process, on which nothing else is served; default: its main port',
-      ).optional(),
+      port: port('Separate port for /metrics, in every process; default: its main port').optional(),
       token: secret.optional().describe('Token for /metrics from other machines'),
     })
     .prefault({}),
@@ -269,7 +288,7 @@ export const configSchema = z.strictObject({
         .url({ protocol: /^https?$/ })
         .optional()
         .describe('Where traces are sent by OTLP/HTTP, without /v1/traces; unset: nothing is traced'),
-      otlp_headers: secret.optional().describe('Headers for it, such as a key: name=value,name=value'),
+      otlp_headers: secret.optional().describe('Headers for the collector, such as a key: name=value,name=value'),
     })
     .prefault({}),
 });

@@ -67,7 +67,7 @@ async function createWhole(options: ClusterOptions): Promise<void> {
     if (await isThere(directory)) return;
     throw new EmbeddedPostgresError(
       'data_dir_unusable',
-      `${directory} exists and holds no database: move it away, or set DATA_DIR to another directory.`,
+      `${directory} exists but contains no database: move it away, or set DATA_DIR to another directory.`,
     );
   } finally {
     await rm(unfinished, { recursive: true, force: true });

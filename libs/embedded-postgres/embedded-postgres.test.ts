@@ -67,7 +67,7 @@ verifies('operations.postgres-second-start', 'on the same data directory', async
   const first = await start();
   const refusal = (await start().catch((error: unknown) => error)) as EmbeddedPostgresError;
   expect(refusal.code).toBe('already_running');
-  expect(refusal.message).toMatch(new RegExp(`already runs.*process ${process.pid}.*DATA_DIR`));
+  expect(refusal.message).toMatch(new RegExp(`already running.*process ${process.pid}.*DATA_DIR`));
   expect(await query(first.url, 'select 1')).toEqual([[1]]);
 });
 

@@ -148,7 +148,7 @@ async function own(
     if (stopped) return;
     const said = lines.slice(-5).join('\n');
     options.onUnexpectedEnd?.(
-      new EmbeddedPostgresError('ended', `The embedded PostgreSQL ended by itself; its last words: ${said}`),
+      new EmbeddedPostgresError('ended', `The embedded PostgreSQL ended by itself; last output: ${said}`),
     );
   });
   return {
@@ -169,7 +169,7 @@ async function checkLogin(url: string): Promise<void> {
   } catch (error) {
     throw new EmbeddedPostgresError(
       'start_failed',
-      `The embedded PostgreSQL runs and does not let us in: ${(error as Error).message}`,
+      `The embedded PostgreSQL is running but rejected the connection: ${(error as Error).message}`,
       error,
     );
   } finally {

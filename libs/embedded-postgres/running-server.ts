@@ -42,7 +42,7 @@ export async function ensureNotRunning(directory: string, signal: AbortSignal | 
 export function alreadyRunning(directory: string, pid: number): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'already_running',
-    `Signalbox already runs on this data directory: process ${pid} has the database in ${directory} open. ` +
+    `Signalbox is already running on this data directory: process ${pid} has the database in ${directory} open. ` +
       'Stop that one first, or set DATA_DIR (and PORT) to run a second one beside it.',
   );
 }

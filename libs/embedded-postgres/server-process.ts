@@ -81,7 +81,7 @@ export function startServer(options: ServerCommand): ServerProcess {
   const ready = new Promise<void>((resolve, reject) => {
     const fail = (why: string) =>
       reject(new EmbeddedPostgresError('start_failed', `The embedded PostgreSQL ${why}:\n${lines.join('\n')}`));
-    const deadline = setTimeout(() => fail('did not get ready in time'), readyTimeoutMs);
+    const deadline = setTimeout(() => fail('did not become ready in time'), readyTimeoutMs);
     forEachLine(child.stderr, (line) => {
       lines.push(line);
       if (lines.length > keptLines) lines.shift();
@@ -106,7 +106,7 @@ export function startServer(options: ServerCommand): ServerProcess {
     ] as const) {
       const end = await within(ended, afterMs, signal === 'SIGQUIT' ? atOnce : undefined);
       if (end !== undefined) return end;
-      if (atOnce?.aborted !== true) logger.warn({}, `postgres does not end: sending ${signal}`);
+      if (atOnce?.aborted !== true) logger.warn({}, `postgres did not stop: sending ${signal}`);
       const pid = await readServerPid(cluster).catch(() => undefined);
       if (pid !== undefined) sendSignal(pid, signal);
     }

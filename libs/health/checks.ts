@@ -98,7 +98,7 @@ async function spaceOf({ space }: Pick<Workspaces, 'space'>): Promise<CheckResul
   const freeBytes = await space.bytes().catch(() => undefined);
   if (freeBytes === undefined) return ok;
   if (freeBytes >= space.minFreeBytes) return { status: 'ok', details: { freeBytes } };
-  const reason = 'the disk of workspaces.dir has less free than workspaces.min_free_bytes: no file is written';
+  const reason = 'the disk of workspaces.dir has less free space than workspaces.min_free_bytes: no files are written';
   return { status: 'degraded', reason, details: { freeBytes } };
 }
 
@@ -142,7 +142,7 @@ export function sharedWorkspacesCheck({ workspaces, registry, directory, logger 
       const reason =
         apart === 0
           ? undefined
-          : `${directory.setting}: another directory is there than in ${apart} other processes. ` +
+          : `${directory.setting}: this process has another directory than ${apart} other processes. ` +
             'Gateways and workers need one that they share (docs/deployment.md#volumes)';
       if (reason !== undefined && known === undefined)
         logger.error({ metadata: { setting: directory.setting } }, reason);

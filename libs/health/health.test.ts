@@ -65,7 +65,7 @@ verifies(
         await check.check(AbortSignal.timeout(5_000));
         results.push([status, reason, typeof details?.['freeBytes'], logged]);
       }
-      const low = 'the disk of workspaces.dir has less free than workspaces.min_free_bytes: no file is written';
+      const low = 'the disk of workspaces.dir has less free space than workspaces.min_free_bytes: no files are written';
       const closed = 'WORKSPACES_DIR: it must be a directory that this user can write (ENOTDIR)';
       expect(results).toEqual([
         ['ok', undefined, 'number', []],

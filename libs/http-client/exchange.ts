@@ -280,7 +280,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     if (code === 'UND_ERR_CONNECT_TIMEOUT') return ['connect', `did not accept a connection within ${connect} ms`];
     if (code === noiseCode) return ['noise', 'sent too many bytes without an answer'];
     if (this.bytes > 0) return ['cut', 'cut its answer short'];
-    if (notHttp.test(code)) return ['not_http', 'does not answer in HTTP'];
+    if (notHttp.test(code)) return ['not_http', 'does not speak HTTP'];
     const there = this.status !== 0 || lost.test(code);
     return there ? ['lost', 'cut the connection before its answer began'] : ['away', 'cannot be reached'];
   }

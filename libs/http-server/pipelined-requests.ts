@@ -20,7 +20,7 @@ export function mayBeAnswered(request: IncomingMessage, answer: ServerResponse, 
   if (underWay > maxPipelined + 1) return false;
   onRefused();
   answer.setHeader('connection', 'close');
-  throw new AppError('concurrency_exceeded', `${maxPipelined} requests of this connection are under way`);
+  throw new AppError('concurrency_exceeded', `${maxPipelined} requests of this connection are already in progress`);
 }
 
 /** For a server without hooks of its own. */

@@ -105,11 +105,11 @@ verifies('tools.schemas-mended', 'what needs nothing is the same object, whateve
 
 const unmendable: [name: string, schema: object, problem: string][] = [
   ['an unknown type', { properties: { 'a/b': { type: 'widget' } } }, '#/properties/a~1b has the unknown type "widget"'],
-  ['no arguments', { type: 'string' }, '# is no schema of an object'],
-  ['a number for a schema', { properties: { a: 5 } }, '#/properties/a is no schema'],
-  ['a bound that is none', { properties: { a: { minimum: 'low' } } }, '#/properties/a has a minimum that is no number'],
-  ['required of what', { required: { a: true } }, '# has a required that is no list of names'],
-  ['a pattern that is none', { properties: { a: { pattern: 1 } } }, '#/properties/a has a pattern that is no text'],
+  ['no arguments', { type: 'string' }, '# is not the schema of an object'],
+  ['a number for a schema', { properties: { a: 5 } }, '#/properties/a is not a schema'],
+  ['a bound that is none', { properties: { a: { minimum: 'low' } } }, '#/properties/a has a minimum that is not a number'],
+  ['required of what', { required: { a: true } }, '# has a required that is not a list of names'],
+  ['a pattern that is none', { properties: { a: { pattern: 1 } } }, '#/properties/a has a pattern that is not a text'],
   ['a reference into nothing', { $ref: '#/$defs/a' }, 'refers to #/$defs/a, which is not in it'],
   ['a reference elsewhere', { properties: { a: { $ref: 'http://x/y' } } }, 'refers to http://x/y, which is not in it'],
 ];

@@ -12,7 +12,8 @@ export function mendSchema(given: JsonObject): MendedSchema {
   try {
     const mended = mendNode(withoutIds(given), '#') as JsonObject;
     const { type } = mended;
-    if (type !== undefined && ![type].flat().includes('object')) throw new Unmendable('#', 'is no schema of an object');
+    if (type !== undefined && ![type].flat().includes('object'))
+      throw new Unmendable('#', 'is not the schema of an object');
     const problem = checkReferences(mended);
     if (problem !== undefined) return { problem };
     const { $schema, ...schema } = mended;
@@ -63,7 +64,7 @@ function asSchema(given: Json, at: string): JsonObject | boolean {
   if (truth !== undefined) return truth;
   if (given === null || (Array.isArray(given) && given.length === 0)) return {};
   if (typeof given === 'string' && typeNames.has(given.toLowerCase())) return { type: given };
-  throw new Unmendable(at, 'is no schema');
+  throw new Unmendable(at, 'is not a schema');
 }
 
 const typeNames = new Map<string, string | undefined>([
@@ -103,7 +104,7 @@ function mendTexts(made: JsonObject, at: string): void {
   }
   for (const key of ['pattern', '$ref', '$anchor', '$id']) {
     if (made[key] !== undefined && typeof made[key] !== 'string')
-      throw new Unmendable(at, `has a ${key} that is no text`);
+      throw new Unmendable(at, `has a ${key} that is not a text`);
   }
 }
 
@@ -124,7 +125,7 @@ function mendNumbers(made: JsonObject, at: string): void {
   }
   for (const key of [...numbers, 'exclusiveMinimum', 'exclusiveMaximum']) {
     if (made[key] !== undefined && typeof made[key] !== 'number')
-      throw new Unmendable(at, `has a ${key} that is no number`);
+      throw new Unmendable(at, `has a ${key} that is not a number`);
   }
   const unique = truthOf(made['uniqueItems']);
   if (unique !== undefined) made['uniqueItems'] = unique;
@@ -145,7 +146,7 @@ function mendRequired(made: JsonObject, at: string): void {
   else if (Array.isArray(required)) {
     const names = [...new Set(required.filter((name) => typeof name === 'string'))];
     if (names.length < required.length) made['required'] = names;
-  } else if (required !== undefined) throw new Unmendable(at, 'has a required that is no list of names');
+  } else if (required !== undefined) throw new Unmendable(at, 'has a required that is not a list of names');
   if (!isJsonObject(properties)) return;
   const own = Object.entries(properties).filter(([, schema]) => isJsonObject(schema) && truthOf(schema['required']));
   if (own.length === 0) return;
@@ -156,7 +157,7 @@ function mendRequired(made: JsonObject, at: string): void {
 function mendEnum(made: JsonObject, at: string): void {
   const { enum: given } = made;
   if (given === undefined) return;
-  if (!Array.isArray(given)) throw new Unmendable(at, 'has an enum that is no list');
+  if (!Array.isArray(given)) throw new Unmendable(at, 'has an enum that is not a list');
   const texts = new Set<string>();
   const kept = given.filter((value) => texts.size < texts.add(JSON.stringify(value)).size);
   if (kept.length === 0) delete made['enum'];
@@ -179,7 +180,7 @@ function mendList(made: JsonObject, key: string, at: string): void {
   const given = made[key];
   if (given === undefined) return;
   const branches = isJsonObject(given) ? [given] : given;
-  if (!Array.isArray(branches)) throw new Unmendable(at, `has ${key} that is no list`);
+  if (!Array.isArray(branches)) throw new Unmendable(at, `has ${key} that is not a list`);
   const mended = branches.map((one, index) => mendNode(one, `${at}/${key}/${index}`));
   if (mended.length === 0) delete made[key];
   else if (branches !== given || mended.some((one, index) => one !== branches[index])) made[key] = mended;
@@ -189,7 +190,7 @@ function mendMap(made: JsonObject, key: string, at: string): void {
   const given = made[key];
   if (given === undefined) return;
   if (Array.isArray(given) && given.length === 0) return void (made[key] = {});
-  if (!isJsonObject(given)) throw new Unmendable(at, `has ${key} that are no object`);
+  if (!isJsonObject(given)) throw new Unmendable(at, `has ${key} that are not an object`);
   const mended = Object.entries(given).map(
     ([name, schema]) => [name, mendNode(schema, `${at}/${key}/${pointerTo(name)}`)] as const,
   );
@@ -201,9 +202,9 @@ function mendClosing(made: JsonObject, at: string): void {
   if (made[key] !== undefined) made[key] = mendNode(made[key], `${at}/${key}`);
   const { dependentRequired: dependent, dependencies } = made;
   if (dependent !== undefined && !isJsonObject(dependent))
-    throw new Unmendable(at, 'has dependentRequired of no object');
+    throw new Unmendable(at, 'has a dependentRequired that is not an object');
   if (dependencies !== undefined && !isJsonObject(dependencies))
-    throw new Unmendable(at, 'has dependencies of no object');
+    throw new Unmendable(at, 'has dependencies that are not an object');
 }
 
 /** OpenAPI's word. */

@@ -115,7 +115,10 @@ export class Rates {
       }
     } catch (error) {
       if (this.now() >= this.awayUntil) {
-        this.parts.logger.warn({ error }, 'requests and tokens are counted by each gateway alone: the store is away');
+        this.parts.logger.warn(
+          { error },
+          'requests and tokens are counted by each gateway on its own: the store is unavailable',
+        );
       }
       this.awayUntil = this.now() + leftAloneMs;
       this.countAlone(each.map(({ caller }) => caller));

@@ -145,7 +145,10 @@ export class SharedPlaces {
   private countAlone(error: unknown): void {
     const now = performance.now();
     if (now >= this.awayUntil) {
-      this.parts.logger.warn({ error }, 'calls at once are counted by each process alone: the store is away');
+      this.parts.logger.warn(
+        { error },
+        'calls at once are counted by each process on its own: the store is unavailable',
+      );
     }
     this.awayUntil = now + leftAloneMs;
     for (const share of this.shares.values()) share.admit();

@@ -32,7 +32,7 @@ const maxMetadataLength = 12_288;
 export async function openLogger(options: LoggerOptions): Promise<OpenLogger> {
   const redactor = createRedactor(options.secrets);
   const { stream, flush } = await openStream(options, (lines) => {
-    logger.warn({ metadata: { lines } }, 'lines of the log were left out: nobody read them');
+    logger.warn({ metadata: { lines } }, 'log lines were left out: the reader of the log was too slow or gone');
   });
   const logger = bind(writers(createPino(options, redactor, stream), options.level === 'debug'));
   return { ...logger, strikeOut: redactor.strikeOut, flush };

@@ -179,7 +179,7 @@ class Serving implements HttpServing {
     if (!hostAllowed(host, this.hosts))
       throw new AppError('host_forbidden', 'This server does not answer to the name in the Host header');
     if (origin !== undefined && !originAllowed(origin, host, this.origins)) {
-      throw new AppError('origin_forbidden', 'This Origin may not call');
+      throw new AppError('origin_forbidden', 'Requests from this Origin are not allowed');
     }
     if (pathOf(request) !== this.path) throw new AppError('not_found', 'There is nothing at this address');
     if (!['GET', 'POST', 'DELETE'].includes(method)) {
@@ -200,7 +200,8 @@ class Serving implements HttpServing {
     // Node would end the connection with the loop: the answer could not be read.
     for await (const piece of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += piece.length;
-      if (bytes > maxBodyBytes) throw new AppError('request_too_large', `A request has at most ${maxBodyBytes} bytes`);
+      if (bytes > maxBodyBytes)
+        throw new AppError('request_too_large', `A request may have at most ${maxBodyBytes} bytes`);
       pieces.push(piece);
     }
     return Buffer.concat(pieces);

@@ -58,7 +58,9 @@ function jsonSchema(tool: { name: string; place: string }, schema: z.ZodObject, 
   try {
     return z.toJSONSchema(schema, { io, target: 'draft-2020-12' });
   } catch (error) {
-    throw new Error(`Tool '${tool.name}' (${tool.place}): its ${io} has no JSON Schema`, { cause: error });
+    throw new Error(`Tool '${tool.name}' (${tool.place}): its ${io} cannot be written as JSON Schema`, {
+      cause: error,
+    });
   }
 }
 
@@ -81,7 +83,10 @@ export async function runTool(
   if (tool.options.output !== undefined && result.isError !== true) {
     const output = tool.options.output.safeParse(result.structuredContent);
     if (!output.success) {
-      throw new AppError('invalid_tool_result', `The tool's result breaks its schema: ${problems(output.error)}`);
+      throw new AppError(
+        'invalid_tool_result',
+        `The tool's result does not match its output schema: ${problems(output.error)}`,
+      );
     }
   }
   return result;

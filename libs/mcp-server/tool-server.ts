@@ -301,7 +301,8 @@ interface KeptState {
 function askingOf(tool: string, { mcpReq }: ServerContext, server: Server): NonNullable<ServedCall['asking']> {
   const { inputResponses } = mcpReq;
   const kept = mcpReq.requestState<KeptState>();
-  if (kept !== undefined && kept.tool !== tool) throw new ProtocolError(invalidParams, 'The state is of another tool');
+  if (kept !== undefined && kept.tool !== tool)
+    throw new ProtocolError(invalidParams, 'The state belongs to another tool');
   return {
     clientCapabilities: server.getClientCapabilities() ?? {},
     ...(inputResponses === undefined ? {} : { inputResponses: inputResponses as InputResponses }),

@@ -44,27 +44,27 @@ export function createChimechMetrics({
     }),
     toolCalls: new Counter({
       name: 'chimech_tool_calls_total',
-      help: 'Calls of tools of Chimech; `code` is its error code, empty unless `outcome` is `error`',
+      help: 'Tool calls of Chimech; `code` is its error code, empty unless `outcome` is `error`',
       labelNames: ['tool', 'outcome', 'code'] as const,
       registers,
     }),
     toolDuration: new Histogram({
       name: 'chimech_tool_duration_seconds',
-      help: 'A call of a tool of Chimech',
+      help: 'Duration of a tool call of Chimech',
       labelNames: ['tool'] as const,
       buckets,
       registers,
     }),
     overhead: new Histogram({
       name: 'chimech_overhead_seconds',
-      help: 'Own time of a call of Chimech: all, less the time of the gateway',
+      help: 'Time of a call in Chimech itself: total minus the time of the gateway',
       labelNames: ['tool'] as const,
       buckets: ownBuckets,
       registers,
     }),
     tokens: new Counter({
       name: 'chimech_tokens_total',
-      help: 'Tokens that Chimech has used, as the gateway counts them',
+      help: 'Tokens used by Chimech, as counted by the gateway',
       registers,
     }),
     rateLimited: new Counter({

@@ -53,20 +53,19 @@ export function createMetrics({ processMetrics = true, exemplars = false } = {})
     'outcome',
   ]);
   for (const grade of changeGrades) for (const outcome of changeOutcomes) toolChanges.inc({ grade, outcome }, 0);
-  const traceSpansDropped = counter('trace_spans_dropped_total', 'Spans that reached no collector', ['reason']);
+  const traceSpansDropped = counter('trace_spans_dropped_total', 'Spans that could not be sent to the collector', [
+    'reason',
+  ]);
   for (const reason of ['queue_full', 'export_failed']) traceSpansDropped.inc({ reason }, 0);
   const counted = new WeakSet<object>();
 
   const approvalsPending = gauge('approvals_pending', 'Calls waiting for a person');
   approvalsPending.set(0);
   // Gauges that a process has only if it knows the value: without labels they would begin at 0.
-  const auditBroken = gauge(
-    'audit_broken',
-    '1 if the latest rows or checkpoints of the audit were found to be not as they were written',
-  );
+  const auditBroken = gauge('audit_broken', '1 if the latest rows or checkpoints of the audit failed verification');
   const issuerKeysReadAt = gauge(
     'issuer_keys_read_timestamp_seconds',
-    'When the OIDC issuer last gave its keys (JWKS); 0: never',
+    'When the keys of the OIDC issuer (JWKS) were last read; 0: never',
   );
   for (const known of [auditBroken, issuerKeysReadAt]) known.remove();
   const approvals = counter('approvals_total', 'Calls that needed an approval, by final state', ['state']);
@@ -76,28 +75,40 @@ export function createMetrics({ processMetrics = true, exemplars = false } = {})
   ]);
   for (const outcome of ['delivered', 'failed']) approvalNotices.inc({ outcome }, 0);
 
-  const samplings = counter('samplings_total', 'What tool servers asked models, by how that ended', ['outcome']);
+  const samplings = counter('samplings_total', 'Requests of tool servers to models (MCP sampling), by outcome', [
+    'outcome',
+  ]);
   for (const outcome of ['ok', 'cancelled', 'model_forbidden']) samplings.inc({ outcome }, 0);
 
   return {
     registry,
     chatRequests: counter('chat_requests_total', 'Chat turns', ['dialect', 'stream', 'model', 'outcome']),
     chatRequestsWithTools: counter('chat_requests_with_tools_total', 'Chat turns in which a tool was called'),
-    chatDuration: latency('chat_duration_seconds', 'A chat turn from request to end', { buckets: turnBuckets }),
-    chatTimeToFirstToken: latency('chat_time_to_first_token_seconds', 'From request to the first piece of an answer', {
+    chatDuration: latency('chat_duration_seconds', 'Duration of a chat turn, from request to end', {
       buckets: turnBuckets,
     }),
+    chatTimeToFirstToken: latency(
+      'chat_time_to_first_token_seconds',
+      'Time from the request to the first piece of an answer',
+      {
+        buckets: turnBuckets,
+      },
+    ),
     chatRounds: histogram('chat_rounds', 'Model calls of a turn', { buckets: [1, 2, 3, 4, 5, 6, 8, 10, 15, 20] }),
-    chatStopped: counter('chat_stopped_total', 'Chat turns that a limit ended with a last answer', ['by']),
-    gatewayOverhead: histogram('gateway_overhead_seconds', 'Own time of a turn: total minus model and tool time', {
-      buckets: ownBuckets,
-    }),
+    chatStopped: counter('chat_stopped_total', 'Chat turns that reached a limit and ended with a last answer', ['by']),
+    gatewayOverhead: histogram(
+      'gateway_overhead_seconds',
+      'Time of a turn in the gateway itself: total minus model and tool time',
+      {
+        buckets: ownBuckets,
+      },
+    ),
     modelCalls: counter('model_calls_total', 'Model calls', ['provider', 'model', 'outcome']),
-    modelCallDuration: latency('model_call_duration_seconds', 'A model call from request to end', {
+    modelCallDuration: latency('model_call_duration_seconds', 'Duration of a model call, from request to end', {
       buckets: turnBuckets,
       labels: ['provider', 'model'],
     }),
-    modelAttemptsFailed: counter('model_attempts_failed_total', 'Failed attempts that were followed by another', [
+    modelAttemptsFailed: counter('model_attempts_failed_total', 'Failed attempts that were retried', [
       'provider',
       'code',
       'next',
@@ -105,16 +116,23 @@ export function createMetrics({ processMetrics = true, exemplars = false } = {})
     modelRetriesRefused: counter('model_retries_refused_total', 'Retries that the budget of a provider did not allow', [
       'provider',
     ]),
-    modelCircuit: gauge('model_circuit', '1 for the state that the circuit of a provider is in', ['provider', 'state']),
-    tokens: counter('tokens_total', 'Tokens as providers count them', ['provider', 'model', 'kind']),
-    cost: counter('cost_usd_total', 'Money that model calls cost, by the price table', ['provider', 'model']),
-    modelCallsUnpriced: counter('model_calls_unpriced_total', 'Model calls that cost nothing for lack of a price', [
+    modelCircuit: gauge('model_circuit', '1 for the current state of the circuit breaker of a provider', [
       'provider',
-      'model',
+      'state',
     ]),
-    usageDropped: counter('usage_dropped_total', 'Uses that were not counted: too many sums waited for the database'),
+    tokens: counter('tokens_total', 'Tokens, as counted by the providers', ['provider', 'model', 'kind']),
+    cost: counter('cost_usd_total', 'Cost of model calls, by the price table', ['provider', 'model']),
+    modelCallsUnpriced: counter(
+      'model_calls_unpriced_total',
+      'Model calls counted as free because they have no price',
+      ['provider', 'model'],
+    ),
+    usageDropped: counter(
+      'usage_dropped_total',
+      'Uses that were not counted: too many sums were waiting for the database',
+    ),
     toolCalls: counter('tool_calls_total', 'Tool calls', ['server', 'tool', 'outcome']),
-    toolDuration: latency('tool_duration_seconds', 'A tool call in its worker', {
+    toolDuration: latency('tool_duration_seconds', 'Duration of a tool call in its worker', {
       buckets: callBuckets,
       labels: ['server', 'tool'],
     }),
@@ -123,7 +141,7 @@ export function createMetrics({ processMetrics = true, exemplars = false } = {})
       'Refused tool calls whose end was never journaled: too many at once, or the gateway had stopped',
     ),
     toolCache: counter('tool_cache_total', 'Calls of tools whose results may be cached', ['outcome']),
-    toolQueueWait: latency('tool_queue_wait_seconds', 'From the queue to the start in a worker', {
+    toolQueueWait: latency('tool_queue_wait_seconds', 'Time from queuing a call to its start in a worker', {
       buckets: callBuckets,
     }),
     errors,
@@ -160,14 +178,17 @@ export function createMetrics({ processMetrics = true, exemplars = false } = {})
     policyDecisions,
     toolChanges,
     toolChangesHeld: gauge('tool_changes_held', 'Changed definitions waiting for an operator'),
-    sessions: gauge('sessions', 'Sessions known'),
+    sessions: gauge('sessions', 'Known sessions'),
     workspaceBytes: gauge('workspace_bytes', 'Total bytes of all workspaces that a worker sees'),
     workspaceFreeBytes: gauge('workspace_free_bytes', 'Free bytes on the disk of the workspaces'),
     approvalsPending,
-    approvalsOldestAge: gauge('approvals_oldest_age_seconds', 'How long the first of the waiting calls has waited'),
+    approvalsOldestAge: gauge(
+      'approvals_oldest_age_seconds',
+      'How long the oldest of the waiting calls has been waiting',
+    ),
     budgetLargestShare: gauge(
       'budget_largest_used_ratio',
-      'Used share of the budget that is nearest to its end, of callers seen by this gateway',
+      'Highest used share of a budget among the callers seen by this gateway',
     ),
     budgetsExhausted: gauge('budgets_exhausted', 'Callers seen by this gateway that have used up a budget'),
     auditBroken,

@@ -42,7 +42,7 @@ export class CompiledPolicy {
 
   decide(tool: JudgedTool, args: JsonObject, caller: Caller): Decision {
     const rule = this.rulesFor(tool, caller).find(({ conditions }) => conditions.every((each) => each.holds(args)));
-    if (rule === undefined) return this.defaultFor(tool);
+    if (rule === undefined) return this.defaultFor(tool, args);
     const { effect, name, reason } = rule;
     return reason === undefined ? { effect, rule: name } : { effect, rule: name, reason };
   }
@@ -55,8 +55,8 @@ export class CompiledPolicy {
   }
 
   /** The decision if no rule matches. */
-  defaultFor(tool: JudgedTool): Decision {
-    return defaultDecision(tool, this.source);
+  defaultFor(tool: JudgedTool, args?: JsonObject): Decision {
+    return defaultDecision(tool, this.source, args);
   }
 
   /** Whether the tool is denied for all arguments. */

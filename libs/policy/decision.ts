@@ -25,5 +25,5 @@ export interface Caller {
 /** The tool that is judged; `readOnly` is the value used for this call. */
 export type JudgedTool = Pick<
   CatalogTool,
-  'server' | 'tool' | 'isolation' | 'readOnly' | 'annotations' | 'actsForCaller'
+  'server' | 'tool' | 'isolation' | 'readOnly' | 'readOnlyWhen' | 'annotations' | 'actsForCaller'
 >;

@@ -40,7 +40,7 @@ export function explain(policy: CompiledPolicy, call: AskedCall): Explanation {
     }
     tried.push({ rule: rule.name, matched: false, because });
   }
-  return { tried, decision: policy.defaultFor(call.tool) };
+  return { tried, decision: policy.defaultFor(call.tool, call.args) };
 }
 
 /** Undefined also if the rule cannot match anyway. */

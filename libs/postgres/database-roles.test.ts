@@ -155,7 +155,7 @@ verifies('audit.append-only-role', 'a month that is over is dropped by its owner
     expect(await months()).toHaveLength(url === owned.url ? 0 : 1);
   }
   expect(said).toEqual([
-    'a month of the audit is over: its owner drops it by `npm run audit -- prune`',
+    'a month of the audit has expired: the owner of the tables drops it with `npm run audit -- prune`',
     'a month of the audit was dropped',
   ]);
 });
@@ -176,7 +176,7 @@ verifies('audit.append-only-role', 'what is in the way is said in terms of the s
   const refused = grantRoles(roles.applicationUrl, { applicationUrl: addressAs(`other_${suffix}`) });
   await expect(refused).rejects.toThrow(/DATABASE_OWNER_URL: this user may not create roles/);
   await expect(grantRoles(owned.url, { applicationUrl: owned.url })).rejects.toThrow(
-    /DATABASE_OWNER_URL: is of the same user/,
+    /DATABASE_OWNER_URL: has the same user/,
   );
   const [host] = [new URL(inject('postgresUrl')).host];
   await expect(grantRoles(owned.url, { applicationUrl: `postgres://${host}/x` })).rejects.toThrow(ConfigError);

@@ -48,7 +48,7 @@ export async function grantRoles(ownerUrl: string, roles: DatabaseRoles, timeout
   client.on('error', () => undefined);
   try {
     await client.connect().catch((error: unknown) => {
-      throw toConnectError(error, 'DATABASE_OWNER_URL');
+      throw toConnectError(error, ownerUrl, 'DATABASE_OWNER_URL');
     });
     await client.query('begin');
     await client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
@@ -88,7 +88,7 @@ interface Credentials {
 function credentials(key: string, url: string): Credentials {
   const { username, password } = new URL(url);
   if (username === '' || password === '') {
-    throw new ConfigError([{ key, message: 'needs a user and a password: the role gets them' }]);
+    throw new ConfigError([{ key, message: 'needs a user and a password, which the role is given' }]);
   }
   return { name: decodeURIComponent(username), password: decodeURIComponent(password) };
 }
@@ -100,7 +100,7 @@ async function makeRole(client: pg.Client, { name, password }: Credentials): Pro
     [name],
   );
   if (rows[0]?.own === true) {
-    const message = `is of the same user "${name}" as DATABASE_URL or DATABASE_READER_URL`;
+    const message = `has the same user "${name}" as DATABASE_URL or DATABASE_READER_URL`;
     throw new ConfigError([{ key: 'DATABASE_OWNER_URL', message }]);
   }
   const verb = rows.length === 0 ? 'create' : 'alter';

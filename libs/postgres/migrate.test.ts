@@ -175,7 +175,7 @@ describe('migrate', () => {
     const nobody = migrate('postgres://nobody@127.0.0.1:9/none', { signal: signal() });
     await expect(nobody).rejects.toMatchObject({
       code: 'store_unavailable',
-      message: 'The PostgreSQL of DATABASE_URL cannot be reached (ECONNREFUSED)',
+      message: 'PostgreSQL at 127.0.0.1:9 (DATABASE_URL) cannot be reached (ECONNREFUSED)',
     });
   });
 
@@ -188,7 +188,7 @@ describe('migrate', () => {
       return (failure as ConfigError).problems.map(({ key, message }) => `${key}: ${message}`).join();
     };
     expect(await refused((url) => (url.password = 'wrong'))).toMatch(/^DATABASE_URL: .*its password \(28P01\)$/);
-    expect(await refused((url) => (url.password = ''))).toBe('DATABASE_URL: PostgreSQL asks for a password');
+    expect(await refused((url) => (url.password = ''))).toBe('DATABASE_URL: PostgreSQL requires a password');
     expect(await refused((url) => (url.pathname = '/none'))).toBe('DATABASE_URL: there is no such database (3D000)');
     const elsewhere = (url: URL) => url.searchParams.set('options', '-c search_path=pg_catalog');
     expect(await refused(elsewhere)).toMatch(/create tables in its schema \(42501\)$/);

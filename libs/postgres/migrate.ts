@@ -51,7 +51,7 @@ export async function migrate(databaseUrl: string, options: MigrateOptions): Pro
   signal.addEventListener('abort', abort, { once: true });
   try {
     await client.connect().catch((error: unknown) => {
-      throw toConnectError(error);
+      throw toConnectError(error, databaseUrl);
     });
     // A user who may only read the ledger has nothing to do when nothing is missing.
     if (await isUpToDate(client, migrations)) return { applied: [] };

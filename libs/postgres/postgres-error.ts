@@ -1,4 +1,5 @@
 // Converts PostgreSQL failures to our errors. Never shows PostgreSQL's texts, which may name hosts, roles or data.
+import { atHosts } from '#libs/config/addresses/shown-hosts.js';
 import { ConfigError } from '#libs/config/config-error.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isStoreAway, sqlStateOf, storeUnavailable, toStoreError } from '#libs/store-error/store-error.js';
@@ -11,19 +12,19 @@ export function toDatabaseError(error: unknown): AppError {
 
 /** SQLSTATEs of a server that answers but refuses the connection, however often it is retried. */
 const refusals: [states: RegExp, meaning: string][] = [
-  [/^28/, 'PostgreSQL refuses this user or its password'],
+  [/^28/, 'PostgreSQL rejected this user or its password'],
   [/^3D000$/, 'there is no such database'],
   [/^42501$/, 'this user may not use that database, or create tables in its schema'],
 ];
 
-/** For a failed connection at startup, in terms of the setting with the address: what is wrong with the server or the address. */
-export function toConnectError(error: unknown, key = 'DATABASE_URL'): AppError | ConfigError {
+/** For a failed connection at startup, in terms of the setting `key` with the address `url`: what is wrong with either. */
+export function toConnectError(error: unknown, url: string, key = 'DATABASE_URL'): AppError | ConfigError {
   const { code, message } = error as { code?: unknown; message?: unknown };
   const state = sqlStateOf(error);
   const because = state ?? (typeof code === 'string' ? code : undefined);
   const why = because === undefined ? '' : ` (${because})`;
-  if (isStoreAway(error)) return storeUnavailable(`The PostgreSQL of ${key} cannot be reached${why}`, error);
-  const unsaid = /password must be a string/.test(String(message)) ? 'PostgreSQL asks for a password' : undefined;
+  if (isStoreAway(error)) return storeUnavailable(`PostgreSQL${atHosts(url)} (${key}) cannot be reached${why}`, error);
+  const unsaid = /password must be a string/.test(String(message)) ? 'PostgreSQL requires a password' : undefined;
   const refused = refusals.find(([states]) => state !== undefined && states.test(state))?.[1];
   const otherwise = 'the server there is not a usable PostgreSQL';
   return new ConfigError([{ key, message: `${unsaid ?? refused ?? otherwise}${why}` }]);

@@ -111,7 +111,7 @@ export class ConfigurationReloads {
     this.lastProblem = `the configuration read last has ${problems}, listed in the log: the previous one stays in force`;
     this.parts.logger.error(
       known ? { metadata: { problems: error.problems.map((each) => formatProblem(each).trim()) } } : { error },
-      'the configuration cannot be read again, the previous one stays in force',
+      'the configuration could not be read again: the previous one stays in force',
     );
     return 'rejected';
   }

@@ -22,7 +22,7 @@ export function endWithParent({ stop, deadlineMs, pipe = process.stdin }: EndWit
     told = true;
     // Does not keep the process alive: a working stop ends it long before.
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), deadlineMs).unref();
-    stop('the supervisor is gone');
+    stop('the supervisor has ended');
   };
   const events = ['end', 'close', 'error'] as const;
   for (const event of events) pipe.on(event, tell);

@@ -56,7 +56,7 @@ export function runProgram(command: readonly string[], options: ProgramOptions):
     function settle(status: number | null): void {
       signal.removeEventListener('abort', end);
       if (options.signal?.aborted === true) return reject(options.signal.reason as Error);
-      if (deadline.aborted) collect(`no end within ${options.timeoutMs} ms\n`);
+      if (deadline.aborted) collect(`not finished within ${options.timeoutMs} ms\n`);
       resolve({ status: deadline.aborted ? null : status, output });
     }
   });

@@ -112,7 +112,7 @@ export class PostgresRunStore implements RunStore {
       makeSessions(round.calls, this.sessions),
     ]);
     if (written === undefined)
-      throw new AppError('shutting_down', 'The run goes on elsewhere or has ended', { retryAfterSeconds: 1 });
+      throw new AppError('shutting_down', 'The run continues elsewhere or has ended', { retryAfterSeconds: 1 });
   }
 
   async rounds(runId: string): Promise<StoredRound[]> {

@@ -24,7 +24,8 @@ export class BoundedExport implements SpanProcessor {
 
   constructor(
     exporter: SpanExporter,
-    private readonly options: { exportMs: number; logger: Logger },
+    /** `origin`: of the collector, for the log. */
+    private readonly options: { origin: string; exportMs: number; logger: Logger },
   ) {
     this.batches = new BatchSpanProcessor({
       exporter: {
@@ -63,7 +64,11 @@ export class BoundedExport implements SpanProcessor {
     const now = performance.now();
     if (now < this.logAt) return result;
     this.logAt = now + this.pause.next();
-    this.options.logger.warn({ metadata: { reason: reasonOf(result.error), spans } }, 'traces could not be exported');
+    const { origin, logger } = this.options;
+    logger.warn(
+      { metadata: { collector: origin, reason: reasonOf(result.error), spans } },
+      'traces could not be exported',
+    );
     return result;
   }
 }

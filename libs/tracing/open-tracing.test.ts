@@ -107,7 +107,12 @@ verifies(
     for (let made = 0; made < 3; made += 1) tracing.start(requestSpan('GET', '/', 'r')).end();
     await tracing.close(5_000);
     expect(dropped).toEqual([['export_failed', 3]]);
-    expect(logged).toEqual([[{ metadata: { reason: '404', spans: 3 } }, 'traces could not be exported']]);
+    expect(logged).toEqual([
+      [
+        { metadata: { collector: new URL(collector.endpoint).origin, reason: '404', spans: 3 } },
+        'traces could not be exported',
+      ],
+    ]);
   },
 );
 
@@ -122,7 +127,7 @@ verifies('operations.traces-collector', 'spans that wait are bounded, those beyo
       },
       shutdown: () => Promise.resolve(),
     },
-    { exportMs: 60_000, logger: silentLogger },
+    { origin: 'http://127.0.0.1:4318', exportMs: 60_000, logger: silentLogger },
   );
   let dropped = 0;
   bounded.onDropped = (reason, spans) => {

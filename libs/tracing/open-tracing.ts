@@ -42,7 +42,7 @@ export function openTracing({ service, endpoint, headers, logger }: TracingOptio
     timeoutMillis: exportMs,
     ...(headers === undefined ? {} : { headers: readHeaders(headers) }),
   });
-  const bounded = new BoundedExport(exporter, { exportMs, logger });
+  const bounded = new BoundedExport(exporter, { origin: new URL(endpoint).origin, exportMs, logger });
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
       'service.name': `signalbox-${service}`,

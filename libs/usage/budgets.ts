@@ -78,9 +78,9 @@ export class Budgets {
   }
 
   /** As far as is known here: for every call of a round. */
-  isSpent(caller: BudgetCaller): boolean {
+  knownSpent(caller: BudgetCaller): SpentBudget | undefined {
     const limits = this.limitsOf(caller);
-    return limits !== undefined && this.judge(this.knownOf(caller, limits), limits) !== undefined;
+    return limits === undefined ? undefined : this.judge(this.knownOf(caller, limits), limits);
   }
 
   hasBudget(caller: BudgetCaller): boolean {
@@ -180,7 +180,7 @@ export class Budgets {
       }
     } catch (error) {
       this.awayUntil = this.now() + leftAloneMs;
-      this.parts.logger.warn({ error }, 'budgets cannot be read: what is known goes on for a minute');
+      this.parts.logger.warn({ error }, 'budgets cannot be read: the last known values are used for a minute');
       this.trust(callers);
     }
   }

@@ -10,7 +10,7 @@ export interface UsageQuery {
   by: readonly UsageGroup[];
   /** Absent: from the first of this month on. */
   since: Date | undefined;
-  /** Days that begin before; absent: until now. */
+  /** Only days that begin before this; absent: until now. */
   until: Date | undefined;
   /** Absent: of everybody. */
   principal: string | undefined;
@@ -86,7 +86,7 @@ export class UsageStore {
       ${where} ${groups.length === 0 ? 'having count(*) > 0' : `group by ${places} order by ${places}`} limit ${maxRows + 1}`;
     const data = await this.database.query<UsageRow>(grouped, parameters);
     if (data.length > maxRows) {
-      throw new AppError('invalid_value', `More than ${maxRows} rows: ask for less time or fewer groups`, {
+      throw new AppError('invalid_value', `More than ${maxRows} rows: choose a shorter time or fewer groups`, {
         param: 'by',
       });
     }

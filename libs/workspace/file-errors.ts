@@ -61,7 +61,7 @@ export function toFileError(error: unknown, path: string): unknown {
       return new AppError('invalid_value', 'The path is too long', { param: 'path' });
     case 'EEXIST':
     case 'ENOTEMPTY':
-      return new AppError('invalid_value', `'${path}' exists already`, { param: 'path' });
+      return new AppError('invalid_value', `'${path}' already exists`, { param: 'path' });
     case 'ENOSPC':
     case 'EDQUOT':
       return diskFull(error);

@@ -50,6 +50,6 @@ async function freeBytes(directory: string): Promise<number> {
 export const diskFull = (cause?: unknown) =>
   new AppError(
     'workspace_disk_full',
-    'The disk of the workspaces is full, which is for the operator to solve. Files can be read and deleted, not written.',
+    'The disk of the workspaces is full: ask the operator to free space. Files can be read and deleted, not written.',
     { cause },
   );

@@ -81,7 +81,7 @@ async function mount(hostPath: string, { maxBytes, maxFiles }: WorkspaceLimits):
   ];
   const source = `signalbox-${randomBytes(4).toString('hex')}`;
   await run(['mount', '-t', 'tmpfs', '-o', options.join(','), source, hostPath]);
-  if (!(await isMounted(hostPath))) throw new Error('mount has mounted nothing');
+  if (!(await isMounted(hostPath))) throw new Error('mount did not mount anything');
 }
 
 /** Lazily: a process with an open file keeps only the file system's memory until it ends. */

@@ -121,5 +121,5 @@ function octal(buffer: Buffer, value: number, field: { at: number; width: number
   buffer.write(`${value.toString(8).padStart(field.width - 1, '0')}\0`, field.at, field.width, 'latin1');
 }
 
-const tooDeep = (maxDepth: number) => quota(`directories are more than ${maxDepth} deep`);
+const tooDeep = (maxDepth: number) => quota(`directories are nested more than ${maxDepth} deep`);
 const becameShorter = () => new AppError('tool_failed', 'A file became shorter while it was read');

@@ -132,7 +132,7 @@ export class Reservation {
   /** @throws AppError workspace_quota_exceeded, with nothing reserved. */
   grow(bytes: number, entries = 0): void {
     const { account, limits } = this;
-    if (account.tooDeep) throw quota(`directories are more than ${limits.maxDepth} deep`);
+    if (account.tooDeep) throw quota(`directories are nested more than ${limits.maxDepth} deep`);
     const nextBytes = account.bytes + account.reservedBytes + bytes - this.credit.bytes;
     if (bytes > 0 && nextBytes > limits.maxBytes) throw quota(`at most ${limits.maxBytes} bytes`);
     const held = account.files + account.directories + account.reservedEntries;

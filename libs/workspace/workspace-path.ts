@@ -22,7 +22,7 @@ export function parsePath(path: string, sessionId: string): string[] {
   if (path === '') throw invalid('A path must not be empty');
   if (path.includes('\0')) throw invalid('A path must not contain NUL');
   if (/\p{Surrogate}/u.test(path)) throw invalid('A path must be well-formed Unicode');
-  if (Buffer.byteLength(path) > maxPathBytes) throw invalid(`A path has at most ${maxPathBytes} bytes`);
+  if (Buffer.byteLength(path) > maxPathBytes) throw invalid(`A path may have at most ${maxPathBytes} bytes`);
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path)) throw outside('A path is not a URL');
   const names = below(path, sessionId).filter((name) => name !== '' && name !== '.');
   names.forEach(checkName);
@@ -45,7 +45,7 @@ function below(path: string, sessionId: string): string[] {
 
 function checkName(name: string): void {
   if (name === '..') throw outside("'..' is not allowed in a path");
-  if (Buffer.byteLength(name) > maxNameBytes) throw invalid(`A name has at most ${maxNameBytes} bytes`);
+  if (Buffer.byteLength(name) > maxNameBytes) throw invalid(`A name may have at most ${maxNameBytes} bytes`);
   if (name.startsWith(reservedPrefix)) throw invalid(`Names that begin with '${reservedPrefix}' are reserved`);
   if (process.platform === 'win32' && /[\\:]/.test(name)) throw invalid('A name must not contain a backslash or colon');
 }

@@ -160,7 +160,7 @@ export class Workspace {
         const toPlace = async (toParent: Directory) => {
           const there = await toParent.stat(target.name);
           if (there !== undefined && (options.overwrite !== true || there.isDirectory())) {
-            throw new AppError('invalid_value', `'${to}' exists already`, { param: 'path' });
+            throw new AppError('invalid_value', `'${to}' already exists`, { param: 'path' });
           }
           await rename(fromParent.child(source.name), toParent.child(target.name)).catch((error: unknown) => {
             if (errorCode(error) !== 'EINVAL') throw error;

@@ -1,4 +1,5 @@
 // Requests of a command to a gateway that runs. What goes wrong is said in a sentence with the address that was asked.
+import { whyUnreachable } from '#libs/http-client/why-unreachable.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 
 export interface AskedGateway {
@@ -30,12 +31,10 @@ export async function askGateway(
     response = await fetch(new URL(path, url), { ...request, signal: AbortSignal.timeout(timeoutMs) });
     answer = await response.json();
   } catch (error) {
-    throw new Unreachable(
-      `The gateway cannot be reached at ${url}: ${whyUnreachable(error)}. \`signalbox start\` starts one.`,
-      {
-        cause: error,
-      },
-    );
+    const why = error instanceof SyntaxError ? 'the server there is not Signalbox' : whyUnreachable(error);
+    throw new Unreachable(`The gateway cannot be reached at ${url}: ${why}. \`signalbox start\` starts one.`, {
+      cause: error,
+    });
   }
   if (response.ok) return answer;
   const error = isJsonObject(answer) ? answer['error'] : undefined;
@@ -43,22 +42,4 @@ export async function askGateway(
     isJsonObject(error) && typeof error['message'] === 'string' ? error['message'] : `status ${response.status}`;
   const hint = response.status === 401 && key === undefined ? ' Set SIGNALBOX_KEY to a key of this gateway.' : '';
   throw new Error(`${said}${hint}`);
-}
-
-/** Of what `fetch` throws, which itself says no more than that it failed. */
-export function whyUnreachable(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const code = (cause as { code?: unknown }).code;
-  switch (code) {
-    case 'ECONNREFUSED':
-      return 'nothing listens there (ECONNREFUSED)';
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return `there is no such host (${code})`;
-    default:
-      break;
-  }
-  if (cause instanceof Error && cause.name === 'TimeoutError') return 'it has not answered in time';
-  if (cause instanceof SyntaxError) return 'what answers there is not Signalbox: its answer is no JSON';
-  return cause instanceof Error ? cause.message : 'unknown';
 }

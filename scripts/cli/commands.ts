@@ -18,7 +18,7 @@ const database = '3 the database does not answer';
 
 export const commands = {
   start: {
-    summary: 'starts everything that this machine needs: the database, the gateway and the worker',
+    summary: 'starts everything on this machine: the database, the gateway and the worker',
     usage: [''],
     more: 'Settings come from the environment, .env and signalbox.yaml of the working directory; data is kept in .data there.',
     example: 'start',
@@ -29,11 +29,11 @@ export const commands = {
     summary: 'shows the configuration in force, or what is wrong with it',
     usage: ['check'],
     example: 'config check',
-    exits: '0 it can be used, 1 it cannot',
+    exits: '0 valid, 1 not valid',
     npm: 'run config',
   },
   keys: {
-    summary: 'creates, lists, rotates and revokes API keys, whether Signalbox runs or not',
+    summary: 'creates, lists, rotates and revokes API keys, whether Signalbox is running or not',
     usage: [
       'create --owner NAME --scopes chat,tools,files,admin [--name TEXT] [--roles A,B]\n' +
         '    [--models GLOBS] [--allow-tools GLOBS] [--deny-tools GLOBS] [--turns N]\n' +
@@ -44,17 +44,17 @@ export const commands = {
     ],
     more: 'Lists are separated by commas. --json prints JSON.',
     example: 'keys create --owner ada --scopes chat,tools',
-    exits: `0 done, 1 refused, 2 not understood, ${database}`,
+    exits: `0 done, 1 refused, 2 wrong usage, ${database}`,
     npm: 'run keys --',
   },
   policy: {
-    summary: 'tells what the policy says of a call, and what another policy would have said of past ones',
+    summary: 'explains how the policy decides a call, and how another policy would have decided past ones',
     usage: [
       'explain --tool SERVER/TOOL [--args JSON] [--user NAME] [--role ROLE]… [--key ID] [--json]',
       'simulate --file DRAFT.yaml [--since 7d] [--json]',
     ],
     example: `policy explain --tool filesystem/write_file --args '{"path": "a.txt"}'`,
-    exits: '0 told, 1 the database does not answer, 2 not understood, or the configuration is not valid',
+    exits: '0 done, 1 the database does not answer, 2 wrong usage or configuration',
     npm: 'run policy --',
   },
   audit: {
@@ -66,31 +66,31 @@ export const commands = {
       'prune',
     ],
     more:
-      'TIME is ISO 8601, or a time ago such as 30m, 12h or 7d. The key that signs checkpoints is audit.signing_key; with\n' +
-      '--public-key those are verified that other keys have signed.',
+      'TIME is ISO 8601, or an age such as 30m, 12h or 7d. Signatures of checkpoints are verified with audit.signing_key, and\n' +
+      'with each --public-key.',
     example: 'audit export --format csv --since 7d',
-    exits: `0 done, 1 the audit was changed, 2 not understood, ${database}`,
+    exits: `0 done, 1 the audit was changed, 2 wrong usage, ${database}`,
     npm: 'run audit --',
   },
   replay: {
-    summary: 'asks a model again for a stored turn, with the recorded results of its tools',
+    summary: 'runs the model calls of a stored turn again, with the recorded results of its tools',
     usage: ['RUN_ID [--model NAME] [--json]'],
     more: 'RUN_ID is the `run_id` of an answer. No tool runs and nothing is stored.',
     example: 'replay run_01HZY3 --model offline',
-    exits: '0 replayed, 1 failed, 2 not understood, or the configuration is not valid',
+    exits: '0 replayed, 1 failed, 2 wrong usage or configuration',
     npm: 'run replay --',
   },
   tools: {
-    summary: 'lists the tools and tool servers of a gateway that runs, and calls a tool',
+    summary: 'lists the tools and tool servers of a running gateway, and calls a tool',
     usage: ['[list]', 'servers', 'call NAME [ARGUMENTS] [--session ID]'],
     more:
-      'ARGUMENTS is a JSON object. --url is the address of the gateway, that of the configuration unless given; the key comes\n' +
-      'from SIGNALBOX_KEY. --json prints the answer as it came.',
+      'ARGUMENTS is a JSON object. --url is the address of the gateway (default: from the configuration); the key comes\n' +
+      'from SIGNALBOX_KEY. --json prints the answer unchanged.',
     example: `tools call get_time '{"timezone": "Europe/Paris"}'`,
-    exits: '0 done, 1 refused or failed, 2 not understood, 3 the gateway does not answer',
+    exits: '0 done, 1 refused or failed, 2 wrong usage, 3 the gateway does not answer',
   },
   migrate: {
-    summary: 'applies the migrations that the database lacks',
+    summary: 'applies the migrations that the database is missing',
     usage: ['[--wait SECONDS]'],
     more: 'With DATABASE_OWNER_URL it does so as the owner, and makes the roles of DATABASE_URL and DATABASE_READER_URL.',
     example: 'migrate --wait 60',
@@ -98,29 +98,29 @@ export const commands = {
     npm: 'run migrate --',
   },
   import: {
-    summary: 'brings the documents of a directory into the knowledge base',
+    summary: 'imports the documents of a directory into the knowledge base',
     usage: ['DIR [--source NAME] [--prune]'],
     more:
-      'DIR holds Markdown, text, HTML, PDF and Word files. --source is the name that searches filter by, the name of DIR unless\n' +
-      'given; --prune removes documents whose files are gone. Embeddings, if CHIMECH_EMBEDDINGS_URL and\n' +
+      'DIR holds Markdown, text, HTML, PDF and Word files. --source is the name that searches filter by (default: the name\n' +
+      'of DIR); --prune removes documents whose files are gone. Embeddings are made if CHIMECH_EMBEDDINGS_URL and\n' +
       'CHIMECH_EMBEDDINGS_MODEL are set.',
     example: 'import handbook --prune',
-    exits: `0 all imported, 1 something was not, 2 not understood, ${database}`,
+    exits: `0 all imported, 1 something was not, 2 wrong usage, ${database}`,
     npm: 'run kb:import --',
   },
   'mcp-stdio': {
-    summary: 'is a bridge to /mcp of a gateway that runs, for MCP clients that start a program',
+    summary: 'connects MCP clients that start a program to /mcp of a running gateway',
     usage: ['[URL]'],
-    more: 'URL is that of the configuration unless given; the key comes from SIGNALBOX_KEY.',
+    more: 'URL is by default that of the configuration; the key comes from SIGNALBOX_KEY.',
     example: 'mcp-stdio http://127.0.0.1:8000/mcp',
-    exits: '0 the client has closed its side, 2 not understood',
+    exits: '0 the client closed its side, 2 wrong usage',
     npm: 'run mcp:stdio --',
   },
   doctor: {
-    summary: 'looks for what keeps Signalbox from starting or working here, and says what to do',
+    summary: 'checks whether Signalbox can start and work here, and says what to fix',
     usage: [''],
     example: 'doctor',
-    exits: '0 it can start, 1 something stops a start',
+    exits: '0 it can start, 1 it cannot',
   },
 } satisfies Record<string, CommandHelp>;
 
@@ -157,7 +157,7 @@ export function helpOfAll(): string {
     ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`),
     '',
     'Example: signalbox start',
-    '`signalbox COMMAND --help` tells of one command.',
+    '`signalbox COMMAND --help` describes one command.',
   ].join('\n');
 }
 

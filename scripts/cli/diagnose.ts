@@ -3,19 +3,19 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import pg from 'pg';
+import { atHosts } from '#libs/config/addresses/shown-hosts.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import { ConfigError } from '#libs/config/config-error.js';
-import { configSource } from '#libs/config/load-config.js';
-import { readConfig, type ConfigSource } from '#libs/config/read-config.js';
 import type { Config } from '#libs/config/schema.js';
 import { findNativeDirectory } from '#libs/embedded-postgres/binaries.js';
 import { runningAddress } from '#libs/embedded-postgres/running-address.js';
+import { whyUnreachable } from '#libs/http-client/why-unreachable.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { localUrl } from '#libs/process/local-url.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { Isolation } from '../../apps/worker/sandbox/isolation.js';
+import { checkedConfiguration, type CheckedConfiguration, verdictOn } from '../config/check-configuration.js';
 import { choosePort } from '../start/choose-port.js';
-import { whyUnreachable } from './ask-gateway.js';
 
 export interface Finding {
   /** `stop`: a start would end with it. */
@@ -30,15 +30,13 @@ const stop = (what: string): Finding => ({ state: 'stop', what });
 
 export async function* diagnose(): AsyncGenerator<Finding> {
   yield ok(`Node ${process.versions.node} on ${process.platform} ${process.arch}`);
-  const read = readOrExplain();
-  if (typeof read === 'string') {
-    yield stop(`the configuration is not valid: ${read}`);
+  const checked = await checkOrExplain();
+  if (typeof checked === 'string') {
+    yield stop(`the configuration is not valid: ${checked}`);
     return;
   }
-  const { config, source } = read;
-  yield ok(
-    `the configuration is valid (${source.file?.path ?? 'no signalbox.yaml here: the defaults and the environment'})`,
-  );
+  const { config } = checked;
+  yield* describeConfiguration(checked);
   yield checkDataDirectory(config);
   const health = await askHealth(localUrl(config.server.host, config.server.port));
   yield* health === undefined ? await checkPort(config) : describeHealth(config, health);
@@ -46,14 +44,23 @@ export async function* diagnose(): AsyncGenerator<Finding> {
   yield await checkIsolation(config);
 }
 
-function readOrExplain(): { config: Config; source: ConfigSource } | string {
+async function checkOrExplain(): Promise<CheckedConfiguration | string> {
   try {
-    const source = configSource();
-    return { config: readConfig(source), source };
+    return await checkedConfiguration();
   } catch (error) {
     if (error instanceof ConfigError) return error.message;
     throw error;
   }
+}
+
+/** The verdict of `config check`. With what is wrong there, a start goes on without it. */
+function describeConfiguration({ findings }: CheckedConfiguration): Finding[] {
+  const problems = findings.filter(({ isWrong }) => isWrong);
+  const verdict = problems.length === 0 ? ok : note;
+  return [
+    verdict(`the configuration ${verdictOn(findings)} (${findings[0]!.message})`),
+    ...problems.map(({ what, message }) => note(`${what}: ${message}`)),
+  ];
 }
 
 /** What will be made is made in the nearest directory that is there. */
@@ -63,7 +70,7 @@ function checkDataDirectory({ data_dir }: Config): Finding {
   while (!existsSync(existing)) existing = dirname(existing);
   try {
     accessSync(existing, constants.W_OK | constants.X_OK);
-    return ok(`data is kept in ${path}`);
+    return ok(`data is stored in ${path}`);
   } catch {
     return stop(`${existing} cannot be written by this user: change its owner, or set DATA_DIR to another directory`);
   }
@@ -106,12 +113,13 @@ async function checkDatabase({ database, data_dir }: Config): Promise<Finding> {
   if (url === undefined) {
     try {
       findNativeDirectory();
-      return ok('a PostgreSQL of its own can be started');
+      return ok('the embedded PostgreSQL can be started');
     } catch (error) {
       return stop((error as Error).message);
     }
   }
-  const whose = database.url === undefined ? 'the PostgreSQL of its own' : 'the PostgreSQL of DATABASE_URL';
+  const whose =
+    database.url === undefined ? 'the embedded PostgreSQL' : `the PostgreSQL${atHosts(database.url)} (DATABASE_URL)`;
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: askMs });
   try {
     await client.connect();
@@ -131,6 +139,6 @@ async function checkIsolation({ isolation, tools }: Config): Promise<Finding> {
   });
   const refusal = found.refusal(isolation.minimum);
   return refusal === undefined
-    ? ok(`tool servers that are commands can be isolated: '${isolation.minimum}'`)
-    : note(`tool servers that are commands would be refused: ${refusal}`);
+    ? ok(`command servers can be isolated: '${isolation.minimum}'`)
+    : note(`command servers would be refused: ${refusal}`);
 }

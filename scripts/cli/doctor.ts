@@ -1,5 +1,5 @@
 // `signalbox doctor`: what keeps Signalbox from starting or working on this machine, a line each, with what to do. Changes
-// nothing. Exit codes: 0 it can start, 1 something stops a start.
+// nothing. Exit codes: 0 it can start, 1 it cannot.
 import { diagnose, type Finding } from './diagnose.js';
 
 const words: Record<Finding['state'], string> = { ok: 'ok  ', note: 'note', stop: 'STOP' };
@@ -11,7 +11,7 @@ for await (const { state, what } of diagnose()) {
 console.log(
   stops === 0
     ? '\nSignalbox can start here.'
-    : `\n${stops === 1 ? 'One thing stops' : `${stops} things stop`} a start.`,
+    : `\n${stops === 1 ? 'One problem prevents' : `${stops} problems prevent`} a start.`,
 );
 process.exitCode = stops === 0 ? 0 : 1;
 // Connections of the checks that the machine keeps open have nothing more to tell.

@@ -30,7 +30,7 @@ if (name === undefined || (helps.has(name) && words.length === 0)) {
   if (!isCommand(asked)) refuse(asked);
   else if (asked !== name || words.some((word) => word === '--help' || word === '-h')) console.log(helpOf(asked));
   else if (takeNothing.has(asked) && words.length > 0) {
-    console.error(`signalbox ${asked} takes no arguments, and was given ${words.join(' ')}.`);
+    console.error(`signalbox ${asked}takes no arguments, got ${words.join(' ')}.`);
     process.exitCode = 2;
   } else {
     // As if the command were a program of its own.

@@ -1,5 +1,5 @@
 // `signalbox tools`: the tools and tool servers of a gateway that runs, and a call of one. Exit codes: 0 done, 1 refused or
-// failed, 2 not understood, 3 the gateway does not answer.
+// failed, 2 wrong usage, 3 the gateway does not answer.
 import { ConfigError } from '#libs/config/config-error.js';
 import { processEnvironment } from '#libs/config/files/env-file.js';
 import { loadConfig } from '#libs/config/load-config.js';
@@ -43,12 +43,12 @@ async function main(): Promise<void> {
   const [command = 'list', name, args = '{}', ...more] = positionals;
   const isCall = command === 'call';
   if (!isCall && command !== 'list' && command !== 'servers')
-    throw new UsageError(`'${command}' is not understood`, 'tools');
-  if (more.length > 0 || (!isCall && name !== undefined)) throw new UsageError('There are too many words', 'tools');
-  if (isCall && name === undefined) throw new UsageError('Which tool is called? Its name is missing', 'tools');
+    throw new UsageError(`'${command}' is not a command`, 'tools');
+  if (more.length > 0 || (!isCall && name !== undefined)) throw new UsageError('There are too many arguments', 'tools');
+  if (isCall && name === undefined) throw new UsageError('The name of the tool is missing', 'tools');
   const given = isCall ? readObject(args) : {};
   const gateway = { url: values.url ?? configuredUrl(), key: processEnvironment()['SIGNALBOX_KEY'], timeoutMs: listMs };
-  if (!URL.canParse(gateway.url)) throw new UsageError(`--url takes a URL, got ${gateway.url}`, 'tools');
+  if (!URL.canParse(gateway.url)) throw new UsageError(`--url must be a URL, got ${gateway.url}`, 'tools');
   if (isCall) return call(gateway, { name, arguments: given, session_id: values.session }, values.json);
   const answer = await askGateway(gateway, command === 'list' ? '/api/tools' : '/api/servers');
   if (values.json) console.log(JSON.stringify(answer));
@@ -62,7 +62,7 @@ async function call(gateway: AskedGateway, body: object, json: boolean): Promise
 
 function toolLines(answer: unknown): string[] {
   const { data } = answer as { data: Listed[] };
-  if (data.length === 0) return ['There are no tools: is a worker running?'];
+  if (data.length === 0) return ['No tools were found: is a worker running?'];
   return data.map(({ function: { name, description }, server, available, requires_approval }) => {
     const notes = [...(requires_approval ? ['needs an approval'] : []), ...(available ? [] : ['not available now'])];
     const [sentence = ''] = description.split('\n');
@@ -86,7 +86,7 @@ function readObject(text: string): JsonObject {
   } catch {
     // Said below.
   }
-  throw new UsageError(`ARGUMENTS is a JSON object such as '{"path": "a.txt"}', got ${text}`, 'tools');
+  throw new UsageError(`ARGUMENTS must be a JSON object such as '{"path": "a.txt"}', got ${text}`, 'tools');
 }
 
 function configuredUrl(): string {

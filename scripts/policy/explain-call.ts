@@ -23,10 +23,7 @@ export async function explainCall(options: string[]): Promise<string> {
   });
   const [, server, tool] = /^([^/]+)\/(.+)$/s.exec(values.tool ?? '') ?? [];
   if (server === undefined || tool === undefined)
-    throw new UsageError(
-      '--tool takes the name of a server, a slash and the name of its tool, such as files/write_file',
-      'policy',
-    );
+    throw new UsageError('--tool must be SERVER/TOOL, such as files/write_file', 'policy');
   const args = readObject(values.args);
   const config = loadConfig();
   const policy = new CompiledPolicy(config);
@@ -40,7 +37,7 @@ export async function explainCall(options: string[]): Promise<string> {
     const toolOf = await withStore(config, policyStore, readKnownTools);
     const known = toolOf(server, tool, args);
     if (known === undefined)
-      throw new UsageError(`No rule decides, and the catalog has no tool ${values.tool}`, 'policy');
+      throw new UsageError(`No rule matches, and the catalog has no tool ${values.tool}`, 'policy');
     explanation = explain(policy, { tool: known, args, caller });
   }
   return values.json ? JSON.stringify({ tool: values.tool, ...explanation }, null, 2) : inWords(explanation);
@@ -53,7 +50,7 @@ function readObject(text: string): JsonObject {
   } catch {
     // Said below.
   }
-  throw new UsageError(`--args takes a JSON object, got ${text}`, 'policy');
+  throw new UsageError(`--args must be a JSON object, got ${text}`, 'policy');
 }
 
 function inWords({ tried, decision }: Explanation): string {

@@ -22,7 +22,7 @@ export async function simulateDraft(options: string[], tell: (line: string) => v
       json: { type: 'boolean', default: false },
     },
   });
-  if (values.file === undefined) throw new UsageError('--file is missing: it names the draft', 'policy');
+  if (values.file === undefined) throw new UsageError('--file is missing: it names the draft policy', 'policy');
   const since = new Date(Date.now() - readDuration(values.since));
   const readPolicyFile = (path: string) => readFileSync(path, 'utf8');
   const config = readConfig({ ...configSource(), policyDraft: values.file, readPolicyFile });
@@ -48,15 +48,15 @@ export async function simulateDraft(options: string[], tell: (line: string) => v
   tell(
     values.json
       ? JSON.stringify({ counts })
-      : `${counts.changed} calls would be treated otherwise, ${counts.unknown} cannot be judged, ` +
-          `${counts.same} stay as they were, ${counts.undecided} never came to a decision.`,
+      : `${counts.changed} calls would be decided differently, ${counts.unknown} cannot be judged, ` +
+          `${counts.same} would stay the same, ${counts.undecided} were never decided.`,
   );
 }
 
 function readDuration(text: string): number {
   const [, amount, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   if (amount === undefined || unit === undefined)
-    throw new UsageError('--since takes a time such as 30m, 12h or 7d', 'policy');
+    throw new UsageError('--since must be a time such as 30m, 12h or 7d', 'policy');
   return Number(amount) * units[unit]!;
 }
 

@@ -130,7 +130,7 @@ function turnPorts(models: ReturnType<typeof openModels>, runner: RecordedToolRu
     decide: () => ({ effect: 'allow' as const, rule: 'replay' }),
     deniedTool: () => undefined,
     notes: { write: () => Promise.resolve() },
-    budgets: { spentBy: () => undefined, isSpent: () => false },
+    budgets: { spentBy: () => undefined, knownSpent: () => undefined },
     approval: { expiresMs: limits.turn_ms, notify: false },
     approvalRoom: { refusalOf: () => Promise.resolve(undefined) },
     approvals: {} as Approvals,

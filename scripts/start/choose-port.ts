@@ -38,9 +38,9 @@ function explain({ name, host, port, portSetting, hostSetting }: Wanted, code: s
   const where = `The ${name} cannot listen on ${host}:${port}`;
   switch (code) {
     case 'EADDRINUSE': {
-      if (known !== undefined) return `${where}: that is for ${known}. Set ${portSetting} to another port.`;
+      if (known !== undefined) return `${where}: that port is for ${known}. Set ${portSetting} to another port.`;
       const listener = findListener(port) ?? 'another program';
-      return `${where}: ${listener} listens there already. Stop it, or set ${portSetting} to a free port.`;
+      return `${where}: ${listener} already listens there. Stop it, or set ${portSetting} to a free port.`;
     }
     case 'EACCES':
       return `${where}: this user may not use that port. Set ${portSetting} to one above 1023.`;

@@ -18,8 +18,8 @@ export interface StartFacts {
 
 const keyModes: Record<StartFacts['keys'], string> = {
   needed: 'every request needs one',
-  none: 'none yet, so only this machine is served (npm run keys -- create)',
-  off: 'not asked for (auth.mode is off): whoever reaches the port may use everything',
+  none: 'none yet, so only this machine can connect (npm run keys -- create)',
+  off: 'not required (auth.mode is off): anyone who can reach the port may use everything',
 };
 
 export function describeStart(facts: StartFacts): string {
@@ -33,8 +33,8 @@ export function describeStart(facts: StartFacts): string {
     ['keys', keyModes[keys]],
     ['isolation', readIsolation(facts.health) ?? 'not measured'],
     ['worker', workerUrl],
-    ['database', database === 'embedded' ? `PostgreSQL of its own, in ${dataDir}` : 'PostgreSQL of DATABASE_URL'],
-    ['queue', queue === 'redis' ? 'Redis of REDIS_URL' : 'in the database'],
+    ['database', database === 'embedded' ? `embedded PostgreSQL, in ${dataDir}` : 'the PostgreSQL of DATABASE_URL'],
+    ['queue', queue === 'redis' ? 'the Redis of REDIS_URL' : 'in the database'],
   ];
   return [
     '',

@@ -32,7 +32,7 @@ export function listenForSignals(startedByNpm: boolean): AskedBySignals {
     if (hadTerminal && !hasTerminal()) return askForStop('SIGHUP');
     for (const listener of reloads) listener();
   });
-  if (startedByNpm) watchParent(() => stop.abort(new Error('npm is gone')));
+  if (startedByNpm) watchParent(() => stop.abort(new Error('npm has ended')));
   return { stop: stop.signal, atOnce: atOnce.signal, onReload: (listener) => void reloads.add(listener) };
 }
 

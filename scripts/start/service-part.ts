@@ -25,6 +25,8 @@ export interface ServiceOptions {
   logger: Logger;
 }
 
+/** A stop that takes longer says what it waits for. */
+const quietStopMs = 500;
 /** What a hurried stop is given, to end the tools that it runs. */
 const atOnceDeadlineMs = 1_000;
 const pollMs = 50;
@@ -76,8 +78,13 @@ function spawnLife(options: ServiceOptions): { child: ChildProcess; life: Life }
 async function stop(child: ChildProcess, ended: Promise<string>, options: ServiceOptions): Promise<void> {
   const { atOnce, stopDeadlineMs, logger, name } = options;
   child.kill('SIGTERM');
-  if (await endsWithin(ended, stopDeadlineMs, atOnce)) return;
-  if (!atOnce.aborted) logger.warn({}, `${name} did not stop within ${stopDeadlineMs} ms: it is ended as it is`);
+  if (await endsWithin(ended, quietStopMs, atOnce)) return;
+  const most = Math.ceil(stopDeadlineMs / 1_000);
+  if (!atOnce.aborted) {
+    logger.info({}, `waiting up to ${most} s for the ${name} to finish its work; press Ctrl-C again to stop at once`);
+  }
+  if (await endsWithin(ended, stopDeadlineMs - quietStopMs, atOnce)) return;
+  if (!atOnce.aborted) logger.warn({}, `${name} did not stop within ${stopDeadlineMs} ms: it is killed`);
   child.kill('SIGTERM');
   if (await endsWithin(ended, atOnceDeadlineMs)) return;
   signalGroup(child, 'SIGKILL');

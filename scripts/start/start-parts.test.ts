@@ -63,7 +63,7 @@ verifies(
     const both = { ...wanted, name: 'worker', port: 8001, promised: { name: 'gateway', port: 8001 } };
     expect(await choosePort({ ...both, mayMove: true })).not.toBe(8001);
     await expect(choosePort({ ...both, mayMove: false })).rejects.toThrow(
-      /8001: that is for the gateway of this start/,
+      /8001: that port is for the gateway of this start/,
     );
   },
 );
@@ -129,7 +129,7 @@ verifies('operations.start-says-what-runs', 'addresses, model, files, keys, isol
     '/srv/signalbox/.data',
     /model +ollama\/llama3\.2\n +The model provider 'ollama' cannot be reached at http/,
     /configuration +no signalbox\.yaml.*\n +\/srv\/signalbox\/\.env\n/,
-    /keys +none yet, so only this machine is served/,
+    /keys +none yet, so only this machine can connect/,
     /isolation +confined/,
     /curl http:\/\/127\.0\.0\.1:8000\/api\/chat\/completions .*\n.*"messages"/,
   ]) {

@@ -50,6 +50,7 @@ export function faultConformance(makeStore: MakeStore): void {
       ping: () => backing.ping(signal),
     });
 
+    /** Callers get these messages: they have no address. */
     const expectUnavailable = async (named: Record<string, () => Promise<unknown>>) => {
       const failures = await Promise.all(
         Object.entries(named).map(async ([name, call]) => ({ name, ...(await failureOf(call)) })),
@@ -86,7 +87,9 @@ export function faultConformance(makeStore: MakeStore): void {
     verifies('backing.away-answers-in-time', 'away at the start', async () => {
       for (const away of [store.proxy.silence, store.proxy.refuse]) {
         away();
-        await expectUnavailable({ open: () => openBacking(store.options) });
+        const { error, ms } = await failureOf(() => openBacking(store.options));
+        expect((error as AppError).code).toBe('store_unavailable');
+        expect(ms).toBeLessThan(deadlineMs);
       }
     });
 

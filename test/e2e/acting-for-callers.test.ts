@@ -207,7 +207,7 @@ verifies('chimech.acts-for-caller', 'not once the key is revoked, while the call
   };
   // Its form is wrong, so a second request follows.
   const text = await call(key, 'chimech/generate', { prompt: 'An e-mail', type: 'email' });
-  expect(text).toContain('The gateway refuses the caller');
+  expect(text).toContain('The gateway rejected the caller');
   const rows = await box.rows(`select state, key_id from audit_events where kind = 'sign_in_failed' and key_id = $1`, [
     id,
   ]);

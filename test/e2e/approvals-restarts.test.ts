@@ -136,6 +136,6 @@ verifies('approvals.expired', 'held, and returned', async () => {
   expect((await asking.decide(id, { decision: 'approve' })).status).toBe(409);
   const answer = answerTo(asked!.id, { decision: 'approve' });
   const late = await post(url(), '/v1/chat/completions', { ...request, messages: [...messages, message, answer] });
-  expect(late.body.choices[0]!.message.content).toContain('Nobody approved');
+  expect(late.body.choices[0]!.message.content).toContain("Nobody approved the call of 'write_file' in time. The rule");
   expect(await asking.fileOf('expired', 'e.txt')).toBeUndefined();
 });

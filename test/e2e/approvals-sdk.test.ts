@@ -58,7 +58,12 @@ for (const [version, Client] of openAiMajors(OpenAI)) {
         expect(first.asked).toMatchObject([
           {
             name: 'approval_request',
-            arguments: { tool: 'write_file', arguments: { path: 'a.txt', content: 'one' }, reason: 'Writes a file' },
+            arguments: {
+              tool: 'write_file',
+              arguments: { path: 'a.txt', content: 'one' },
+              rule: 'writes',
+              reason: 'Writes a file',
+            },
           },
         ]);
         expect(await asking.fileOf(name, 'a.txt')).toBeUndefined();

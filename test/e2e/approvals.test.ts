@@ -31,7 +31,10 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
   const { port } = hook.address() as AddressInfo;
   const webhook = { url: `http://127.0.0.1:${port}/hook`, secret: '${HOOK_SECRET}' };
-  asking = await startAskingSignalbox({ gateways: 2, environment: { HOOK_SECRET: secret } }, { webhook });
+  asking = await startAskingSignalbox(
+    { gateways: 2, environment: { HOOK_SECRET: secret, POLICY_DEFAULT: 'by_origin' } },
+    { webhook },
+  );
   ({ box } = asking);
 }, 60_000);
 afterAll(async () => {
@@ -133,6 +136,26 @@ describe('the tools API', () => {
     expect(denied.body.error!.message).toContain('not today');
   });
 
+  verifies('policy.default-explained', 'the tools API, the event of a stream, approval_request', async () => {
+    const posting = { name: 'fetch', arguments: { url: 'https://a.example/', method: 'POST' } };
+    const reason = expect.stringMatching(
+      /`fetch` with method POST .*: \{ name: allow-fetch, tool: workspace\/fetch, effect: allow \}$/,
+    ) as string;
+    const told = { rule: 'default:builtin-open-world', reason };
+    const single = await post(box.url, '/api/tools/call', { ...posting, session_id: 'tools' });
+    expect([single.status, approvalOf(single)]).toMatchObject([202, told]);
+    asking.follow(rounds({ toolCalls: [{ id: 'call_0', ...posting }] }, { text: 'done' }));
+    const request = { messages: [user('Post')], tools: [workspaceTools] };
+    const { body } = await post(box.url, '/v1/chat/completions', request);
+    expect(JSON.parse(body.choices[0]!.message.tool_calls![0]!.function.arguments)).toMatchObject(told);
+    for await (const chunk of turnEvents(box.url, request)) {
+      if (chunk['type'] !== 'approval_required') continue;
+      expect(approvalIn(chunk)).toMatchObject(told);
+      await asking.decide(approvalIn(chunk).id, { decision: 'deny' });
+    }
+    expect.assertions(3);
+  });
+
   test('the catalog says which tools need one', async () => {
     const tool = async (name: string) => (await (await fetch(`${box.url}/api/tools/${name}`)).json()) as JsonObject;
     expect([(await tool('write_file'))['requires_approval'], (await tool('read_file'))['requires_approval']]).toEqual([
@@ -179,7 +202,8 @@ verifies('approvals.webhook', 'after a failure, with a signature that holds', as
     } = headers as Record<string, string>;
     const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
     expect(signed).toBe(`v1,${createHmac('sha256', key).update(`${id}.${at}.${body}`).digest('base64')}`);
-    expect(JSON.parse(body)).toMatchObject({ type: 'approval.waiting', data: { id, tool: 'write_file' } });
+    const tool = expect.stringMatching(/^(?:write_file|fetch)$/) as string;
+    expect(JSON.parse(body)).toMatchObject({ type: 'approval.waiting', data: { id, tool } });
   }
 });
 

@@ -92,7 +92,7 @@ function shown(value: unknown): unknown {
       ? undefined
       : member,
   );
-  return JSON.parse(text.replace(/\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)|\d{13}/g, 'then')) as unknown;
+  return JSON.parse(text.replace(/\d{4}-\d\d-\d\d[T ][\d:.]+(?:Z| UTC|[+-]\d\d:\d\d)|\d{13}/g, 'then')) as unknown;
 }
 
 const noRefusals = () => expect(strict.map(({ refusals }) => refusals)).toEqual(strict.map(() => []));

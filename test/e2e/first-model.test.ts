@@ -90,7 +90,7 @@ verifies('models.away', 'once it is there it answers, and readiness says so', as
       expect([status, answer.choices?.[0]?.message.content]).toEqual([200, 'here']);
       expect(upstream.requests.at(-1)?.body['model']).toBe('llama3.2:latest');
     }
-    expect(whole.output.join('')).toContain('a model provider can be had again');
+    expect(whole.output.join('')).toContain('a model provider is reachable again');
   } finally {
     await upstream.close();
   }
@@ -99,7 +99,7 @@ verifies('models.away', 'once it is there it answers, and readiness says so', as
 verifies('operations.env-file', 'npm start and its parts; the environment wins', () => {
   const output = whole.output.join('');
   // DATA_DIR of the file is not used, LOG_LEVEL is.
-  expect(output).toContain(`PostgreSQL of its own, in ${directory.path}\n`);
+  expect(output).toContain(`embedded PostgreSQL, in ${directory.path}\n`);
   for (const service of ['gateway', 'worker']) expect(output).toMatch(new RegExp(`"level":"debug".*"${service}"`));
   expect(output).toContain(`${join(directory.path, '.env')}\n`);
 });

@@ -77,7 +77,7 @@ verifies('knowledge.meaning', 'embeddings of an OpenAI-compatible server, with i
     };
     status = 500;
     const failed = await importWith([join(directory, 'docs')], variables);
-    expect(failed).toEqual([1, '', 'The embeddings server answered with status 500']);
+    expect(failed).toEqual([1, '', `The embeddings server at ${new URL(server.url).origin} answered with status 500`]);
     status = 200;
     const made = await importWith([join(directory, 'docs')], variables);
     expect(made).toEqual([0, 'imported 0, unchanged 1, removed 0, failed 0, embedded 1', '']);

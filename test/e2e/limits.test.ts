@@ -123,7 +123,7 @@ verifies('limits.waiting-approvals', 'on both gateways, of a model too, until on
   }
   const { body } = await chat(key, { tools: [workspaceTools] });
   expect(body.choices[0]!.message.content).toBe('Done');
-  expect(JSON.stringify(messagesOf(box.upstream.requests.at(-1)!))).toContain('already wait for an approval');
+  expect(JSON.stringify(messagesOf(box.upstream.requests.at(-1)!))).toContain('already waiting for an approval');
   // Those who ask for the same again are told of the same approval.
   expect((await call(one, key, { ...write, session_id: one.slice(-4) })).status).toBe(202);
   const { approval } = asked[0]!.body as unknown as { approval: { id: string } };
@@ -166,7 +166,7 @@ verifies('limits.reached', 'max_argument_bytes', async () => {
     arguments: { path: 'x'.repeat(1_001) },
   });
   expect([status, body.error?.code]).toEqual([422, 'invalid_tool_arguments']);
-  expect(body.error?.message).toContain('at most 1000 are accepted');
+  expect(body.error?.message).toContain('the limit is 1000');
   expect(await refused('invalid_tool_arguments')).toBe(1);
 });
 

@@ -65,7 +65,7 @@ for (const [name, connect] of Object.entries({ ...askedClients, ...askedBridges 
       expect([textOf(result), runs(text)]).toEqual(['appended', 1]);
       expect(questions).toHaveLength(1);
       expect(questions[0]!.message).toBe(
-        `Allow the call of 'append'?\nHas an effect\nArguments: {"text":"${name} token=[redacted]"}`,
+        `Allow the call of 'append'?\nThe rule 'effects' asks: Has an effect\nArguments: {"text":"${name} token=[redacted]"}`,
       );
       expect(questions[0]!.requestedSchema).toMatchObject({ required: ['decision'] });
       expect(await lastApproval()).toMatchObject({
@@ -111,6 +111,7 @@ for (const [name, connect] of Object.entries(askedClients)) {
         waiting = await lastApproval();
         expect([codeOf(result), runs(text), waiting.state]).toEqual(['approval_required', 0, 'waiting']);
         expect(textOf(result)).toContain(`POST /api/approvals/${waiting.id}`);
+        expect(textOf(result)).toMatch(/The rule 'effects' asks: Has an effect$/);
       },
     );
     await asked(
@@ -203,7 +204,7 @@ verifies('mcp.approvals', 'long arguments are shown in part', async () => {
   await client.call(append('😀'.repeat(1_500)));
   await client.close();
   expect(message).toMatch(
-    /^.*\n.*\nArguments: \{"text":"(😀)+… \(3011 characters; all of them: GET \/api\/approvals\/appr_\w+\)$/u,
+    /^.*\n.*\nArguments: \{"text":"(😀)+… \(3011 characters; full text: GET \/api\/approvals\/appr_\w+\)$/u,
   );
   expect(message.length).toBeLessThan(2_200);
 });

@@ -76,11 +76,13 @@ verifies('operations.health-degraded', 'a worker whose workspaces are not those 
   };
   expect(await checkOf(box.workers[0]!.url)).toEqual({ name: 'shared workspaces', status: 'ok' });
   const apart = await box.startWorker({ WORKSPACES_DIR: join(dirname(box.workspacesDir), 'apart') });
-  const line = await apart.logged(({ message }) => String(message).includes('another directory is there'));
+  const line = await apart.logged(({ message }) => String(message).includes('has another directory than'));
   expect(line).toMatchObject({ level: 'error', metadata: { setting: 'WORKSPACES_DIR' } });
   expect(await checkOf(apart.url)).toMatchObject({
     status: 'degraded',
-    reason: expect.stringMatching(/^WORKSPACES_DIR: another directory is there than in \d+ other processes/) as string,
+    reason: expect.stringMatching(
+      /^WORKSPACES_DIR: this process has another directory than \d+ other processes/,
+    ) as string,
   });
   // A gateway too says it, as soon as its check runs again.
   await expect.poll(() => checkOf(box.url), { timeout: 10_000 }).toMatchObject({ status: 'degraded' });

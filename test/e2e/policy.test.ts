@@ -81,7 +81,9 @@ verifies('policy.denied-invisible', 'not listed by /api/tools and /mcp, refused 
   const before = await decisions('deny');
   const refused = await call('delete_file', { path: 'a' });
   expect(refused).toMatchObject({ status: 422, body: { error: { code: 'tool_denied' } } });
-  expect(refused.body.error!.message).toBe('Nothing is deleted here');
+  expect(refused.body.error!.message).toBe(
+    "The rule 'no-deletions' does not allow this call of 'delete_file': Nothing is deleted here",
+  );
   const inMcp = (await rpc('tools/call', { name: 'delete_file', arguments: { path: 'a' } })).result;
   expect(JSON.stringify(inMcp)).toContain('Nothing is deleted here');
   // Errors about its arguments would reveal its schema.
@@ -170,7 +172,7 @@ verifies(
     expect((await call('delete_file', { path: 'tmp/a' })).status).toBe(200);
 
     write('rules: [{ name: broken, tool: noslash, effect: deny }]');
-    const logged = await box.gateways[0]!.logged(({ message }) => String(message).includes('cannot be read again'));
+    const logged = await box.gateways[0]!.logged(({ message }) => String(message).includes('could not be read again'));
     expect(JSON.stringify(logged)).toContain('policy.rules.0.tool');
     expect((await writeTo('etc/b')).body.error?.code).toBe('tool_denied');
     expect((await writeTo('tmp/b')).status).toBe(200);

@@ -54,7 +54,10 @@ verifies('operations.program', 'tools are listed and called, and a refusal is a 
   expect(servers.stdout).toMatch(/^workspace {2}ready/m);
   expect(called).toMatchObject({ code: 0, stdout: expect.stringContaining('Wrote 2 bytes') as string });
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('no_such_tool') as string });
-  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('ARGUMENTS is a JSON object') as string });
+  expect(wrong).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('ARGUMENTS must be a JSON object') as string,
+  });
 });
 
 verifies('operations.program', 'a gateway that is not there is named with its address', async () => {
@@ -70,8 +73,20 @@ verifies('operations.doctor', 'a line each, with what is there and whether it ca
   const well = await signalbox(['doctor'], { PORT: port, DATABASE_URL: box.databaseUrl });
   expect(well.code, well.stdout + well.stderr).toBe(0);
   expect(well.stdout).toContain(`a gateway runs at ${box.url} and is ok`);
-  expect(well.stdout).toContain('the PostgreSQL of DATABASE_URL answers');
-  expect(well.stdout).toMatch(/tool servers that are commands (?:can be isolated|would be refused)/);
+  expect(well.stdout).toContain('(DATABASE_URL) answers');
+  expect(well.stdout).toMatch(/^ok +the configuration is fine /m);
+  expect(well.stdout).toMatch(/command servers (?:can be isolated|would be refused)/);
+});
+
+verifies('operations.doctor', 'the verdict of config check', async () => {
+  const variables = { DEFAULT_MODEL: 'gpt-5.2', DATABASE_URL: box.databaseUrl };
+  const [doctor, check] = [await signalbox(['doctor'], variables), await signalbox(['config', 'check'], variables)];
+  expect(check).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('The configuration has a problem.') as string,
+  });
+  expect(doctor.stdout).toMatch(/^note +the configuration has a problem /m);
+  expect(doctor.stdout).toMatch(/^note +models\.default: 'gpt-5\.2' does not name a provider/m);
 });
 
 verifies('operations.doctor', 'what stops a start, with what to do, and status 1', async () => {
@@ -81,7 +96,10 @@ verifies('operations.doctor', 'what stops a start, with what to do, and status 1
     signalbox(['doctor'], { PORT: port }),
     signalbox(['doctor'], { PORT: 'x' }),
   ]);
-  expect(away).toMatchObject({ code: 1, stdout: expect.stringContaining('DATABASE_URL does not answer') as string });
+  expect(away).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('the PostgreSQL at 127.0.0.1:1 (DATABASE_URL) does not answer') as string,
+  });
   expect(away.stdout).not.toContain('canary');
   expect(taken).toMatchObject({ code: 1, stdout: expect.stringMatching(/STOP .*set PORT to a free port/) as string });
   expect(wrong).toMatchObject({

@@ -85,7 +85,7 @@ const volatile = new Set(['id', 'created', 'duration_ms', 'run_id', 'session_id'
 const settled = (value: unknown) =>
   JSON.parse(JSON.stringify(value), (key, member: unknown) => {
     if (volatile.has(key)) return undefined;
-    return typeof member === 'string' ? member.replace(/^\d{13}$/, 'now') : member;
+    return typeof member === 'string' ? member.replace(/^\d{13}(?:\n.* UTC)?$/, 'now') : member;
   }) as JsonObject;
 
 interface Told {

@@ -189,6 +189,9 @@ verifies('chat.bounds.rounds', 'max_tool_rounds: one more call without tools', a
   expect(box.upstream.requests.length - before).toBe(3);
   expect(body.choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: 'the end' } });
   expect(body.tool_execution).toMatchObject({ rounds: 3, stopped_by: 'max_rounds' });
+  expect(body.warnings![0]!.message).toMatch(
+    /No more tools were used: .* 2 rounds, .*`max_tool_rounds`.* another message/,
+  );
   expect(lastRequest().body).not.toHaveProperty('tool_choice');
 });
 
@@ -201,6 +204,13 @@ verifies('chat.bounds.calls', 'more calls than a turn may make', async () => {
   const { body } = await post(box.url, '/api/chat/completions', { messages: ask('many'), tools: [workspaceTools] });
   expect(body.choices[0]!.message.content).toBe('enough');
   expect(body.tool_execution!.stopped_by).toBe('max_calls');
+  expect(body.warnings![0]!.message).toMatch(/6 tool calls, .*`limits\.calls`/);
+  const said = messagesOf(lastRequest()).map(({ content }) => JSON.stringify(content));
+  const refused = said.filter((text) => text.includes('The call was not run'));
+  expect(refused).toEqual([
+    expect.stringContaining('the turn made 6 tool calls, the most it may'),
+    expect.stringContaining('the turn made 6 tool calls, the most it may'),
+  ]);
   expect(body.tool_execution!.calls.filter((call) => call.success)).toHaveLength(6);
 });
 
@@ -212,6 +222,7 @@ verifies('chat.bounds.repeated-failure', 'the same missing file again and again'
   const { body } = await post(box.url, '/api/chat/completions', { messages: ask('again'), tools: [workspaceTools] });
   expect(body.choices[0]!.message.content).toBe('gave up');
   expect(body.tool_execution).toMatchObject({ stopped_by: 'repeated_failure', rounds: 4 });
+  expect(body.warnings![0]!.message).toMatch(/the same call failed 3 times in a row .*`limits\.repeated_failures`/);
 });
 
 verifies('chat.bounds.time', 'a tool that outlasts the turn', async () => {
@@ -223,6 +234,7 @@ verifies('chat.bounds.time', 'a tool that outlasts the turn', async () => {
   const { body } = await post(url, '/api/chat/completions', { messages: ask('slow'), tools: [workspaceTools] });
   expect(body.choices[0]!.message.content).toBe('no more time');
   expect(body.tool_execution).toMatchObject({ stopped_by: 'max_time', calls: [{ name: 'fetch', success: false }] });
+  expect(body.warnings![0]!.message).toMatch(/the turn took longer than its 1\.5 s \(`limits\.turn_ms`\)/);
 });
 
 verifies('chat.abort.upstream', 'while the model answers', async () => {

@@ -32,7 +32,7 @@ verifies(
     const ended = await call(box.url);
     expect(ended.status).toBe(200);
     expect(thoughtsIn(ended.body['content'] as string)).toMatchObject([
-      { code: -32603, message: expect.stringContaining('no model is asked') },
+      { code: -32603, message: expect.stringContaining('no model was asked') },
     ]);
     expect(box.upstream.requests).toHaveLength(1);
   },

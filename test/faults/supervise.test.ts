@@ -64,7 +64,8 @@ verifies('operations.start-second-signal', 'a service that does not listen', asy
   await program.line(/^ready$/);
   const startedAt = performance.now();
   program.process.kill('SIGINT');
-  setTimeout(() => program.process.kill('SIGINT'), 700);
+  await program.line(/info: waiting up to 10 s for the gateway .*Ctrl-C again/);
+  program.process.kill('SIGINT');
   expect(await program.ended).toBe(0);
   expect(performance.now() - startedAt).toBeLessThan(withinMs(5_000));
   expect(await untilNoneWith(directory, 0)).toEqual([]);
@@ -138,7 +139,7 @@ verifies('operations.start-leaves-nothing', 'kill -9 of the supervisor', async (
   await program.line(/^ready$/);
   program.process.kill('SIGKILL');
   expect(await untilNoneWith(directory)).toEqual([]);
-  expect(await events()).toContain('gateway stopping: the supervisor is gone');
+  expect(await events()).toContain('gateway stopping: the supervisor has ended');
 });
 
 verifies('operations.start-leaves-nothing', 'kill -9 of the npm above a shell above it', async () => {

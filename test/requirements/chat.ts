@@ -3,11 +3,13 @@ export const chatRequirements = {
   'chat.auto.loop': 'a server tool that the model calls runs, and the model answers from its result',
   'chat.auto.call-order': 'calls of a round are listed in the order in which the model made them, whichever ends first',
   'chat.auto.parallel': 'calls that only read run at once, calls that change one session in call order',
-  'chat.bounds.calls': 'a turn runs no more than its share of calls and still ends with an answer',
-  'chat.bounds.repeated-failure': 'the same call failing three times in a row ends the loop with an answer',
-  'chat.bounds.rounds': 'at the bound of rounds one more model call without tools gives an answer',
+  'chat.bounds.calls': 'a turn runs no more than its share of calls and still ends with an answer that names the limit',
+  'chat.bounds.repeated-failure':
+    'the same call failing three times in a row ends the loop with an answer that names the limit',
+  'chat.bounds.rounds':
+    'at the bound of rounds one more model call without tools gives an answer, which names the limit',
   'chat.bounds.schemas': 'messages, tools and schemas above their bounds are refused by name',
-  'chat.bounds.time': 'a turn that has used its time still ends with an answer',
+  'chat.bounds.time': 'a turn that has used its time still ends with an answer, which names the limit',
   'chat.client.tools': 'a tool of the caller goes back to the caller under an id minted here',
   'chat.errors.bad-input': 'every bad input gets its status and code, never 500, never a hang',
   'chat.errors.all-headers': 'however many headers a request has, all that fit into the bound of bytes are read',

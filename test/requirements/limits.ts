@@ -13,7 +13,8 @@ export const limitsRequirements = {
     'a caller has at most limits.waiting_approvals calls that wait for an approval, on all gateways',
   'limits.reached': 'what is above a limit is refused with its code, and counted',
   'limits.budget-refuses': 'a turn or call that begins with the budget used up is 429 budget_exceeded',
-  'limits.budget-ends': 'a budget that ends in the middle of a turn ends it with an answer, and stopped_by says so',
+  'limits.budget-ends':
+    'a budget that ends in the middle of a turn ends it with an answer, and stopped_by, a warning and the refused call say so',
   'limits.budget-overshoot': 'turns at once, on all gateways, overshoot a budget by no more than what is under way',
   'limits.budget-away': 'with the database away a known budget goes on for a minute, an unknown one is 503',
   'limits.budget-rotated': 'a key that replaces another goes on with what that has spent',

@@ -82,6 +82,8 @@ export const modelRequirements = {
   'offline.failure': 'The offline model says what failed and why, and does not try the same again',
   'offline.first-round':
     'The offline model finds the tool and the arguments for a request in Chinese or English, or calls none',
+  'offline.partial':
+    'The offline model says which parts of a request it did not do, in the language of the request, and composes nothing',
   'offline.stream': 'The offline model streams the same events for the same messages and heeds the signal',
   'offline.structured': 'The offline model answers in the JSON that response_format asks for',
   'offline.time': 'The offline model answers in bounded time, however long the text and however many the tools',

@@ -83,11 +83,9 @@ export const operationsRequirements = {
   'operations.start-reloads': 'npm start passes SIGHUP on to its services; the end of its terminal still stops it',
   'operations.start-restarts': 'npm start starts again what ended, and says so',
   'operations.start-says-what-runs': 'npm start prints what it started, the isolation level and a request to try',
-  'operations.start-second-signal': 'a second signal stops npm start at once',
+  'operations.start-second-signal': 'a stop of npm start says what it waits for, and a second signal ends it at once',
   'operations.start-stops-in-order': 'npm start stops the gateway, then the worker, then the database',
   'operations.start-taken-port': 'a taken port is told with who has it and which setting moves it',
-  'operations.warm-up-leaves-nothing':
-    'what a gateway runs to be warm asks no model, stores nothing, logs nothing and is in no metric',
   'schemas.usage-sums': 'usage of two rounds is summed member by member, details included',
   'operations.traces':
     'one trace leads from the request through the queue to the MCP call and the model call, each given the traceparent of its own span',

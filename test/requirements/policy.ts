@@ -6,6 +6,8 @@ export const policyRequirements = {
   'policy.default-allow': 'with policy.default allow, what no rule decides is allowed',
   'policy.default-by-origin':
     'what no rule decides depends on where the tool runs, and only trusted servers are believed, unless policy.default says otherwise',
+  'policy.default-explained':
+    'where no rule decides and an approval is asked for, it is told why, and which rule would allow the call',
   'policy.denied-invisible':
     'a tool that is denied to a caller is offered to no model, listed nowhere, and refused when it is called all the same',
   'policy.explained': 'npm run policy explain names the rule that decides a call, and why each one before it does not',

@@ -49,6 +49,9 @@ export async function ask(
   };
 }
 
+/** Of an answer that says what was left undone. */
+export const undoneMark = /Not done:|没有做：/;
+
 export const user = (content: string): ChatMessage => ({ role: 'user', content });
 
 export function tool(

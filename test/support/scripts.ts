@@ -46,6 +46,7 @@ export interface Completion {
     stopped_by: string | null;
     calls: ({ id: string; name: string; success: boolean } & JsonObject)[];
   };
+  warnings?: { message: string; param?: string }[];
   error?: { message: string; type: string; code: string; param?: string; request_id: string };
 }
 

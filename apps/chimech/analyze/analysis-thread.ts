@@ -10,12 +10,12 @@ const maxWaiting = 100;
 const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 2 };
 
 const busy = {
-  en: `${maxWaiting} analyses are waiting already: try again later`,
+  en: `${maxWaiting} analyses are already waiting; try again later`,
   zh: `已有 ${maxWaiting} 项分析在排队：请稍后再试`,
 };
 const stopping = { en: 'The server is stopping', zh: '服务器正在停止' };
 const tooMuchMemory = {
-  en: 'The content takes more memory than an analysis may use',
+  en: 'The content needs more memory than an analysis may use',
   zh: '分析这些内容所需的内存超出限制',
 };
 

@@ -16,7 +16,7 @@ export const maxAnalysisMs = 5_000;
 const maxSummarized = 24_000;
 
 export const analyzeInput = z.object({
-  content: z.string().describe(`What is analysed: at most ${maxContentBytes / 1024} KiB of UTF-8`),
+  content: z.string().describe(`The content to analyse: at most ${maxContentBytes / 1024} KiB of UTF-8`),
   type: z.enum(['text', 'code', 'data']),
   options: z
     .object({
@@ -26,13 +26,13 @@ export const analyzeInput = z.object({
         .max(40)
         .optional()
         .describe(
-          'Of text: zh or en. Of code: typescript, javascript, python, go, java or rust. Of data: csv, tsv, json, ndjson or yaml. Guessed by default',
+          'For text: zh or en. For code: typescript, javascript, python, go, java or rust. For data: csv, tsv, json, ndjson or yaml. Detected by default',
         ),
       format: z
         .enum(['summary', 'detailed'])
         .default('summary')
         .describe('detailed adds the structure, and keywords unless they are turned off'),
-      extractKeywords: z.boolean().optional().describe('Whether keywords are given; by default in detailed only'),
+      extractKeywords: z.boolean().optional().describe('Whether to return keywords; by default only if detailed'),
     })
     .optional(),
 });
@@ -96,7 +96,7 @@ function checkSize(content: string): void {
   if (bytes <= maxContentBytes) return;
   throw new AnalyzeError(
     {
-      en: `The content has ${bytes} bytes: at most ${maxContentBytes} are analysed`,
+      en: `The content has ${bytes} bytes; the limit is ${maxContentBytes}`,
       zh: `内容有 ${bytes} 字节，最多可分析 ${maxContentBytes} 字节`,
     },
     'CONTEXT_TOO_LONG',
@@ -112,7 +112,7 @@ async function withinTime<T>(signal: AbortSignal, work: (until: AbortSignal) => 
     if (signal.aborted || error !== limit.reason) throw error;
     throw new AnalyzeError(
       {
-        en: `The analysis did not end within ${maxAnalysisMs / 1_000} s: send less content`,
+        en: `The analysis did not finish within ${maxAnalysisMs / 1_000} s: send less content`,
         zh: `分析未能在 ${maxAnalysisMs / 1_000} 秒内完成：请缩短内容`,
       },
       'TIMEOUT',

@@ -7,7 +7,7 @@ import { tongueOf } from './text/detect-language.js';
 /** UTF-8 that was read as Latin-1 or Windows-1252: "Ã©", "â€™", "ä¸­"; and as GBK. */
 const misread = /[\u00c2-\u00f4][\u0080-\u00bf\u20ac\u2122\u0153\u02dc]|锟斤拷/g;
 const unreadable = {
-  en: 'The content is not text: it is binary, or was read in a wrong encoding. Send it as UTF-8 text',
+  en: 'The content is not text: it is binary, or was decoded with the wrong encoding. Send it as UTF-8 text',
   zh: '内容不是文本：它是二进制数据，或者读取时用错了编码。请以 UTF-8 文本发送',
 };
 
@@ -27,7 +27,7 @@ export function cleanContent(raw: string): { content: string; warnings: string[]
   if (odd > 0) {
     warnings.push(
       say(tongue, {
-        en: `${counted(odd, 'character')} could not be read (control characters, or a wrong encoding)`,
+        en: `${counted(odd, 'character')} could not be read (control characters, or the wrong encoding)`,
         zh: `${odd} 个字符无法识别（控制字符或编码错误）`,
       }),
     );
@@ -36,7 +36,7 @@ export function cleanContent(raw: string): { content: string; warnings: string[]
   if (garbled >= 3 && garbled > content.length / 100) {
     warnings.push(
       say(tongue, {
-        en: 'The content looks like UTF-8 that was read in another encoding',
+        en: 'The content looks like UTF-8 that was decoded with another encoding',
         zh: '内容看起来是以其他编码读取的 UTF-8 文本',
       }),
     );

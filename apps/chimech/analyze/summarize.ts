@@ -44,7 +44,7 @@ export async function summarize(
       : text;
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    logger.info({ error }, 'no model gave a summary: it was extracted');
+    logger.info({ error }, 'no model returned a summary, so it was extracted');
     return undefined;
   }
 }

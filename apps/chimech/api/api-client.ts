@@ -81,8 +81,8 @@ export class CallApiClient implements ApiClient {
       if (!(error instanceof GatewayFailure)) throw error;
       if (error.kind === 'cancelled') throw cancelled(error.cause);
       const { message } = error;
-      if (error.kind === 'timeout') throw this.failed('TIMEOUT', { en: `The gateway ${message}`, zh: '网关响应超时' });
-      throw this.apiError({ en: `The gateway ${message}`, zh: '网关无法访问，或连接已中断' });
+      if (error.kind === 'timeout') throw this.failed('TIMEOUT', { en: message, zh: '网关响应超时' });
+      throw this.apiError({ en: message, zh: '网关无法访问，或连接已中断' });
     } finally {
       this.waitedMs += performance.now() - startedAt;
     }
@@ -104,7 +104,7 @@ export class CallApiClient implements ApiClient {
       throw this.failed(
         'API_RATE_LIMIT',
         {
-          en: `The rate limit of the gateway is reached: wait ${wait} s`,
+          en: `The rate limit of the gateway was reached: wait ${wait} s`,
           zh: `已达到网关的调用上限，请等待 ${wait} 秒`,
         },
         waitOf(wait),
@@ -112,7 +112,7 @@ export class CallApiClient implements ApiClient {
     }
     if (code === 'context_length_exceeded') {
       throw this.failed('CONTEXT_TOO_LONG', {
-        en: `This is too long for the model: ${message}`,
+        en: `The request is too long for the model: ${message}`,
         zh: `内容超出模型的上下文长度：${message}`,
       });
     }
@@ -121,7 +121,7 @@ export class CallApiClient implements ApiClient {
       throw this.apiError(
         this.call.token === undefined
           ? refused
-          : { en: `The gateway refuses the caller: ${message}`, zh: `网关拒绝了调用者：${message}` },
+          : { en: `The gateway rejected the caller: ${message}`, zh: `网关拒绝了调用者：${message}` },
       );
     }
     throw this.apiError({
@@ -148,10 +148,10 @@ const waitOf = (seconds = 1) => ({ retryAfterSeconds: seconds });
 const cancelled = (reason: unknown) =>
   reason instanceof Error ? reason : new AppError('cancelled', 'The call was cancelled');
 
-const noText = { en: 'The model gave no text', zh: '模型没有返回文本' };
-const noVectors = { en: 'The gateway gave no embeddings', zh: '网关没有返回向量' };
+const noText = { en: 'The model returned no text', zh: '模型没有返回文本' };
+const noVectors = { en: 'The gateway returned no embeddings', zh: '网关没有返回向量' };
 const noEmbeddingsModel = { en: 'CHIMECH_EMBEDDINGS_MODEL is not set', zh: '未设置 CHIMECH_EMBEDDINGS_MODEL' };
 const refused = {
-  en: 'The gateway refuses the key of Chimech (CHIMECH_GATEWAY_KEY)',
+  en: 'The gateway rejected the key of Chimech (CHIMECH_GATEWAY_KEY)',
   zh: '网关拒绝了 Chimech 的密钥（CHIMECH_GATEWAY_KEY）',
 };

@@ -27,14 +27,13 @@ export interface PostOptions {
   token: string | undefined;
 }
 
-/** There was no answer. The message ends a sentence that begins with "The gateway". */
+/** There was no answer. The message is a sentence with the gateway's address. */
 export class GatewayFailure extends Error {
-  constructor(
-    readonly kind: HttpFailure['kind'],
-    what: string,
-    cause?: unknown,
-  ) {
-    super(what, { cause });
+  readonly kind: HttpFailure['kind'];
+
+  constructor(url: string, { kind, what, cause }: HttpFailure) {
+    super(`The gateway at ${new URL(url).origin} ${what}`, { cause });
+    this.kind = kind;
   }
 }
 
@@ -62,7 +61,7 @@ export class Gateway {
       maxExchanges: maxCalls,
       maxBytes: maxAnswerBytes,
       opensAt: 'headers',
-      toError: ({ kind, what, cause }) => new GatewayFailure(kind, what, cause),
+      toError: (failure) => new GatewayFailure(url, failure),
     });
   }
 

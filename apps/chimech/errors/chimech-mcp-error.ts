@@ -57,13 +57,13 @@ export function toChimechError(error: unknown, tool: string, language: Language)
 }
 
 export const unreadableText = (name: string) => ({
-  en: `${name} is not text: it is binary, or was read in a wrong encoding. Send it as UTF-8 text`,
+  en: `${name} is not text: it is binary, or was decoded with the wrong encoding. Send it as UTF-8 text`,
   zh: `${name} 不是文本：它是二进制数据，或者读取时用错了编码。请以 UTF-8 文本发送`,
 });
-const notAllowed = { en: 'This tool may not be called by you', zh: '您无权调用此工具' };
-const late = { en: 'There was no result in time', zh: '未能在规定时间内得到结果' };
+const notAllowed = { en: 'You are not allowed to call this tool', zh: '您无权调用此工具' };
+const late = { en: 'No result was returned in time', zh: '未能在规定时间内得到结果' };
 const unexpected = { en: 'Something unexpected went wrong', zh: '发生了意外错误' };
-export const noQuestion = { en: 'The question has no text', zh: '问题没有内容' };
+export const noQuestion = { en: 'The question contains no text', zh: '问题没有内容' };
 
 function invalidArguments(error: AppError, tool: string, language: Language): ChimechMCPError {
   const issues = error.cause instanceof ZodError ? error.cause.issues : [];

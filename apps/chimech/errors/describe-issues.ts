@@ -29,7 +29,7 @@ const empty = { en: 'must not be empty', zh: '不能为空' };
 /** What the inputs themselves say of what they refuse. */
 const said = new Map([
   [empty.en, empty.zh],
-  ['has a start after its end', '的开始时间晚于结束时间'],
+  ['starts after it ends', '的开始时间晚于结束时间'],
   ['must be a date or a time in ISO 8601, such as 2026-03-31', '应为 ISO 8601 日期或时间，例如 2026-03-31'],
 ]);
 

@@ -14,12 +14,12 @@ const advice: Record<ChimechCode, Record<Language, string>> = {
   RATE_LIMIT: { en: 'Wait, then call again.', zh: '请稍候再试。' },
   API_RATE_LIMIT: { en: 'Wait, then call again.', zh: '请稍候再试。' },
   API_ERROR: {
-    en: 'Try again; if it fails again, the operator should look at the gateway.',
+    en: 'Try again; if it fails again, ask the operator to check the gateway.',
     zh: '请重试；如仍失败，请联系管理员检查网关。',
   },
   TIMEOUT: { en: 'Try again, or ask for less.', zh: '请重试，或减少请求的内容。' },
   INTERNAL_ERROR: {
-    en: 'Try again; the log of the server says what happened.',
+    en: 'Try again; the server log says what happened.',
     zh: '请重试；服务器日志中有详细信息。',
   },
 };

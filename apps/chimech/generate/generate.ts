@@ -14,12 +14,12 @@ const styles = ['formal', 'casual', 'technical'] as const;
 
 export const generateInput = z.object({
   prompt: z.string().trim().min(1).max(100_000).describe('What to write'),
-  type: z.enum(textTypes).optional().describe('Default: that of the template, or text'),
+  type: z.enum(textTypes).optional().describe('Default: the type of the template, or text'),
   options: z
     .object({
       length: z.enum(lengths).optional(),
       style: z.enum(styles).optional(),
-      language: z.string().min(1).max(64).optional().describe('Of the text, or the programming language'),
+      language: z.string().min(1).max(64).optional().describe('Language of the text, or the programming language'),
       template: z.string().min(1).max(64).optional().describe('Name of a template'),
     })
     .optional(),
@@ -85,7 +85,7 @@ export async function generate(
     call.progress(1, 2);
     const second = await ask([
       { role: 'assistant', content: answer.text },
-      { role: 'user', content: `That has not the form that was asked for: ${verdict.problem}. Write all of it again.` },
+      { role: 'user', content: `This does not have the requested form: ${verdict.problem}. Write all of it again.` },
     ]);
     tokens += second.tokensUsed;
     const secondVerdict = await checkOutput(type, second.text, options.language);

@@ -57,7 +57,7 @@ export class Templates implements PromptSource {
         if (found.has(template.name)) throw new Error(`the name ${template.name} is taken by another file`);
         found.set(template.name, template);
       } catch (error) {
-        this.logger.warn({ error, metadata: { file } }, 'a template was left out');
+        this.logger.warn({ error, metadata: { file } }, 'a template was skipped');
       }
     }
     return found;
@@ -92,11 +92,14 @@ export class Templates implements PromptSource {
       const entries = await readdir(this.directory, { withFileTypes: true });
       const names = entries.filter((entry) => entry.isFile() && entry.name.endsWith('.md')).map(({ name }) => name);
       if (names.length > maxFiles) {
-        this.logger.warn({ metadata: { files: names.length, maxFiles } }, 'there are more templates than are read');
+        this.logger.warn(
+          { metadata: { files: names.length, maxFiles } },
+          'there are too many templates: the rest were not read',
+        );
       }
       return names.sort().slice(0, maxFiles);
     } catch (error) {
-      this.logger.warn({ error }, 'the directory of templates cannot be read');
+      this.logger.warn({ error }, 'the template directory cannot be read');
       return [];
     }
   }
@@ -118,15 +121,15 @@ export function fillTemplate({ body }: Template, values: Readonly<Record<string,
 
 async function readTemplate(path: string, signal: AbortSignal): Promise<Template> {
   const { size } = await stat(path);
-  if (size > maxFileBytes) throw new Error(`it has ${size} bytes, at most ${maxFileBytes} are read`);
+  if (size > maxFileBytes) throw new Error(`it has ${size} bytes; the limit is ${maxFileBytes}`);
   const text = (await readFile(path, { encoding: 'utf8', signal })).replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');
   const [, head, body = ''] = /^---\n([\s\S]*?)\n---(?:\n([\s\S]*))?$/.exec(text) ?? [];
   if (head === undefined) throw new Error('it does not begin with front matter');
-  if (body.trim() === '') throw new Error('there is nothing below its front matter');
+  if (body.trim() === '') throw new Error('there is no text below its front matter');
   const parsed = frontMatter.safeParse(parse(head));
   if (!parsed.success) {
     const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-    throw new Error(`its front matter is wrong: ${problems.join('; ')}`);
+    throw new Error(`its front matter is not valid: ${problems.join('; ')}`);
   }
   return { ...parsed.data, body: body.trim() };
 }

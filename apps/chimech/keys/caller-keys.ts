@@ -20,11 +20,12 @@ export class CallerKeys {
   identify({ headers }: Pick<IncomingMessage, 'headers'>): string {
     if (this.known.length === 0) return 'local';
     const given = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? headers['x-api-key'];
-    if (typeof given !== 'string') throw new AppError('invalid_api_key', 'This needs a key: Authorization: Bearer …');
+    if (typeof given !== 'string')
+      throw new AppError('invalid_api_key', 'An API key is required: Authorization: Bearer …');
     const hash = sha256(given);
     // All of them, so that the time does not tell which one it was.
     const found = this.known.filter((key) => timingSafeEqual(key.hash, hash));
-    if (found[0] === undefined) throw new AppError('invalid_api_key', 'This key is not valid');
+    if (found[0] === undefined) throw new AppError('invalid_api_key', 'This API key is not valid');
     return found[0].userId;
   }
 }

@@ -18,7 +18,7 @@ export async function embedAll(embed: Embed, texts: string[], signal: AbortSigna
   const dimensions = vectors[0]?.length ?? 0;
   const usable = (vector: number[]) => vector.length === dimensions && vector.every(Number.isFinite);
   if (vectors.length !== texts.length || dimensions === 0 || dimensions > maxDimensions || !vectors.every(usable))
-    throw new Error('The model gave something else than one vector for each text');
+    throw new Error('The model did not return exactly one vector for each text');
   return vectors;
 }
 

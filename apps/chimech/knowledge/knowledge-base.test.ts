@@ -191,7 +191,7 @@ describe('KnowledgeBase', () => {
       expect(new Set(all).size).toBe(27);
     }
     const beyond = await search('same weather', { filters: { source: ['test'] }, options: { offset: 27 } });
-    expect(beyond).toMatchObject({ hits: [], total: 27, text: 'No hits at this offset: there are 27.' });
+    expect(beyond).toMatchObject({ hits: [], total: 27, text: 'No hits at this offset: there are only 27.' });
   });
 
   verifies('knowledge.bounded', 'empty, too long, too many, no dates, start after end', async () => {
@@ -223,7 +223,7 @@ describe('KnowledgeBase', () => {
     const sameDay = { query: 'a', filters: { dateRange: { start: '2026-02-01T12:00:00Z', end: '2026-02-01' } } };
     expect(searchInput.safeParse(sameDay).success).toBe(true);
     expect(searchInput.safeParse(refused.at(-1)).error?.issues[0]).toMatchObject({
-      message: 'has a start after its end',
+      message: 'starts after it ends',
       path: ['filters', 'dateRange'],
     });
   });

@@ -82,7 +82,7 @@ export class KnowledgeBase {
       [vector] = (await embedAll(embeddings.embed, [text], signal)) as [number[]];
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      logger?.warn({ error }, 'The query has no embedding: searched by words alone');
+      logger?.warn({ error }, 'The query could not be embedded, so only words were searched');
       return undefined;
     }
     return searchMeaning(this.database, { model: embeddings.model, vector, filters }, signal);

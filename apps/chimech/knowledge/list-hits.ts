@@ -13,7 +13,7 @@ export function listHits({ hits, total }: Omit<SearchResult, 'text'>, offset: nu
 
 const english = {
   none: 'Nothing found. Try other or fewer words, or wider filters.',
-  beyond: (total: number) => `No hits at this offset: there are ${total}.`,
+  beyond: (total: number) => `No hits at this offset: there are only ${total}.`,
   head: (first: number, last: number, total: number) => `Hits ${first} to ${last} of ${total}:`,
 };
 

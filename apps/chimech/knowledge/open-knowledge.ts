@@ -74,6 +74,6 @@ export class Knowledge {
 }
 
 const noDatabase = {
-  en: 'There is no knowledge base here: DATABASE_URL is not set',
+  en: 'There is no knowledge base: DATABASE_URL is not set',
   zh: '此处没有知识库：未设置 DATABASE_URL',
 };

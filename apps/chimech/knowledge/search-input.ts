@@ -14,7 +14,7 @@ const names = z.array(z.string().min(1).max(200)).min(1).max(100);
 const dateRange = z
   .object({ start: moment.optional(), end: moment.optional() })
   .refine(({ start, end }) => start === undefined || end === undefined || startMs(start) <= endMs(end), {
-    error: 'has a start after its end',
+    error: 'starts after it ends',
   });
 
 export const searchInput = z.object({
@@ -45,7 +45,7 @@ const hit = z.object({
   id: z.string().describe('Stays the same when the document is imported again.'),
   title: z.string(),
   snippet: z.string().describe('The best passage, with **what was found** marked.'),
-  score: z.number().describe('Higher is better; for hits of one result only.'),
+  score: z.number().describe('Higher is better; comparable only within one result.'),
   source: z.string(),
   category: z.string(),
   date: z.iso.datetime(),
@@ -54,7 +54,7 @@ const hit = z.object({
 
 export const searchOutput = z.object({
   hits: z.array(hit),
-  total: z.int().describe('Hits that can be paged through, 1000 at most.'),
+  total: z.int().describe('Number of hits that can be paged through, at most 1000.'),
   mode: z.enum(['exact', 'fulltext', 'semantic', 'hybrid']),
 });
 

@@ -160,7 +160,7 @@ verifies('chimech.gateway-errors', 'limits, time, keys, what is no answer', asyn
     [error(502, 'model_error'), 'API_ERROR', /502: it said model_error/],
     [{ status: 200, json: { choices: [] } }, 'API_ERROR', /no text/],
     [{ status: 200, json: 'no chat' }, 'API_ERROR', /no text/],
-    [{ refuse: 'rst' }, 'API_ERROR', /The gateway cut the connection/],
+    [{ refuse: 'rst' }, 'API_ERROR', /The gateway at http:\/\/127\.0\.0\.1:\d+ cut the connection/],
   ];
   const { call, ended } = await open({ script: cases.map(([answer]) => answer) });
   for (const [, code, text] of cases) {

@@ -10,9 +10,9 @@ export const queryInput = z.object({
   question: z.string().describe('The question'),
   context: z.string().optional().describe('Text that the answer should be based on'),
   priority: z.enum(['low', 'normal', 'high']).default('normal').describe('low: may wait behind others'),
-  maxTokens: z.number().int().min(1).max(32_000).default(2_000).describe('Longest answer, tokens'),
+  maxTokens: z.number().int().min(1).max(32_000).default(2_000).describe('Maximum length of the answer, in tokens'),
   temperature: z.number().min(0).max(2).default(0.7).describe('0: the same answer each time, 2: most varied'),
-  conversation_id: z.string().min(1).max(128).optional().describe('Continues the conversation of that name'),
+  conversation_id: z.string().min(1).max(128).optional().describe('Continues the conversation with this name'),
 });
 
 export const queryOutput = z.looseObject({
@@ -83,7 +83,7 @@ function unreadable(name: string, code: 'INVALID_QUESTION' | 'INVALID_PARAMS', {
 function checkSize(size: number, { language }: ChimechContext): void {
   if (size <= maxQueryCharacters) return;
   const texts = {
-    en: `Question and context have ${size} characters, at most ${maxQueryCharacters} are taken`,
+    en: `The question and its context have ${size} characters; the limit is ${maxQueryCharacters}`,
     zh: `问题与上下文共 ${size} 个字符，最多 ${maxQueryCharacters} 个`,
   };
   throw new ChimechMCPError(say(language, texts), 'CONTEXT_TOO_LONG', undefined, { size, limit: maxQueryCharacters });

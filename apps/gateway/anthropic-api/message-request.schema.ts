@@ -52,7 +52,7 @@ const toolResult = z.looseObject({
   is_error: z.boolean().nullish(),
 });
 
-const ofAssistant = 'belongs into a message of the assistant';
+const ofAssistant = 'is only allowed in an assistant message';
 const notOfUser = { tool_use: ofAssistant, thinking: ofAssistant, redacted_thinking: ofAssistant };
 const userBlocks = [...resultBlocks, toolResult] as const;
 const userBlock = z.union([z.discriminatedUnion('type', userBlocks), otherThan(userBlocks, notOfUser)]);
@@ -72,7 +72,7 @@ const assistantBlocks = [
 ] as const;
 const assistantBlock = z.union([
   z.discriminatedUnion('type', assistantBlocks),
-  otherThan(assistantBlocks, { tool_result: 'belongs into a message of the user' }),
+  otherThan(assistantBlocks, { tool_result: 'is only allowed in a user message' }),
 ]);
 
 const message = z.discriminatedUnion(
@@ -135,7 +135,7 @@ export const messageRequestSchema = z.looseObject({
   tool_choice: toolChoice.optional(),
   mcp_servers: z
     .array(z.unknown())
-    .max(0, 'is not supported: servers are defined in the configuration, an mcp_toolset in tools names one')
+    .max(0, 'is not supported: servers are defined in the configuration; name one with an mcp_toolset in tools')
     .optional(),
   thread: z.undefined({ error: 'is not supported: send all messages' }).optional(),
   stream: z.boolean().optional(),

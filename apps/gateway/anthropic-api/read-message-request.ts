@@ -155,6 +155,6 @@ function refuseRepeatedCalls(messages: readonly ChatMessage[]): void {
     if (message.role !== 'assistant') continue;
     const ids = (message.tool_calls ?? []).map((call) => call.id);
     if (new Set(ids).size === ids.length) continue;
-    throw new AppError('invalid_value', 'A message has two calls with the same id', { param: 'messages' });
+    throw new AppError('invalid_value', 'Two calls of this message have the same id', { param: 'messages' });
   }
 }

@@ -14,7 +14,7 @@ const atOpenAi =
 export const runsAtOpenAi = (type: string): boolean => atOpenAi.test(type);
 
 export function leftOut(type: string, param: string): Warning {
-  return { message: `Tools of type '${type.slice(0, 64)}' are not served here, so ${param} was left out`, param };
+  return { message: `Tools of type '${type.slice(0, 64)}' are not supported here, so ${param} was left out`, param };
 }
 
 const text = { type: 'string' };

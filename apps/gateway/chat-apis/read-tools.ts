@@ -90,7 +90,7 @@ export function refuseStrayResults(
   messages.forEach((message, index) => {
     if (message.role === 'assistant') for (const call of message.tool_calls ?? []) called.add(call.id);
     if (message.role === 'tool' && !called.has(message.tool_call_id)) {
-      const text = 'This result belongs to no call of an assistant message before it';
+      const text = 'This result does not answer a call of an earlier assistant message';
       throw new AppError('invalid_value', text, { param: pathOf(message, index) });
     }
   });

@@ -12,7 +12,13 @@ import type { CallNumbering } from './assemble-message.js';
 export const approvalRequestName = 'approval_request';
 
 /** The journal row that the caller's answer refers to; undefined for a call that needs no approval. */
-export function approvalRequest({ approval, name, arguments: args, ...call }: PlannedCall): PlannedCall | undefined {
+export function approvalRequest({
+  approval,
+  name,
+  arguments: args,
+  policyRule,
+  ...call
+}: PlannedCall): PlannedCall | undefined {
   if (approval === undefined) return undefined;
   const { id, reason, expiresMs } = approval;
   return {
@@ -28,6 +34,7 @@ export function approvalRequest({ approval, name, arguments: args, ...call }: Pl
       id,
       tool: name,
       arguments: args,
+      ...(policyRule === undefined ? {} : { rule: policyRule }),
       ...(reason === undefined ? {} : { reason }),
       expires_at: new Date(Date.now() + expiresMs).toISOString(),
     },
@@ -74,7 +81,7 @@ export function approvalIdOf({ kind, name, arguments: args }: StoredCall): strin
 
 /** The event for a caller that chose `hold`. */
 export function approvalEvent(asked: Approval): TurnEvent {
-  const { id, kind, callId, name, arguments: args, reason, expiresAt, message, schema } = asked;
+  const { id, kind, callId, name, arguments: args, rule, reason, expiresAt, message, schema } = asked;
   const approval = {
     id,
     kind,
@@ -82,6 +89,7 @@ export function approvalEvent(asked: Approval): TurnEvent {
     tool: name,
     arguments: args,
     expires_at: expiresAt.toISOString(),
+    ...(rule === null ? {} : { rule }),
     ...(reason === null ? {} : { reason }),
     ...(kind === 'question' ? { message, schema } : {}),
   };

@@ -14,7 +14,7 @@ import { tracing } from '#libs/tracing/tracing.js';
 import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
 import type { Approvals } from '../tools/approvals/approvals.js';
 import type { CatalogOf } from '../tools/policy/tool-policy.js';
-import { runChatTurn, type Turn, type TurnPorts } from './chat-turn.js';
+import { type DoneEvent, runChatTurn, type Turn, type TurnPorts } from './chat-turn.js';
 import { requireModel } from '../models/require-model.js';
 import { countTokens } from './count-tokens.js';
 import { type FollowOptions, type FollowPorts, followRun } from './runs/follow-run.js';
@@ -71,7 +71,7 @@ export interface StartOptions {
 
 type Begun = Awaited<ReturnType<RunStore['begin']>>;
 
-interface Prepared extends StartOptions {
+interface Prepared extends Pick<StartOptions, 'request' | 'context'> {
   offer: ToolOffer;
   run: NewRun;
   stored: boolean;
@@ -94,6 +94,7 @@ export class ChatService {
   /** Whether the last run that began here could be written. */
   private storeTakesRuns = true;
   private readonly recordPorts: RecordPorts;
+  private readonly turnPorts: TurnPorts;
 
   constructor(
     private readonly ports: ChatPorts,
@@ -101,6 +102,7 @@ export class ChatService {
     private readonly gatewayId: string,
   ) {
     this.recordPorts = { ...ports, begin: (run) => this.begin(run) };
+    this.turnPorts = { ...ports, limits: config.limits };
   }
 
   /** @throws AppError for everything that is wrong before the first model call */
@@ -177,7 +179,7 @@ export class ChatService {
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     };
     const returns = detached || idempotencyKey !== undefined || request.store === true;
-    return { ...options, offer, run, stored: offer.runsHere || returns, returns };
+    return { request, context, offer, run, stored: offer.runsHere || returns, returns };
   }
 
   /** Makes the turn that runs here. `from`: a stored run that is continued after its last complete round. */
@@ -197,16 +199,14 @@ export class ChatService {
     const { id: runId, sessionId } = run;
     const { model, dialect } = request;
     const span = tracing?.start(turnSpan({ runId, sessionId, model, dialect }), prepared.context.traceparent);
-    const context: RequestContext = {
-      ...prepared.context,
-      signal: cancel.signal,
-      ...(span === undefined ? {} : { traceparent: span.traceparent }),
-    };
+    let context: RequestContext = prepared.context;
+    if (run.detached) context = { ...context, signal: cancel.signal };
+    if (span !== undefined) context = { ...context, traceparent: span.traceparent };
     try {
       this.requireWorker(offer);
       const route = this.ports.models.resolve(request.model);
       const { messages, open } = await conversationOf(request, context.principal, this.ports.runs);
-      await takeDecisions(open, context, this.ports.approvals);
+      if (open.length > 0) await takeDecisions(open, context, this.ports.approvals);
       const maxRounds = Math.min(request.maxToolRounds ?? Infinity, this.config.limits.rounds);
       const turn: Turn = {
         runId: run.id,
@@ -258,11 +258,10 @@ export class ChatService {
     record.open(take);
     try {
       if (past !== undefined) await record.retell(past.told, reader);
-      const ends =
-        past?.last === undefined
-          ? await answerOpenRounds(turn, open, this.ports, record)
-          : await resumeRound(turn, { ...past, last: past.last }, this.ports, record);
-      if (ends === undefined) await runChatTurn(turn, { ...this.ports, limits: this.config.limits }, record);
+      let ends: DoneEvent | undefined;
+      if (past?.last !== undefined) ends = await resumeRound(turn, { ...past, last: past.last }, this.ports, record);
+      else if (open.length > 0) ends = await answerOpenRounds(turn, open, this.ports, record);
+      if (ends === undefined) await runChatTurn(turn, this.turnPorts, record);
       else await record.finish(ends);
     } catch (error) {
       throw await record.fail(error);

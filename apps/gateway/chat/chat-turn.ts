@@ -18,6 +18,7 @@ import { type AssembledMessage, MessageAssembler, toAssistantMessage } from './a
 import type { ToolOffer } from './offer-tools.js';
 import { planCalls, type PlanPorts, type TurnCall } from './plan-calls.js';
 import { runCalls } from './run-calls.js';
+import { budgetStop, type Stop, toldToCaller } from '#libs/limits/stop-notice.js';
 import { type EndedCall, type TurnState, toToolMessage } from './turn-state.js';
 import type { TurnRequest } from './turn-request.js';
 
@@ -41,7 +42,7 @@ export interface TurnPorts extends PlanPorts {
   approvals: Pick<Approvals, 'decided' | 'notify'>;
   journal: Pick<Journal, 'get' | 'plan'>;
   limits: Config['limits'];
-  budgets: Pick<Budgets, 'spentBy' | 'isSpent'>;
+  budgets: Pick<Budgets, 'spentBy' | 'knownSpent'>;
 }
 
 /** A round as the loop knows it; the record knows the numbers of its events. */
@@ -63,7 +64,9 @@ export interface TurnRecord {
 export async function runChatTurn(turn: Turn, ports: TurnPorts, record: TurnRecord): Promise<void> {
   const { state, offer } = turn;
   for (;;) {
-    const stoppedBy = offer.runsHere ? (state.bound() ?? (await spentBudget(turn, ports))) : null;
+    const stop = offer.runsHere ? (state.bound() ?? (await spentBudget(turn, ports))) : undefined;
+    const stoppedBy = stop?.cause ?? null;
+    if (stop !== undefined) state.addWarnings([{ message: toldToCaller(stop) }]);
     state.round++;
     const answer = assembler(turn, stoppedBy, record);
     await callModel(turn, stoppedBy, ports, answer);
@@ -78,14 +81,15 @@ export async function runChatTurn(turn: Turn, ports: TurnPorts, record: TurnReco
     if (!offer.runsHere || calls.length === 0) {
       // Without server tools every call belongs to the caller, whatever its name, as with the provider itself.
       const end = done(turn, message, calls.length > 0 ? 'tool_calls' : message.finishReason, stoppedBy);
-      const round = toldRound(state.round, { ...message, calls });
+      message.calls = calls;
+      const round = toldRound(state.round, message);
       if (calls.length === 0 || message.providerState === undefined) return record.finish(end, round);
       await record.commit(round, await planForFollowUp(turn, message, ports));
       return record.finish(end);
     }
 
     const context = { ...turn.context, ...callContext(turn, message) };
-    const planned = await planCalls({ calls, offer, context, admit: mayCall(turn, ports) }, ports);
+    const planned = await planCalls({ calls, offer, context, admit: admission(turn, ports) }, ports);
     const rows = planned.map((call) => call.planned);
     // A caller that is not held answers for the calls that wait; they stay parked until it comes back.
     const holds = turn.request.approval === 'hold';
@@ -117,14 +121,18 @@ export async function runChatTurn(turn: Turn, ports: TurnPorts, record: TurnReco
 }
 
 /** A turn that begins was admitted by its budget. */
-async function spentBudget({ state, context }: Turn, { budgets }: TurnPorts): Promise<StopCause | null> {
-  return state.round > 0 && (await budgets.spentBy(context)) !== undefined ? 'budget' : null;
+async function spentBudget({ state, context }: Turn, { budgets }: TurnPorts): Promise<Stop | undefined> {
+  const spent = state.round > 0 ? await budgets.spentBy(context) : undefined;
+  return spent === undefined ? undefined : budgetStop(spent);
 }
 
-const mayCall =
+const admission =
   ({ state, context }: Turn, { budgets }: TurnPorts) =>
-  (): boolean =>
-    state.admitCall() && !budgets.isSpent(context);
+  (): Stop | undefined => {
+    const stop = state.countCall();
+    const spent = stop === undefined ? budgets.knownSpent(context) : undefined;
+    return spent === undefined ? stop : budgetStop(spent);
+  };
 
 export function toEndedCall({ planned }: TurnCall, outcome: ToolOutcome, round: number): EndedCall {
   return {
@@ -155,7 +163,7 @@ function callModel(turn: Turn, stoppedBy: StopCause | null, ports: TurnPorts, an
     {
       requestId: context.requestId,
       runId: turn.runId,
-      paidBy: { ...payer(context), round: state.round },
+      paidBy: payer(context, state.round),
       // Past the turn's own time there is an allowance for the last answer.
       deadline: context.deadline + ports.limits.final_answer_ms,
       signal: context.signal,
@@ -173,8 +181,9 @@ const providerTools = (
   return { providerTools: isFirst ? given : given.map(({ api, tool }) => ({ api, tool })) };
 };
 
-const payer = ({ principal, keyId, access, parentCall }: RequestContext) => ({
+const payer = ({ principal, keyId, access, parentCall }: RequestContext, round: number) => ({
   principal,
+  round,
   ...(parentCall === undefined ? {} : { parentCall }),
   ...(keyId === undefined ? {} : { keyId }),
   ...(access === undefined ? {} : { access }),
@@ -281,7 +290,7 @@ async function planForFollowUp(turn: Turn, message: AssembledMessage, ports: Tur
     ...turn.offer,
     tools: new Map(message.calls.map((call) => [call.name, { definition: { name: call.name } }])),
   };
-  const planned = await planCalls({ calls: message.calls, offer, context, admit: () => true }, ports);
+  const planned = await planCalls({ calls: message.calls, offer, context, admit: () => undefined }, ports);
   return planned.map((call) => call.planned);
 }
 

@@ -151,12 +151,8 @@ function idsOf(context: RequestContext, runId: string, sessionId: string | undef
 
 function log({ request, context, runId }: MeasuredTurn, summary: Summary, logger: Logger): void {
   const { durationMs, sessionId, ...told } = summary;
-  logger[summary.outcome === 'ok' ? 'info' : errorTable[summary.outcome].level](
-    {
-      ...idsOf(context, runId, sessionId),
-      duration: durationMs,
-      metadata: { dialect: request.dialect, stream: request.stream, ...told },
-    },
-    'chat',
-  );
+  const fields = idsOf(context, runId, sessionId);
+  fields.duration = durationMs;
+  fields.metadata = { dialect: request.dialect, stream: request.stream, ...told };
+  logger[summary.outcome === 'ok' ? 'info' : errorTable[summary.outcome].level](fields, 'chat');
 }

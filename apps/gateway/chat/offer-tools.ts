@@ -35,7 +35,7 @@ export function offerTools(request: TurnRequest, catalog: ToolCatalog, maxTools:
     if (requested.type === 'mcp') offerServer(requested, request, catalog, tools);
   }
   if (tools.size > maxTools) {
-    throw new AppError('too_many_tools', `At most ${maxTools} tools, these are ${tools.size}`, { param: 'tools' });
+    throw new AppError('too_many_tools', `At most ${maxTools} tools, got ${tools.size}`, { param: 'tools' });
   }
   if (request.allowedTools !== undefined) {
     const allowed = new Set(request.allowedTools.flatMap((choice) => namesOf(choice, tools, catalog)));
@@ -78,7 +78,7 @@ function namesOf(choice: { name: string } | ChosenServer, tools: Offered, catalo
     .map((tool) => tool.name);
   if (names.length > 0) return names;
   if (name !== undefined) throw toolNotFound(name, 'tool_choice');
-  throw new AppError('tool_not_found', `tools offers no tool of server '${server}'`, {
+  throw new AppError('tool_not_found', `tools contains no tool of server '${server}'`, {
     http: 400,
     param: 'tool_choice',
   });

@@ -16,6 +16,7 @@ import type { ArgumentValidator } from '../tools/catalog/tool-catalog.js';
 import { toolOfCall } from '../tools/catalog/tool-of-call.js';
 import type { AssembledCall } from './assemble-message.js';
 import type { OfferedTool, ToolOffer } from './offer-tools.js';
+import { type Stop, toldToModel } from '#libs/limits/stop-notice.js';
 
 export interface TurnCall {
   planned: PlannedCall;
@@ -41,7 +42,8 @@ export interface PlanInput {
   offer: ToolOffer;
   /** The context of a call, without its id. */
   context: Omit<CallContext, 'callId'>;
-  admit: () => boolean;
+  /** Counts a call that would run here. Returns why the turn may not run it. */
+  admit: () => Stop | undefined;
 }
 
 export function planCalls(input: PlanInput, ports: PlanPorts): Promise<TurnCall[]> {
@@ -52,8 +54,8 @@ async function planOne(call: AssembledCall, input: PlanInput, ports: PlanPorts):
   const context: CallContext = { ...input.context, callId: call.id };
   const offered = input.offer.tools.get(call.name);
   if (offered !== undefined && offered.tool === undefined) return { planned: unrun(call, context, 'client') };
-  if (!input.admit())
-    return refused(call, context, failedOutcome('denied', 'tool_denied', 'This turn has used up its tool calls'));
+  const stop = input.admit();
+  if (stop !== undefined) return refused(call, context, failedOutcome('denied', 'tool_denied', toldToModel(stop)));
   if (offered?.tool === undefined) {
     const denied = ports.deniedTool(call.name, context);
     if (denied !== undefined)

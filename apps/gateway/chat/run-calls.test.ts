@@ -68,7 +68,7 @@ verifies('chat.auto.parallel', 'those that only read are all dispatched before t
 verifies('questions.returned', 'calls behind one that waits for an answer are not made, others are', async () => {
   const told: TurnEvent[] = [];
   const skipped: string[] = [];
-  const question = { id: 'appr_1', expiresAt: new Date() } as Approval;
+  const question = { id: 'appr_1', rule: null, reason: null, expiresAt: new Date() } as Approval;
   const runner: ToolRunner = {
     plan,
     hasWorker: () => true,

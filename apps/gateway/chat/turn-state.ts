@@ -9,6 +9,7 @@ import type { ShownToolResult, StopCause, ToolExecution } from '#libs/schemas/tu
 import { addUsage, noUsage, type Usage } from '#libs/schemas/usage.js';
 import type { Warning } from '#libs/schemas/warning.js';
 import type { CallNumbering } from './assemble-message.js';
+import { boundStop, type Stop } from '#libs/limits/stop-notice.js';
 
 /** Separates the texts of two rounds when they are combined. */
 export const roundSeparator = '\n\n';
@@ -47,17 +48,20 @@ export class TurnState {
   ) {}
 
   /** The bound that has been reached: no more tools, one last answer. */
-  bound(): StopCause | null {
-    if (this.repeatedFailure) return 'repeated_failure';
-    if (this.serverCalls > this.limits.calls) return 'max_calls';
-    if (steadyNow() >= this.timeIsUpAt) return 'max_time';
-    if (this.round >= this.maxRounds) return 'max_rounds';
-    return null;
+  bound(): Stop | undefined {
+    if (this.repeatedFailure) return this.stop('repeated_failure');
+    if (this.serverCalls > this.limits.calls) return this.stop('max_calls');
+    if (steadyNow() >= this.timeIsUpAt) return this.stop('max_time');
+    return this.round >= this.maxRounds ? this.stop('max_rounds') : undefined;
   }
 
-  /** Counts a server call of the model; false if the turn has used up its calls. */
-  admitCall(): boolean {
-    return ++this.serverCalls <= this.limits.calls;
+  /** Counts a server call of the model. Returns why it may not run, if the turn has made all its calls. */
+  countCall(): Stop | undefined {
+    return ++this.serverCalls > this.limits.calls ? this.stop('max_calls') : undefined;
+  }
+
+  private stop(cause: Exclude<StopCause, 'budget'>): Stop {
+    return boundStop(cause, this.limits, this.maxRounds);
   }
 
   /** Adds time that the turn spent waiting, which does not count. */

@@ -24,7 +24,7 @@ export function originGuard(server: Config['server']): OriginGuard {
     const { origin } = request.headers;
     const host = hostOfUrl(request.url) ?? request.headers.host;
     if (hasSeveralHosts(request.raw.rawHeaders)) {
-      throw new AppError('invalid_value', 'A request must have only one Host', { param: 'Host' });
+      throw new AppError('invalid_value', 'A request must have exactly one Host header', { param: 'Host' });
     }
     if (host === undefined || host !== lastAllowed) {
       if (!hostAllowed(host, hosts)) throw hostForbidden();
@@ -32,7 +32,7 @@ export function originGuard(server: Config['server']): OriginGuard {
     }
     if (origin === undefined) return false;
     if (!originAllowed(origin, host, origins)) {
-      throw new AppError('origin_forbidden', 'This Origin may not call; see ALLOWED_ORIGINS');
+      throw new AppError('origin_forbidden', 'Requests from this Origin are not allowed; see ALLOWED_ORIGINS');
     }
     reply.headers({
       'access-control-allow-origin': origin,

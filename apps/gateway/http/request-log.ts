@@ -13,13 +13,9 @@ export function logAtEnd(request: FastifyRequest, reply: FastifyReply, logger: L
   reply.raw.once('close', () => {
     const route = request.routeOptions.url ?? 'unknown';
     const { statusCode } = reply.raw;
-    logger[quietRoutes.has(route) ? 'debug' : 'info'](
-      {
-        ...requestFields(requestContext(request)),
-        duration: performance.now() - startedAt,
-        metadata: { method: request.method, route, status: statusCode, complete: reply.raw.writableFinished },
-      },
-      'request',
-    );
+    const fields = requestFields(requestContext(request));
+    fields.duration = performance.now() - startedAt;
+    fields.metadata = { method: request.method, route, status: statusCode, complete: reply.raw.writableFinished };
+    logger[quietRoutes.has(route) ? 'debug' : 'info'](fields, 'request');
   });
 }

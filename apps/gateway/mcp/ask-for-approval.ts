@@ -2,7 +2,7 @@
 // undecided still waits for everybody else who may decide, and a decision of theirs ends the question.
 import { type InputRequiredResult, isInputRequiredResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { type Approval, type Decision, maxReasonLength } from '#libs/approvals/approval.js';
+import { type Approval, type Decision, maxReasonLength, whyAsked } from '#libs/approvals/approval.js';
 import { redact } from '#libs/audit/redact.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -47,20 +47,21 @@ export async function askForApproval(
   } finally {
     caller.signal.removeEventListener('abort', stop);
     // The client is told that nobody waits for its answer any more.
-    over.abort('The question is settled');
+    over.abort('The question was already answered');
   }
 }
 
-function questionOf({ id, kind, name, reason, arguments: args, message, schema }: Approval): ClientQuestion {
+function questionOf(approval: Approval): ClientQuestion {
+  const { id, kind, name, arguments: args, message, schema } = approval;
   if (kind === 'question') return { id, message: message ?? '', schema: schema as unknown as ClientQuestion['schema'] };
   const text = JSON.stringify(redact(args));
   const shown =
     text.length <= maxShownLength
       ? text
-      : `${clip(text)}… (${text.length} characters; all of them: GET /api/approvals/${id})`;
+      : `${clip(text)}… (${text.length} characters; full text: GET /api/approvals/${id})`;
   return {
     id,
-    message: [`Allow the call of '${name}'?`, ...(reason === null ? [] : [reason]), `Arguments: ${shown}`].join('\n'),
+    message: [`Allow the call of '${name}'?`, whyAsked(approval) ?? [], `Arguments: ${shown}`].flat().join('\n'),
     schema: {
       type: 'object',
       properties: {

@@ -81,7 +81,6 @@ const cursorAfter = ({ name }: CatalogTool) => Buffer.from(name).toString('base6
 function positionAfter(catalog: readonly CatalogTool[], cursor: string): number {
   const name = Buffer.from(cursor, 'base64url').toString();
   const at = catalog.findIndex((tool) => tool.name === name);
-  if (at < 0)
-    throw new AppError('invalid_value', 'This cursor leads nowhere: list from the start', { param: 'cursor' });
+  if (at < 0) throw new AppError('invalid_value', 'This cursor is not valid: list from the start', { param: 'cursor' });
   return at + 1;
 }

@@ -44,7 +44,7 @@ for (const content of blanks) {
     expect(request['messages']).toMatchObject([
       { content: [{ text: 'u' }] },
       { content: [{ type: 'tool_use' }] },
-      { content: [{ type: 'tool_result', is_error: true, content: 'The tool failed and said nothing.' }] },
+      { content: [{ type: 'tool_result', is_error: true, content: 'The tool failed without a message.' }] },
       { content: [{ text: 'a' }] },
       { content: [{ text: 'more' }] },
     ]);

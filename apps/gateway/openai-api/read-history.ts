@@ -48,6 +48,6 @@ function readCall(call: NonNullable<BodyAssistant['tool_calls']>[number]): ToolC
 function readResult({ name, content }: BodyResult, open: Map<string, string[]>, at: number): ToolMessage {
   const id = open.get(name)?.shift();
   if (id !== undefined) return { role: 'tool', tool_call_id: id, content: (content ?? '') as ToolMessage['content'] };
-  const message = `This result belongs to no call of '${name}' in a message before it`;
+  const message = `This result does not answer a call of '${name}' in an earlier message`;
   throw new AppError('invalid_value', message, { param: `messages[${at}].name` });
 }

@@ -18,7 +18,7 @@ export function referencesIn(body: unknown, most: number): References | undefine
     .map(({ id }) => id);
   if (ids.length === 0) return undefined;
   if (ids.length > most) {
-    const message = `An input refers to at most ${most} items, this one to ${ids.length}`;
+    const message = `An input may refer to at most ${most} items, got ${ids.length}`;
     throw new AppError('invalid_value', message, { param: 'input' });
   }
   const runIds = ids.flatMap((id) => /^(?:msg|rs)_([0-9a-f]{32})[0-9a-f]{4,}$/.exec(id)?.[1] ?? []);

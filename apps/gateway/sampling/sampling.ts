@@ -61,7 +61,8 @@ export class Sampling implements SamplingDesk {
     const { gatewayId, questions, channels, onAnswered, logger } = this.ports;
     const over = new AbortController();
     const take = async () => {
-      if (!(await questions.take(asked.id, gatewayId, samplingLeaseMs))) over.abort('Nobody waits for it any more');
+      if (!(await questions.take(asked.id, gatewayId, samplingLeaseMs)))
+        over.abort('Its call is no longer waiting for it');
     };
     let renewal: NodeJS.Timeout | undefined;
     try {
@@ -75,7 +76,7 @@ export class Sampling implements SamplingDesk {
       onAnswered(outcome.errorCode ?? 'ok');
       await channels.publish(channelNames.approvals, asked.id, AbortSignal.timeout(publishMs));
     } catch (error) {
-      logger.warn({ error, requestId: caller.requestId }, 'what a tool server asked a model could not be answered');
+      logger.warn({ error, requestId: caller.requestId }, 'a tool server’s request to a model could not be answered');
     } finally {
       clearInterval(renewal);
     }

@@ -13,7 +13,7 @@ export function encodingNamed(given: string): string {
   if (name.startsWith('utf7') || name === 'hex' || !iconv.encodingExists(name)) {
     throw new AppError(
       'invalid_tool_arguments',
-      `Unknown encoding '${given}': utf-8, gbk, latin1, utf-16le, base64, …`,
+      `Unknown encoding '${given}'; use utf-8, gbk, latin1, utf-16le, base64, …`,
     );
   }
   return name;
@@ -23,7 +23,7 @@ export function encodeText(text: string, encoding: string): Buffer {
   if (encoding !== 'base64') {
     const bytes = iconv.encode(text, encoding);
     if (iconv.decode(bytes, encoding, { stripBOM: false }) === text) return bytes;
-    throw new AppError('invalid_tool_arguments', `content has characters that ${encoding} cannot express`);
+    throw new AppError('invalid_tool_arguments', `content has characters that ${encoding} cannot encode`);
   }
   const compact = text.replaceAll(/\s/g, '');
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(compact) || compact.replaceAll('=', '').length % 4 === 1) {

@@ -72,7 +72,7 @@ export class FetchTool {
         throw new AppError('tool_timeout', `No complete answer within ${this.options.timeoutMs} ms`);
       }
       if (error instanceof AppError || signal.aborted) throw error;
-      throw new AppError('tool_failed', 'The answer broke off or could not be decoded', { cause: error });
+      throw new AppError('tool_failed', 'The answer was cut off or could not be decoded', { cause: error });
     } finally {
       incoming?.close();
     }
@@ -101,7 +101,7 @@ export class FetchTool {
     }
     const { text, bytes, truncated } = await this.text(incoming, type);
     const content = [{ type: 'text' as const, text }];
-    if (truncated) content.push({ type: 'text', text: `[cut after ${bytes} bytes: use save_to for the whole]` });
+    if (truncated) content.push({ type: 'text', text: `[cut after ${bytes} bytes: use save_to to get all of it]` });
     return { content, structuredContent: { ...facts, bytes, truncated } };
   }
 

@@ -36,7 +36,10 @@ const listInput = z.object({
   limit: z.int().min(1).max(5_000).default(1_000).describe('Entries'),
 });
 const infoInput = z.object({ path });
-const deleteInput = z.object({ path, recursive: z.boolean().default(false).describe('Directories with all in them') });
+const deleteInput = z.object({
+  path,
+  recursive: z.boolean().default(false).describe('Directories with all in them'),
+});
 const moveInput = z.object({
   source: path,
   destination: path,
@@ -104,14 +107,14 @@ export class FileTools {
     if (count > 1 && !input.replace_all) {
       throw new AppError(
         'tool_failed',
-        `old_text occurs ${count} times in '${input.path}': give more of it, or replace_all`,
+        `old_text occurs ${count} times in '${input.path}': include more of the text around it, or set replace_all`,
       );
     }
     await workspace.write(input.path, Buffer.from(parts.join(input.new_text)), {
       signal,
       expected: (current) => {
         if (current?.etag !== etag)
-          throw new AppError('tool_failed', `'${input.path}' was changed meanwhile: try again`);
+          throw new AppError('tool_failed', `'${input.path}' was changed in the meantime: try again`);
       },
     });
     return {

@@ -108,7 +108,7 @@ function redirected(
   to: { from: URL; status: number; location: string },
 ) {
   if (!URL.canParse(to.location, to.from.href))
-    throw new AppError('tool_failed', 'Redirected to something that is no URL');
+    throw new AppError('tool_failed', 'Redirected to something that is not a URL');
   const url = new URL(to.location, to.from.href);
   const headers = { ...outgoing.headers };
   if (url.origin !== to.from.origin) {

@@ -19,7 +19,7 @@ const shownLineLength = 500;
 /** @throws AppError invalid_tool_arguments */
 export function matcher(pattern: string, options: { regex: boolean; ignoreCase: boolean }): Matches {
   if (pattern.length > maxPatternLength) {
-    throw new AppError('invalid_tool_arguments', `A pattern has at most ${maxPatternLength} characters`);
+    throw new AppError('invalid_tool_arguments', `A pattern may have at most ${maxPatternLength} characters`);
   }
   if (!options.regex) {
     if (!options.ignoreCase) return (text) => text.includes(pattern);
@@ -33,7 +33,7 @@ export function matcher(pattern: string, options: { regex: boolean; ignoreCase: 
 /** Supports `*`, `**` (across directories), `?` and `{a,b}`. Without a slash, only the last name of a path is matched. */
 export function globMatcher(glob: string): Matches {
   if (glob.length > maxPatternLength) {
-    throw new AppError('invalid_tool_arguments', `A pattern has at most ${maxPatternLength} characters`);
+    throw new AppError('invalid_tool_arguments', `A pattern may have at most ${maxPatternLength} characters`);
   }
   const compiled = compile(`^${globExpression(glob)}$`, false);
   const whole = glob.includes('/');

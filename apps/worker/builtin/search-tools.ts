@@ -33,7 +33,7 @@ const resultInput = z.object({
 });
 const timeInput = z.object({
   offset_ms: z.number().default(0).describe('Added to the current time, ms: -86400000 is yesterday'),
-  timezone: z.string().min(1).default('UTC').describe('IANA name, such as Asia/Shanghai'),
+  timezone: z.string().min(1).default('UTC').describe('IANA name, such as Asia/Shanghai, or an offset, such as +08:00'),
 });
 
 const maxSearchedBytes = 256 * 1024 * 1024;
@@ -62,7 +62,7 @@ export class SearchTools {
   async searchFiles(input: z.output<typeof searchInput>, context: ToolContext) {
     const { found, truncated } = await search(input, context);
     const lines = found.map(({ path, line, text }) => (line === undefined ? path : `${path}:${line}: ${text}`));
-    if (truncated) lines.push('[cut: search for something narrower]');
+    if (truncated) lines.push('[cut: narrow the search]');
     return {
       content: [{ type: 'text' as const, text: lines.length === 0 ? 'Nothing found' : lines.join('\n') }],
       structuredContent: { matches: found, truncated },
@@ -96,14 +96,17 @@ export class SearchTools {
   @McpTool({
     name: 'get_time',
     title: 'Current time',
-    description: 'The current time, shifted by offset_ms: its timestamp in ms, ISO 8601 in a time zone.',
+    description:
+      'The current time, shifted by offset_ms: its timestamp in ms, and its date, weekday and time in a time zone.',
     input: timeInput,
     annotations: readOnly,
   })
   getTime({ offset_ms, timezone }: z.output<typeof timeInput>) {
     const timestamp = Math.round(this.now() + offset_ms);
-    const structuredContent = { timestamp, iso: isoIn(timestamp, timezone), timezone };
-    return { content: [{ type: 'text' as const, text: String(timestamp) }], structuredContent };
+    const { iso, shown } = timeIn(timestamp, timezone);
+    // The first block is the bare number: callers parse it.
+    const content = [String(timestamp), shown].map((text) => ({ type: 'text' as const, text }));
+    return { content, structuredContent: { timestamp, iso, timezone } };
   }
 
   private async grep(
@@ -120,7 +123,7 @@ export class SearchTools {
       for await (const { line, text } of matchLines(file, matches, { start: input.offset, signal })) {
         bytes += Buffer.byteLength(text) + 16;
         if (bytes > maxBytes) {
-          lines.push('[cut: grep for something narrower]');
+          lines.push('[cut: narrow the grep]');
           break;
         }
         lines.push(`${line}: ${text}`);
@@ -134,7 +137,7 @@ export class SearchTools {
 
 async function search(input: z.output<typeof searchInput>, { workspace, signal }: ToolContext) {
   if (input.name === undefined && input.content === undefined) {
-    throw new AppError('invalid_tool_arguments', 'Give a name, a content, or both');
+    throw new AppError('invalid_tool_arguments', 'Set name, content or both');
   }
   const named: Matches = input.name === undefined ? () => true : globMatcher(input.name);
   const contains =
@@ -185,17 +188,26 @@ async function addLines(
   }
 }
 
-/** ISO 8601 with the zone's offset: `2026-01-02T08:00:00.000+08:00`. @throws AppError invalid_tool_arguments */
-function isoIn(timestamp: number, timezone: string): string {
+/**
+ * ISO 8601 with the zone's offset, `2026-01-02T08:00:00.000+08:00`, and for a reader `Friday, 2026-01-02 08:00:00
+ * UTC+08:00 (Asia/Shanghai)`. @throws AppError invalid_tool_arguments
+ */
+function timeIn(timestamp: number, timezone: string): { iso: string; shown: string } {
   const date = new Date(timestamp);
   if (Number.isNaN(date.getTime())) throw new AppError('invalid_tool_arguments', 'offset_ms is out of range');
-  if (timezone === 'UTC') return date.toISOString();
   const minutes = offsetMinutes(date, timezone);
   const local = new Date(timestamp + minutes * 60_000);
   if (Number.isNaN(local.getTime())) throw new AppError('invalid_tool_arguments', 'offset_ms is out of range');
   const two = (value: number) => String(value).padStart(2, '0');
   const size = Math.abs(minutes);
-  return `${local.toISOString().slice(0, -1)}${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`;
+  const offset = `${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`;
+  const [day, time] = local.toISOString().slice(0, -1).split('T') as [string, string];
+  const weekday = local.toLocaleDateString('en', { weekday: 'long', timeZone: 'UTC' });
+  const isUtc = timezone === 'UTC';
+  return {
+    iso: `${day}T${time}${isUtc ? 'Z' : offset}`,
+    shown: `${weekday}, ${day} ${time.slice(0, 8)} UTC${isUtc ? '' : offset}${isUtc || fixedOffset.test(timezone) ? '' : ` (${timezone})`}`,
+  };
 }
 
 /** `+08:00`, `+0800` or `+08`, which Intl supports only from Node 22. */
@@ -209,7 +221,10 @@ function offsetMinutes(date: Date, timeZone: string): number {
     const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
     shown = format.formatToParts(date).find((part) => part.type === 'timeZoneName')!.value;
   } catch {
-    throw new AppError('invalid_tool_arguments', `Unknown time zone '${timeZone}'`);
+    throw new AppError(
+      'invalid_tool_arguments',
+      `Unknown time zone '${timeZone}'. Use an IANA name, such as Asia/Shanghai or Europe/Berlin, UTC, or an offset, such as +08:00`,
+    );
   }
   const match = /GMT([+-])(\d+):(\d+)/.exec(shown);
   return match === null ? 0 : signedMinutes(match[1]!, match[2]!, match[3]);

@@ -126,8 +126,8 @@ describe('failures', () => {
     ['move_file', { source: 'nothing', destination: 'x' }, 'tool_failed', /File 'nothing' does not exist/],
     ['move_file', { source: 'twice', destination: '/etc/x' }, 'path_outside_workspace', /outside/],
     ['search_files', { content: '(a', regex: true }, 'invalid_tool_arguments', /regular expression/],
-    ['search_files', {}, 'invalid_tool_arguments', /name, a content/],
-    ['get_time', { timezone: 'Mars/Base' }, 'invalid_tool_arguments', /time zone/],
+    ['search_files', {}, 'invalid_tool_arguments', /Set name, content or both/],
+    ['get_time', { timezone: 'Mars/Base' }, 'invalid_tool_arguments', /'Mars\/Base'.*IANA name.*\+08:00/],
     ['get_time', { timezone: '+24:00' }, 'invalid_tool_arguments', /time zone/],
     ['get_time', { offset_ms: 1e300 }, 'invalid_tool_arguments', /range/],
     ['read_result', { path: 'twice' }, 'invalid_tool_arguments', /\.results/],
@@ -257,7 +257,7 @@ describe('search', () => {
 
 verifies('tools.builtin-time', 'shifted, in a zone', async () => {
   const plain = await server.call('get_time', { offset_ms: -86_400_000 });
-  expect(texts(plain)).toEqual([String(now - 86_400_000)]);
+  expect(texts(plain)).toEqual([String(now - 86_400_000), 'Thursday, 2026-01-01 00:00:00 UTC']);
   expect(plain.structuredContent).toEqual({
     timestamp: now - 86_400_000,
     iso: '2026-01-01T00:00:00.000Z',
@@ -274,7 +274,14 @@ verifies('tools.builtin-time', 'shifted, in a zone', async () => {
     ['-00:00', '2026-01-02T00:00:00.000+00:00'],
   ];
   for (const [timezone, iso] of zones) {
-    expect((await server.call('get_time', { timezone })).structuredContent).toMatchObject({ timestamp: now, iso });
+    const called = await server.call('get_time', { timezone });
+    expect(called.structuredContent).toMatchObject({ timestamp: now, iso });
+    const [, day, time, offset] = /^(.*)T(.*)\.000(.*)$/.exec(iso)!;
+    const weekday = day === '2026-01-02' ? 'Friday' : 'Thursday';
+    expect(texts(called)).toEqual([
+      String(now),
+      `${weekday}, ${day} ${time} UTC${offset}${timezone.includes('/') ? ` (${timezone})` : ''}`,
+    ]);
   }
 });
 

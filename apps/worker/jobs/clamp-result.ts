@@ -21,17 +21,14 @@ export async function clampResult(outcome: ReadOutcome, bounds: ResultBounds, ke
   if (bytes <= bounds.maxResultBytes) return outcome;
   if (bytes > bounds.maxReadBytes) {
     bounds.onBound?.('message_bytes');
-    return failed(
-      'result_too_large',
-      `The result of the tool is ${bytes} bytes, at most ${bounds.maxReadBytes} are read`,
-    );
+    return failed('result_too_large', `The result of the tool has ${bytes} bytes; the limit is ${bounds.maxReadBytes}`);
   }
   const whole = wholeText(outcome);
   const path = await keep(whole).catch((error: unknown) => (error instanceof Error ? error : new Error('not stored')));
   const where =
     typeof path === 'string'
-      ? `the whole is in ${path}: read it in parts with read_result (path, offset, limit, grep)`
-      : 'the whole could not be stored in the workspace';
+      ? `the full result is in ${path}: read it in parts with read_result (path, offset, limit, grep)`
+      : 'the full result could not be stored in the workspace';
   const note = `\n… [${bytes} bytes, shortened; ${where}] …\n`;
   const half = Math.floor((bounds.maxResultBytes - Buffer.byteLength(note)) / 2);
   const { structuredContent: _inTheFile, ...rest } = outcome;

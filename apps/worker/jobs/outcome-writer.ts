@@ -76,7 +76,7 @@ export class OutcomeWriter {
       const asked = untilStoreAnswers(ask, Infinity, this.closed.signal).finally(() => (this.homeless -= 1));
       return (await asked) ? 'written' : 'stale';
     }
-    this.logger.warn({ metadata: { callId: end.callId } }, 'the store is away: an outcome was spooled');
+    this.logger.warn({ metadata: { callId: end.callId } }, 'the store is unavailable: an outcome was spooled');
     return 'spooled';
   }
 

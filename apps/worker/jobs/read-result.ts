@@ -23,7 +23,7 @@ export function readResult(
 ): ReadOutcome {
   const { content, isError } = result;
   if (!(content == null || Array.isArray(content)) || !(isError == null || typeof isError === 'boolean')) {
-    return failed('invalid_tool_result', 'The tool answered in a shape that MCP does not know');
+    return failed('invalid_tool_result', 'The answer of the tool is not valid MCP');
   }
   if (Array.isArray(content) && content.length > maxBlocks) {
     onBound?.('content_blocks');
@@ -46,7 +46,7 @@ export function readResult(
     if (structured === undefined) return failed('invalid_tool_result', 'The tool returned no structured content');
     const problem = checkOutput(structured, JSON.stringify(structured).length);
     if (problem !== undefined) {
-      return failed('invalid_tool_result', `The result of the tool breaks its own schema: ${problem}`);
+      return failed('invalid_tool_result', `The result of the tool does not match its output schema: ${problem}`);
     }
   }
   return { state: 'completed', blocks, ...(structured === undefined ? {} : { structuredContent: structured }) };

@@ -124,7 +124,7 @@ export class RunToolCall implements CallListener {
     const late = await this.isLate(call.job);
     if (!late && !this.parts.running.wasCancelled(call.job.callId)) return false;
     const read = late
-      ? failed('tool_timeout', 'The call waited in the queue for longer than its time')
+      ? failed('tool_timeout', 'The call waited in the queue until its deadline')
       : failed('cancelled', 'The call was cancelled');
     call.isolation = this.isolationOf(call);
     await this.end(call, read, call.queueWaitMs);
@@ -177,7 +177,7 @@ export class RunToolCall implements CallListener {
   private async leaveToItsWorker({ worker }: StoredCall): Promise<void> {
     if (worker === null || worker === this.parts.workerId) return;
     const known = await untilStoreAnswers(() => this.parts.isKnown(worker), steadyNow() + storePatienceMs);
-    if (known) throw new PutBack('its worker has not been given up');
+    if (known) throw new PutBack('its worker is not known to have stopped');
   }
 
   /** Records the outcome and replies with it. If the call had ended, or runs elsewhere, the journal decides. */
@@ -245,4 +245,4 @@ function withoutSecrets(read: ReadOutcome): ReadOutcome {
   return read.error === undefined ? read : (JSON.parse(strikeOutKnown(JSON.stringify(read))) as ReadOutcome);
 }
 
-const unknown = 'The worker stopped during the call: whether it took effect is unknown';
+const unknown = 'The worker stopped during the call: it is unknown whether it took effect';

@@ -103,7 +103,8 @@ async function makeSession({ pool, sessions }: ToolRunParts, { job, signal }: To
 /** @throws AppError tool_unavailable if the stored headers have expired: the call is not made without them. */
 async function unsealed(headers: NonNullable<ToolJob['sealedHeaders']>, { sealed }: ToolRunParts) {
   const text = await sealed.get(headers, AbortSignal.timeout(headersMs));
-  if (text === undefined) throw new AppError('tool_unavailable', 'The headers of the request are no longer kept');
+  if (text === undefined)
+    throw new AppError('tool_unavailable', 'The forwarded headers of the request are no longer available');
   return JSON.parse(text) as Record<string, string>;
 }
 
@@ -143,7 +144,7 @@ function toOutcome(error: unknown, { job, limitMs }: ToolCall, logger: Logger): 
   }
   if (error instanceof AppError && toolCodes.has(error.code)) return failed(error.code as ToolErrorCode, error.message);
   if (error instanceof AppError && error.code === 'store_unavailable') {
-    return failed('tool_unavailable', 'The session could not be opened: the store is away');
+    return failed('tool_unavailable', 'The session could not be opened: the store is unavailable');
   }
   logger.error({ error, tool: job.name, requestId: job.requestId }, 'a tool call failed in the worker');
   return failed('tool_failed', 'The tool failed');

@@ -104,7 +104,7 @@ export class SessionAffinity {
     await leases
       .releaseAll(workerId)
       .catch((error: unknown) =>
-        logger.warn({ error }, 'sessions could not be freed: they are when this worker expires'),
+        logger.warn({ error }, 'sessions could not be freed: they are freed when this worker expires'),
       );
   }
 
@@ -117,7 +117,7 @@ export class SessionAffinity {
     const session = { principal: job.principal, sessionId: job.sessionId };
     const askedAt = performance.now();
     const lease = await untilStoreAnswers(() => leases.take(session, workerId), job.deadline);
-    if (lease === undefined) throw new PutBack('this worker is not among the living');
+    if (lease === undefined) throw new PutBack('this worker is not registered as running');
     // Its servers do not know what the session has done since.
     if (known !== undefined && known.fence !== lease.fence) await this.lose(known);
     if (lease.worker !== workerId) return this.handOn(job, lease, askedAt);
@@ -162,7 +162,7 @@ export class SessionAffinity {
     if (performance.now() < askedAt + expiresInMs) return undefined;
     // That worker may have been given up meanwhile, and nobody reads the queue of a dead one.
     await queue.remove(callId, AbortSignal.timeout(queueTimeoutMs));
-    throw new PutBack('the worker of the session is not heard of');
+    throw new PutBack('the worker of the session has sent no sign of life');
   }
 
   private rest(seat: Seat): void {

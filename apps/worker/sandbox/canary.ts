@@ -108,7 +108,7 @@ function run(words: readonly string[], cwd: string): Promise<string> {
     child.once('close', (code, signal) => {
       clearTimeout(timer);
       const text = texts.out || texts.error.split('\n').find((line) => line.trim() !== '');
-      resolve(text?.trim() ?? `it ended without a word (${signal ?? `exit code ${code ?? 'unknown'}`})`);
+      resolve(text?.trim() ?? `it ended without output (${signal ?? `exit code ${code ?? 'unknown'}`})`);
     });
   });
 }

@@ -52,7 +52,7 @@ describe('number', () => {
     const served = clients.filter(({ received }) => received.includes(' 200 '));
     const refused = clients.filter(({ received }) => received.includes(' 503 '));
     expect([served.length, refused.length]).toEqual([64, 136]);
-    expect(refused[0]!.received).toContain('mcpServers.docs has 64 connections open, and may have no more\n');
+    expect(refused[0]!.received).toContain('mcpServers.docs has 64 connections open, its maximum\n');
     expect(times(egress.counted, 'docs connected')).toBe(64);
     expect(times(egress.counted, 'docs connections')).toBe(136);
     expect(upstream.accepted).toHaveLength(64);
@@ -105,7 +105,7 @@ describe('size and time', () => {
     kept(egress.proxy);
     egress.proxy.environmentFor({ name: 'docs', allow: ['hangs.example'] });
     const client = await RawClient.ask(egress.urlOf('docs'), 'CONNECT hangs.example:443 HTTP/1.1');
-    expect(await client.answer()).toMatch(/ 504 .*hangs\.example:443 did not take the connection in time\n$/s);
+    expect(await client.answer()).toMatch(/ 504 .*hangs\.example:443 did not accept the connection in time\n$/s);
     expect(egress.counted).toEqual(['docs connect_time']);
   });
 

@@ -27,7 +27,7 @@ export function connectTo(target: EgressTarget, client: Socket, parts: ConnectPa
   });
   return new Promise((resolve, reject) => {
     const upstream = connect({ host, port, lookup, autoSelectFamily: true, allowHalfOpen: true });
-    const slow = new EgressRefusal(504, 'connect_time', `${host}:${port} did not take the connection in time`);
+    const slow = new EgressRefusal(504, 'connect_time', `${host}:${port} did not accept the connection in time`);
     const timer = setTimeout(() => upstream.destroy(slow), parts.connectMs);
     const end = () => void upstream.destroy(new Error('the client has gone'));
     client.once('close', end);
@@ -103,7 +103,7 @@ export function forward(
   response.once('close', () => upstream.destroy());
   outgoing.on('error', () => {
     if (response.headersSent) response.destroy();
-    else answerPlainly(response, new EgressRefusal(502, 'unreachable', `${host}:${port} gave no answer`));
+    else answerPlainly(response, new EgressRefusal(502, 'unreachable', `${host}:${port} did not answer`));
   });
   request.pipe(outgoing);
 }

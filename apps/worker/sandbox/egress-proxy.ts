@@ -199,7 +199,7 @@ export class EgressProxy {
   private take({ name, sockets }: Client, socket: Socket): void {
     const { connections } = this.bounds;
     if (sockets.size >= connections) {
-      const what = `mcpServers.${name} has ${connections} connections open, and may have no more`;
+      const what = `mcpServers.${name} has ${connections} connections open, its maximum`;
       throw new EgressRefusal(503, 'connections', what);
     }
     sockets.add(socket);
@@ -233,8 +233,9 @@ export class EgressProxy {
 
 function refusalOf(code: string | undefined): EgressRefusal {
   if (code === 'HPE_HEADER_OVERFLOW') return new EgressRefusal(431, 'header_bytes', 'The headers are too large');
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new EgressRefusal(408, 'header_time', 'The headers came too slowly');
-  return new EgressRefusal(400, 'malformed', 'This is no HTTP request');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new EgressRefusal(408, 'header_time', 'The headers arrived too slowly');
+  return new EgressRefusal(400, 'malformed', 'This is not an HTTP request');
 }
 
 const asRefusal = (error: unknown) =>

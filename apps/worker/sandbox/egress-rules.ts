@@ -20,7 +20,7 @@ export class EgressRules {
   constructor(allow: readonly string[]) {
     this.entries = allow.map((entry) => {
       const read = readAllowedHost(entry);
-      if (read === undefined) throw new Error(`'${entry}' is no host`);
+      if (read === undefined) throw new Error(`'${entry}' is not a host`);
       return read;
     });
   }

@@ -43,7 +43,7 @@ export class Isolation {
     const missing = new Map<IsolationLevel, string>();
     if (!options.allowUnsandboxed) missing.set('none', 'isolation.allow_unsandboxed is not set');
     if (launcher === undefined) {
-      const reason = `the launcher is not there: ${howToGetLauncher}`;
+      const reason = `the launcher is missing: ${howToGetLauncher}`;
       for (const level of ['confined', 'namespace'] as const) missing.set(level, reason);
       return new Isolation(undefined, missing, logger);
     }
@@ -71,7 +71,7 @@ export class Isolation {
     if (reason === undefined) return undefined;
     const other = this.strongest;
     const weaker = levelNumber(other) < levelNumber(level) ? `; "isolation: ${other}" would run it with less` : '';
-    return `it must run with isolation '${level}', and this worker does not have it: ${reason}${weaker}`;
+    return `it requires isolation '${level}', which this worker does not have: ${reason}${weaker}`;
   }
 
   /** Whether a server at the level runs as a user of its own, with access only to what all users may access. */

@@ -76,7 +76,7 @@ function namedIn(args: readonly string[]): Named[] {
 
 const wholeSentence = (path: string): string =>
   `its arguments name ${path}, which holds ${path === '/' ? 'everything on this machine' : 'all files of a user'}: name the ` +
-  'directories in it that the server may use, or say in `paths` what it may read and write';
+  'directories in it that the server may use, or list in `paths` what it may read and write';
 
 const isDirectory = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 

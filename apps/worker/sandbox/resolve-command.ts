@@ -92,7 +92,7 @@ function resolvePackage(args: readonly string[], { packageRoots, directory: here
   const spec = args[at];
   const [, name, version] = /^((?:@[\w.-]+\/)?[\w.-]+)(?:@(.+))?$/.exec(spec ?? '') ?? [];
   if (spec === undefined || name === undefined || name.startsWith('-') || name.startsWith('.')) {
-    throw new CommandRefused('only `npx [-y] package[@version] arguments` is understood');
+    throw new CommandRefused('only `npx [-y] package[@version] arguments` is supported');
   }
   const directory = [here, ...packageRoots].map((root) => findPackage(root, name)).find((found) => found !== undefined);
   const install = `npm install ${spec}`;

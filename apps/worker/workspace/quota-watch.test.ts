@@ -90,7 +90,7 @@ verifies('tools.workspace-quota-watched', 'bytes: ended, and nothing is written 
   const error = await watch(tree, { space: new FreeSpace(made.root, 0) });
   expect([error?.code, error?.message]).toEqual([
     'workspace_quota_exceeded',
-    `The tool was ended because it filled the workspace: at most ${limits.maxBytes} bytes. Delete files, then try again.`,
+    `The tool was stopped because it filled the workspace: at most ${limits.maxBytes} bytes. Delete files, then try again.`,
   ]);
   expect(done).toEqual(['stop', 'end workspace_quota_exceeded']);
   expect(writer.signalCode).toBe('SIGKILL');

@@ -176,7 +176,7 @@ function reasonToEnd(
   const { maxBytes, maxFiles, maxDepth } = limits;
   if (usage.bytes > Math.max(maxBytes, before.bytes)) return exceeded(`at most ${maxBytes} bytes`);
   if (entries(usage) > mostEntries({ before, limits })) return exceeded(`at most ${maxFiles} files and directories`);
-  if (usage.tooDeep) return exceeded(`directories are more than ${maxDepth} deep`);
+  if (usage.tooDeep) return exceeded(`directories are nested more than ${maxDepth} deep`);
   // Others may have filled the disk, so only a tree whose usage has grown is ended.
   const hasGrown = usage.bytes > before.bytes || entries(usage) > entries(before);
   return hasGrown && freeBytes < space.minFreeBytes ? diskFull() : undefined;
@@ -263,5 +263,5 @@ function pauseAfter(leftMs: number, countMs: number): number {
 const exceeded = (what: string) =>
   new AppError(
     'workspace_quota_exceeded',
-    `The tool was ended because it filled the workspace: ${what}. Delete files, then try again.`,
+    `The tool was stopped because it filled the workspace: ${what}. Delete files, then try again.`,
   );

@@ -24,7 +24,7 @@ export interface Approval {
   arguments: JsonObject;
   /** SHA-256 of the canonical arguments (RFC 8785). */
   arguments_hash: string;
-  /** The rule of the policy that asks for the approval. */
+  /** The policy rule that requires the approval. */
   rule: string | null;
   reason: string | null;
   message: string | null;

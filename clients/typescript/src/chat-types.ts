@@ -171,6 +171,8 @@ export interface ApprovalRequest {
   /** `question`: a tool server asks something. */
   kind?: 'approval' | 'question';
   arguments?: JsonObject;
+  /** The rule of the policy that asks; `default:…` if none matched. */
+  rule?: string;
   reason?: string;
   /** Of a question. */
   message?: string;

@@ -2,6 +2,7 @@
 // names an unknown key. While the issuer is unavailable, the known keys stay valid. Its answers are bounded in size and
 // time, and redirects are not followed.
 import { createLocalJWKSet, errors, type FlattenedJWSInput, type JSONWebKeySet, type JWSHeaderParameters } from 'jose';
+import { whyUnreachable } from '#libs/http-client/why-unreachable.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 
@@ -74,7 +75,9 @@ export class IssuerKeys {
       this.failedAt = -Infinity;
     } catch (error) {
       // Logged once per outage.
-      if (this.failedAt === -Infinity) this.parts.logger.warn({ error }, 'the keys of the OIDC issuer cannot be read');
+      const { issuer, logger } = this.parts;
+      const metadata = { issuer };
+      if (this.failedAt === -Infinity) logger.warn({ error, metadata }, 'the keys of the OIDC issuer cannot be read');
       this.failedAt = this.now();
       throw issuerAway();
     }
@@ -94,7 +97,10 @@ export class IssuerKeys {
 }
 
 async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {
-  const answer = await fetch(url, { headers: { accept: 'application/json' }, redirect: 'error', signal });
+  const headers = { accept: 'application/json' };
+  const answer = await fetch(url, { headers, redirect: 'error', signal }).catch((error: unknown) => {
+    throw new Error(`${url} cannot be reached: ${whyUnreachable(error)}`, { cause: error });
+  });
   if (answer.status !== 200 || answer.body === null) {
     await answer.body?.cancel();
     throw new Error(`${url} answered ${answer.status}`);

@@ -1,7 +1,7 @@
 // Tokens of a real issuer over HTTP: which are accepted, which are refused, and which requests the issuer gets.
 import type { JWTPayload } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { silentLogger } from '#libs/logging/logger.js';
+import { type LogFields, silentLogger } from '#libs/logging/logger.js';
 import { audience, startTokenIssuer, type TokenIssuer } from '../../../test/support/token-issuer.js';
 import { verifies } from '../../../test/verifies.js';
 import { IssuerKeys } from './issuer-keys.js';
@@ -171,6 +171,19 @@ describe('the issuer', () => {
     expect(await known.ring.signIn(token)).toHaveProperty('token');
     known.clock.movedMs = 25 * 3_600_000;
     await expect(known.ring.signIn(token)).rejects.toMatchObject(away);
+  });
+
+  verifies('access.issuer-away', 'the log names its address, and why', async () => {
+    const own = await startTokenIssuer();
+    await own.stop();
+    const lines: [LogFields, string][] = [];
+    const logger = { ...silentLogger, warn: (...line: [LogFields, string]) => void lines.push(line) };
+    await expect(new IssuerKeys({ issuer: own.url, logger }).read()).rejects.toMatchObject({
+      code: 'issuer_unavailable',
+    });
+    const discovery = `${own.url}/.well-known/openid-configuration`;
+    const message = `${discovery} cannot be reached: nothing listens there (ECONNREFUSED)`;
+    expect(lines).toMatchObject([[{ error: { message }, metadata: { issuer: own.url } }, expect.any(String)]]);
   });
 
   test('that answers with something else is away', async () => {

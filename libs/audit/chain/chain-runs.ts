@@ -71,7 +71,7 @@ export class ChainRuns {
           `${range(before.position + 1, first.position - 1)} of chain ${this.chain} missing before this row`,
         );
       } else if (before !== undefined && first.position === before.position + 1 && first.previousHash !== before.hash) {
-        this.note(first, 'the row before it in its chain is not the one that it was written after');
+        this.note(first, 'the row before it in its chain is not the one it was written after');
       }
       before = last = run.last;
     }
@@ -88,12 +88,12 @@ export class ChainRuns {
 
   private checkLink(before: ChainedRow, row: ChainedRow): void {
     if (row.previousHash !== before.hash) {
-      this.note(row, 'the row before it in its chain is not the one that it was written after');
+      this.note(row, 'the row before it in its chain is not the one it was written after');
     }
   }
 
   private twice(row: ChainedRow): void {
-    this.note(row, `position ${row.position} of chain ${this.chain} is there twice`);
+    this.note(row, `position ${row.position} of chain ${this.chain} occurs twice`);
   }
 
   private note({ id, at }: ChainedRow, problem: string): void {

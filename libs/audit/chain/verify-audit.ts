@@ -92,7 +92,7 @@ export async function verifyAudit(database: Database, options: VerifyOptions = {
   for (const chain of unseen) {
     problems.push(`chain ${chain} has no rows and should have ${quiet.get(chain)!.position}`);
   }
-  for (const chain of chains.keys()) problems.push(`chain ${chain} is in no list of chains`);
+  for (const chain of chains.keys()) problems.push(`chain ${chain} is not in the list of chains`);
   breaks.sort((left, right) => left.at.getTime() - right.at.getTime() || (left.id < right.id ? -1 : 1));
   return {
     rows,

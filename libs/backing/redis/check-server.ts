@@ -25,10 +25,10 @@ export async function checkServer(client: RedisClient, logger: Logger): Promise<
 export function startProblem(error: unknown): AppError | undefined {
   const message = error instanceof Error ? error.message : '';
   if (accessAnswers.test(message)) {
-    return new AppError('internal_error', 'Redis refuses the user name or the password of REDIS_URL', { cause: error });
+    return new AppError('internal_error', 'Redis rejected the user name or password of REDIS_URL', { cause: error });
   }
   if (/cluster support disabled/i.test(message)) {
-    return new AppError('internal_error', 'REDIS_URL says redis+cluster://, but this Redis is no cluster', {
+    return new AppError('internal_error', 'REDIS_URL says redis+cluster://, but this Redis is not a cluster', {
       cause: error,
     });
   }
@@ -54,7 +54,7 @@ function refuseOld(information: Map<string, string>): void {
 
 function* warningsOf(information: Map<string, string>): Generator<string> {
   if (information.get('aof_enabled') === '0') {
-    yield 'Redis keeps no append-only file: a restart forgets waiting jobs, which are then added again. Set appendonly yes';
+    yield 'Redis has no append-only file: a restart loses waiting jobs, which are then added again. Set appendonly yes';
   }
   const policy = information.get('maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction') {

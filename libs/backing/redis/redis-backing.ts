@@ -1,6 +1,7 @@
 // The set of backing services on Redis. Connections per process: one for commands (in a cluster one per server),
 // one for channels, one for each queue it takes jobs from (at most two).
 import { parseRedisUrl } from '#libs/config/addresses/redis-url.js';
+import { atHosts } from '#libs/config/addresses/shown-hosts.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Backing } from '../backing.js';
@@ -38,7 +39,7 @@ export async function openRedisBacking(options: RedisBackingOptions): Promise<Ba
   } catch (error) {
     await channels.close();
     await store.close();
-    throw error instanceof AppError && error.code === 'internal_error' ? error : toStartError(error);
+    throw error instanceof AppError && error.code === 'internal_error' ? error : toStartError(error, options.redisUrl);
   }
   const source = bullmqOnRedis(store);
   return new OpenedBacking({
@@ -53,11 +54,11 @@ export async function openRedisBacking(options: RedisBackingOptions): Promise<Ba
   });
 }
 
-/** Names no host: the log shows this message, with the cause beside it. */
-function toStartError(error: unknown): AppError {
+/** Shown to the operator: the log has it with the cause beside it. */
+function toStartError(error: unknown, url: string): AppError {
   const known = startProblem(error);
   if (known !== undefined) return known;
   const code: unknown = error instanceof AppError ? undefined : (error as { code?: unknown }).code;
   const why = typeof code === 'string' && /^[A-Z_]{3,40}$/.test(code) ? ` (${code})` : '';
-  return storeUnavailable(`The Redis of REDIS_URL cannot be reached${why}`, error);
+  return storeUnavailable(`Redis${atHosts(url)} (REDIS_URL) cannot be reached${why}`, error);
 }

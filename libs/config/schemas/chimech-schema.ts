@@ -6,19 +6,19 @@ export const chimechSchema = z.strictObject({
   port: port('Port of Chimech').default(8002),
   api_keys: z.array(secret).default([]).meta({
     secret: true,
-    description: 'Keys that callers over HTTP must show one of; needed unless it listens on loopback',
+    description: 'API keys of callers over HTTP; required unless it listens on loopback only',
   }),
   api_keys_created_at: z.iso
     .date()
     .or(z.iso.datetime({ offset: true }))
     .optional()
-    .describe('When the oldest of these keys was made, ISO 8601'),
-  api_key_rotation_days: count('Age of the keys from which Chimech warns, days').default(90),
-  max_requests_per_minute: count('Tool calls of one key in a minute, in each process').default(6_000),
+    .describe('When the oldest of these keys was created, ISO 8601'),
+  api_key_rotation_days: count('Age of the keys in days after which Chimech warns').default(90),
+  max_requests_per_minute: count('Tool calls of one key per minute, in each process').default(6_000),
   gateway_url: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe('The gateway whose models it uses; default: the one of server.host and server.port'),
+    .describe('The gateway whose models it uses; default: the one at server.host and server.port'),
   gateway_key: secret
     .optional()
     .describe('API key for that gateway, for callers of Chimech itself; calls of a worker act for their own callers'),
@@ -27,7 +27,7 @@ export const chimechSchema = z.strictObject({
   embeddings_url: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe('OpenAI-compatible server of embeddings for the knowledge base, up to and with /v1'),
+    .describe('OpenAI-compatible embeddings server for the knowledge base, including /v1'),
   embeddings_key: secret.optional().describe('API key for that server'),
   templates_dir: z
     .string()

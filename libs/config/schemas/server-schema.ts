@@ -21,7 +21,7 @@ export const changePolicies = z.strictObject({
 const toolRulesSchema = z.strictObject({
   include: z.array(z.string()).optional().describe('Only these tools'),
   exclude: z.array(z.string()).optional().describe('All tools but these'),
-  rename: z.record(z.string(), z.string()).optional().describe('New names by tool'),
+  rename: z.record(z.string(), z.string()).optional().describe('New names of tools'),
   requires_approval: z
     .array(z.string())
     .optional()
@@ -49,7 +49,7 @@ export const serverSchema = z.strictObject({
   env: z
     .record(z.string(), z.string())
     .default({})
-    .meta({ secret: true, description: 'Its environment, besides a few inherited variables' }),
+    .meta({ secret: true, description: 'Its environment variables, in addition to a few inherited ones' }),
   url: z
     .url({ protocol: /^https?$/ })
     .optional()
@@ -62,24 +62,22 @@ export const serverSchema = z.strictObject({
     .optional()
     .describe('One instance per session (default for commands) or one for all (default for URLs and builtins)'),
   timeout_ms: ms('Deadline of a call').optional(),
-  max_timeout_ms: ms('How far progress can extend it').optional(),
-  start_timeout_ms: ms('How long it may take to start, or to be connected, until it has answered `initialize`').default(
-    60_000,
-  ),
-  idle_ttl_ms: ms('How long an idle instance lives').default(300_000),
-  max_instances: count('Instances at once').default(32),
+  max_timeout_ms: ms('Maximum to which progress can extend it').optional(),
+  start_timeout_ms: ms('Time limit for starting or connecting, until it has answered `initialize`').default(60_000),
+  idle_ttl_ms: ms('How long an idle instance is kept').default(300_000),
+  max_instances: count('Maximum number of instances').default(32),
   spares: z
     .number()
     .int()
     .min(0)
     .default(0)
     .describe('Instances kept ready for new sessions, for commands with scope session, within max_instances'),
-  concurrency: count('Calls at once').default(4),
+  concurrency: count('Concurrent calls').default(4),
   isolation: z
     .enum(['none', 'process', 'confined', 'namespace'])
     .optional()
     .describe('Isolation level; default: isolation.minimum'),
-  max_memory_bytes: bytes('Memory of a command and all that it starts, together; above it they are ended').default(
+  max_memory_bytes: bytes('Memory of a command and everything it starts, together; above it they are killed').default(
     1024 ** 3,
   ),
   paths: z
@@ -88,7 +86,7 @@ export const serverSchema = z.strictObject({
       write: z.array(z.string()).default([]).describe('Files and directories that a confined command may change'),
     })
     .optional()
-    .describe('What a confined command may use beside its program; default: what its arguments and `env` name'),
+    .describe('What a confined command may use in addition to its program; default: what its arguments and `env` name'),
   network: z
     .union([z.enum(['none', 'full']), z.strictObject({ allow: z.array(allowedHost).min(1) })], {
       error: 'it must be none, full, or allow with a list of hosts',
@@ -100,7 +98,7 @@ export const serverSchema = z.strictObject({
       z.boolean(),
       z.strictObject({
         models: z.array(z.string()).min(1).optional().describe('Globs of the models that it may use; default: all'),
-        max_tokens: count('Tokens of an answer').default(4_096),
+        max_tokens: count('Maximum number of tokens of an answer').default(4_096),
       }),
     ])
     .default(false)

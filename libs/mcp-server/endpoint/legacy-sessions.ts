@@ -155,7 +155,9 @@ export class LegacySessions {
     }
     if (idlest === undefined) {
       onRefused('mcp_sessions');
-      throw new AppError('concurrency_exceeded', `${limit} MCP sessions run tools here`, { retryAfterSeconds: 60 });
+      throw new AppError('concurrency_exceeded', `${limit} MCP sessions are already running tools`, {
+        retryAfterSeconds: 60,
+      });
     }
     onEvicted();
     this.sessions.delete(idlest[0]);
@@ -186,7 +188,9 @@ function handle(
 function enter(session: Session, exchange: McpExchange, frames: McpFrames | undefined): void {
   const ids = (frames?.requests ?? []).map(({ id }) => id);
   if (ids.some((id) => session.openIds.has(id))) {
-    throw new AppError('invalid_value', 'A request with this id is under way in this session', { param: 'id' });
+    throw new AppError('invalid_value', 'A request with this id is already in progress in this session', {
+      param: 'id',
+    });
   }
   const calls = frames?.calls === true ? 1 : 0;
   for (const id of ids) session.openIds.add(id);

@@ -123,7 +123,7 @@ export class McpEndpoint {
     const { subscriptions } = this.limits;
     if (this.subscriptions >= subscriptions) {
       this.ports.onRefused('mcp_subscriptions');
-      throw new AppError('concurrency_exceeded', `${subscriptions} MCP subscriptions are open here`, {
+      throw new AppError('concurrency_exceeded', `${subscriptions} MCP subscriptions are already open`, {
         retryAfterSeconds: 60,
       });
     }

@@ -28,7 +28,7 @@ export function readFrames(body: unknown): McpFrames {
   const batch = Array.isArray(body);
   const given: unknown[] = batch ? body : [body];
   if (given.length === 0) throw new AppError('invalid_value', 'The batch is empty');
-  if (given.length > maxBatch) throw new AppError('invalid_value', `A batch has at most ${maxBatch} messages`);
+  if (given.length > maxBatch) throw new AppError('invalid_value', `A batch may have at most ${maxBatch} messages`);
   const messages = given.map(readMessage);
   const requests = messages.filter((message) => isJSONRPCRequest(message));
   if (new Set(requests.map(({ id }) => id)).size < requests.length) {

@@ -55,7 +55,7 @@ export async function analyzeCode({ content, language: asked }: AnalysisTask): P
       ? []
       : [
           say(tongue, {
-            en: `The parser could not read ${counted(places, 'place')} (line ${shown}): the code is damaged or cut, or has syntax that the parser does not know. What stands there may be missing or wrong here`,
+            en: `The parser could not read ${counted(places, 'place')} (line ${shown}): the code is damaged or cut off, or uses syntax that the parser does not know. Results for these places may be missing or wrong`,
             zh: `解析器无法读取 ${places} 处（第 ${shown} 行）：代码已损坏、不完整，或含有解析器不支持的语法。这些位置的结果可能缺失或有误`,
           }),
         ];
@@ -147,7 +147,7 @@ function unknownLanguage(content: string): Findings {
     metrics: { word_count: countWords(content), complexity_score: 0 },
     warnings: [
       say(tongue, {
-        en: `The language was not recognised: nothing but lines and words is counted. options.language may say it (${codeLanguages.join(', ')})`,
+        en: `The language was not recognised, so only lines and words are counted. Set options.language (${codeLanguages.join(', ')})`,
         zh: `无法识别编程语言：仅统计行数和词数。可用 options.language 指定（${codeLanguages.join(', ')}）`,
       }),
     ],

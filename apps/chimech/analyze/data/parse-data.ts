@@ -47,7 +47,7 @@ async function parseGuessed(content: string): Promise<ParsedData> {
     untyped: true,
     problems: [
       {
-        en: 'The format was not recognised: the lines are taken as values. options.language may say csv, tsv, json, ndjson or yaml',
+        en: 'The format was not recognised, so each line is treated as a value. Set options.language to csv, tsv, json, ndjson or yaml',
         zh: '无法识别数据格式：按行统计。可用 options.language 指定 csv、tsv、json、ndjson 或 yaml',
       },
     ],
@@ -77,7 +77,7 @@ function parseJson(content: string): ParsedData {
       value: undefined,
       problems: [
         {
-          en: `Not valid JSON: it breaks off or goes wrong at line ${place.line}, column ${place.column}`,
+          en: `Not valid JSON: it ends early or is wrong at line ${place.line}, column ${place.column}`,
           zh: `不是有效的 JSON：在第 ${place.line} 行第 ${place.column} 列中断或出错`,
         },
       ],

@@ -51,7 +51,7 @@ export function analyzeText({ content, language: asked }: AnalysisTask): Finding
   if (language === 'other') {
     warnings.push(
       say(tongue, {
-        en: 'The text is neither English nor Chinese: readability is left out, and complexity is rough',
+        en: 'The text is neither English nor Chinese, so readability is omitted and complexity is approximate',
         zh: '文本既非中文也非英文：不给出可读性，复杂度仅供参考',
       }),
     );

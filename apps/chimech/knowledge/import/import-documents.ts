@@ -106,7 +106,7 @@ async function readFileAt(path: string): Promise<{ bytes: Buffer; modified: Date
   });
   try {
     const stats = await file.stat();
-    if (!stats.isFile()) throw new UnreadableFile('is no file');
+    if (!stats.isFile()) throw new UnreadableFile('is not a regular file');
     if (stats.size > maxFileBytes) throw new UnreadableFile(`is larger than ${maxFileBytes} bytes`);
     return { bytes: await file.readFile(), modified: stats.mtime };
   } finally {

@@ -14,7 +14,7 @@ export async function readPdf(bytes: Buffer): Promise<ReadDocument> {
     if (pages.reduce((sum, page) => sum + page.length, 0) > maxTextLength)
       throw new UnreadableFile(`has more text than ${maxTextLength} characters`);
     const blocks = pages.flatMap(paragraphsOf);
-    if (blocks.length === 0) throw new UnreadableFile('has no text: a scan has to be recognised first');
+    if (blocks.length === 0) throw new UnreadableFile('has no text: run OCR on a scan first');
     const { info } = await getMeta(pdf);
     const title = (info as { Title?: unknown } | undefined)?.Title;
     return { blocks, ...(typeof title === 'string' && title.trim() !== '' && { title: title.trim() }) };

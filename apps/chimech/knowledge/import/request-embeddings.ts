@@ -25,6 +25,7 @@ const answerSchema = z.object({
 export function openEmbeddings({ baseUrl, model, apiKey, timeoutMs }: EmbeddingsServer): Embeddings & {
   close(): Promise<void>;
 } {
+  const server = `The embeddings server at ${new URL(baseUrl).origin}`;
   const client = new HttpClient({
     baseUrl,
     headers: {
@@ -38,18 +39,18 @@ export function openEmbeddings({ baseUrl, model, apiKey, timeoutMs }: Embeddings
     maxBytes: maxAnswerBytes,
     opensAt: 'headers',
     toError: ({ kind, what, cause }) =>
-      kind === 'cancelled' ? (cause as Error) : new Error(`The embeddings server ${what}`, { cause }),
+      kind === 'cancelled' ? (cause as Error) : new Error(`${server} ${what}`, { cause }),
   });
   const embed = async (input: string[], signal: AbortSignal): Promise<number[][]> => {
     const body = JSON.stringify({ model, input, encoding_format: 'float' });
     const request = { method: 'POST', path: '/embeddings', body };
     const answer = await client.open(request, { signal, deadline: steadyNow() + timeoutMs });
     try {
-      if (answer.status !== 200) throw new Error(`The embeddings server answered with status ${answer.status}`);
+      if (answer.status !== 200) throw new Error(`${server} answered with status ${answer.status}`);
       const chunks: Uint8Array[] = [];
       await answer.read((bytes) => void chunks.push(bytes));
       answer.close(true);
-      return readAnswer(Buffer.concat(chunks).toString('utf8'));
+      return readAnswer(Buffer.concat(chunks).toString('utf8'), server);
     } finally {
       answer.close();
     }
@@ -57,11 +58,11 @@ export function openEmbeddings({ baseUrl, model, apiKey, timeoutMs }: Embeddings
   return { model, embed, close: () => client.close() };
 }
 
-function readAnswer(text: string): number[][] {
+function readAnswer(text: string, server: string): number[][] {
   try {
     const { data } = answerSchema.parse(JSON.parse(text));
     return data.sort((one, other) => one.index - other.index).map(({ embedding }) => embedding);
   } catch (error) {
-    throw new Error('The embeddings server answered with something else than embeddings', { cause: error });
+    throw new Error(`${server} did not return embeddings`, { cause: error });
   }
 }

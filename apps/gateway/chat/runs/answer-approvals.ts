@@ -76,7 +76,6 @@ export async function answerOpenRounds(
   ports: SettlePorts,
   record: TurnRecord,
 ): Promise<DoneEvent | undefined> {
-  if (open.length === 0) return undefined;
   if (turn.announce) {
     turn.announce = false;
     const { sessionId } = turn.request;

@@ -69,14 +69,14 @@ export async function goOnAlone(lone: LoneRun, ports: GoOnAlonePorts): Promise<S
 /** Nothing is changed if it was continued, and has ended, before this. */
 async function giveUp(run: StoredRun, error: unknown, ports: GoOnAlonePorts): Promise<undefined> {
   const { runs, gatewayId, logger } = ports;
-  logger.warn({ runId: run.id, error }, 'a detached run could not go on');
+  logger.warn({ runId: run.id, error }, 'a detached run could not continue');
   const end = endOf(error, new AbortController().signal, { ...run, underWay: false });
   if (await runs.adopt(run.id, gatewayId)) await runs.end(run.id, gatewayId, end);
 }
 
 function cannotGoOn(withoutKey: boolean): AppError {
   const why = withoutKey
-    ? 'it has no API key that is still in force, which it needs to go on without its caller'
+    ? 'it has no valid API key, which it needs to continue without its caller'
     : 'so did every gateway that continued it';
   return new AppError('shutting_down', `The gateway of this run stopped, and ${why}`);
 }

@@ -27,9 +27,16 @@ export interface OpenRound {
 /** All messages for the model. @throws the errors of restoreHistory */
 export async function conversationOf(request: TurnRequest, principal: string, runs: RunStore): Promise<Restored> {
   const { instructions, history = [], messages } = request;
-  const restored = await restoreHistory(messages, principal, runs);
   const first: ChatMessage[] = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
-  return { ...restored, messages: [...first, ...history, ...restored.messages] };
+  const restored = hasMintedCalls(messages) ? await restoreHistory(messages, principal, runs) : { messages, open: [] };
+  return { open: restored.open, messages: [...first, ...history, ...restored.messages] };
+}
+
+function hasMintedCalls(messages: ChatMessage[]): boolean {
+  for (const message of messages) {
+    if (message.role === 'assistant' && message.tool_calls?.some(({ id }) => isMintedCallId(id))) return true;
+  }
+  return false;
 }
 
 type Found = Awaited<ReturnType<RunStore['findByCalls']>>;
@@ -47,7 +54,7 @@ export async function restoreHistory(messages: ChatMessage[], principal: string,
   const found = await find(runs, principal, ids, kept.length > 0);
   const expired = kept.find((id) => !found.has(id));
   if (expired !== undefined) {
-    throw new AppError('turn_expired', `The turn of the call ${expired} is no longer kept; start it again`, {
+    throw new AppError('turn_expired', `The turn of the call ${expired} is no longer stored; start it again`, {
       param: 'messages',
     });
   }
@@ -138,5 +145,5 @@ export function restoredResults(round: StoredRound, given: Map<string, ToolMessa
 export const unknownOutcome = failedOutcome(
   'indeterminate',
   'tool_outcome_unknown',
-  'How this call ended is not known',
+  'The outcome of this call is unknown',
 );

@@ -93,7 +93,7 @@ function replay(turn: Turn, round: StoredRound): void {
   state.numbering.calls += round.toolCalls.length;
   const server = round.calls.filter(isServer);
   for (const call of server) {
-    state.admitCall();
+    state.countCall();
     if (!hasEnded(call)) continue;
     state.addEnded({
       id: call.id,

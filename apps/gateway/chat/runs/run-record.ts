@@ -5,7 +5,6 @@ import type { Flow } from '#libs/concurrency/flow.js';
 import type {
   AuditContext,
   EventLog,
-  ModelRound,
   NewRun,
   NumberedEvent,
   PlannedCall,
@@ -83,7 +82,7 @@ export class RunRecord implements TurnRecord {
   private beginFailure: AppError | undefined;
   private unwritten: NumberedEvent[] = [];
   private unwrittenBytes = 0;
-  private writing: Promise<void> = Promise.resolve();
+  private writing: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
   /** A round is stored, or it was continued. */
   private underWay: boolean;
@@ -150,7 +149,7 @@ export class RunRecord implements TurnRecord {
     const events = this.take();
     try {
       const model = `${told.provider}/${told.model}`;
-      const round = { ...this.roundOf(told), runId: run.id, owner: run.owner, calls, events };
+      const round = { ...told, lastEvent: this.lastN, runId: run.id, owner: run.owner, calls, events };
       await this.ports.runs.planRound(round, { ...audit, model });
     } catch (error) {
       await this.beginning;
@@ -167,19 +166,23 @@ export class RunRecord implements TurnRecord {
   /** The caller sees `done` when the run's end has been written, or at once if nobody can come back to the run. */
   async finish(done: DoneEvent, told?: ToldRound): Promise<void> {
     if (this.options.storing === 'begins') this.begin();
-    await this.beginning;
+    if (this.beginning !== undefined) await this.beginning;
     if (this.beginFailure !== undefined) throw this.beginFailure;
     const { fold } = this;
     fold.add(done);
     this.options.measure.note(done);
-    const end: RunEnd = { state: 'done', usage: done.usage, answer: fold.answer as unknown as JsonObject };
-    if (told !== undefined) end.round = this.roundOf(told);
+    const lastEvent = this.lastN;
     const last = [this.number(done)];
-    const ending = this.end(end, last);
-    // A caller that gets calls is expected to come back.
-    if (this.stored && !this.options.returns && done.finishReason !== 'tool_calls') this.ending = ending;
-    else await ending;
-    await this.show(last);
+    if (this.stored) {
+      const end: RunEnd = { state: 'done', usage: done.usage, answer: fold.answer as unknown as JsonObject };
+      if (told !== undefined) end.round = { ...told, lastEvent };
+      const ending = this.end(end, last);
+      // A caller that gets calls is expected to come back.
+      if (this.options.returns || done.finishReason === 'tool_calls') await ending;
+      else this.ending = ending;
+    }
+    const shown = this.show(last);
+    if (shown !== undefined) await shown;
   }
 
   /** The turn ended in any other way. Returns the error for its caller. */
@@ -235,10 +238,6 @@ export class RunRecord implements TurnRecord {
     return undefined;
   }
 
-  private roundOf(told: ToldRound): ModelRound {
-    return { ...told, lastEvent: this.lastN };
-  }
-
   private number(event: TurnEvent): NumberedEvent {
     return { n: ++this.lastN, event };
   }
@@ -266,7 +265,8 @@ export class RunRecord implements TurnRecord {
 
   private async flush(): Promise<void> {
     const events = this.take();
-    if (events.length > 0) this.writing = this.writing.then(() => this.write(events));
+    const before = this.writing;
+    if (events.length > 0) this.writing = before?.then(() => this.write(events)) ?? this.write(events);
     await this.writing;
   }
 
@@ -284,7 +284,6 @@ export class RunRecord implements TurnRecord {
   /** The last events are written with the end, so that a reader who finds the run ended finds all of them. */
   private async end(end: RunEnd, last: readonly NumberedEvent[]): Promise<void> {
     this.ended = true;
-    if (!this.stored) return;
     const { id: runId, owner } = this.options.run;
     // The error of a failed run is always kept.
     const keeps = this.keepsEvents || end.state !== 'done';

@@ -15,7 +15,7 @@ export async function turnOfCall<Options extends { request: TurnRequest; context
   const { access, signal } = context;
   // Results of tools could answer an approval that waits for the caller.
   if (request.messages.some(({ role }) => role === 'tool')) {
-    throw new AppError('insufficient_scope', 'A call token is for chats without tools');
+    throw new AppError('insufficient_scope', 'A call token is only for chats without tools');
   }
   if (models.named(request.model) !== undefined || access?.models === undefined) return options;
   const known = (await models.list(signal)).map(({ id }) => id);

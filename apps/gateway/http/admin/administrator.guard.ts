@@ -15,7 +15,7 @@ export class AdministratorGuard implements CanActivate {
     const { access } = requestContext(request);
     if (access === undefined) this.sameMachine.admit(operatorRequest(request.raw));
     else if (!access.scopes.includes('admin')) {
-      throw new AppError('insufficient_scope', 'The scope admin is needed here');
+      throw new AppError('insufficient_scope', 'This requires the scope admin');
     }
     return true;
   }

@@ -48,7 +48,7 @@ export class ApprovalsController {
     // Read from the raw body: the validated copy lacks members with special names.
     const { arguments: args } = request.body as { arguments?: JsonObject | null };
     if (decision === 'deny' && args != null) {
-      throw new AppError('invalid_value', 'arguments belong to an approval', { param: 'arguments' });
+      throw new AppError('invalid_value', 'arguments are only allowed with an approval', { param: 'arguments' });
     }
     const given: Decision = {
       decision,

@@ -111,7 +111,7 @@ export class Authentication {
     if ('reason' in signIn) return this.refuse(request, signIn, isOurs && signIn.reason !== 'token_invalid');
     if ('caller' in signIn) {
       if (`${request.method} ${request.routeOptions.url}` !== chatRoute) {
-        throw new AppError('insufficient_scope', `A call token opens ${chatRoute} only`);
+        throw new AppError('insufficient_scope', `A call token is only valid for ${chatRoute}`);
       }
       this.identify(request, signIn.caller, header);
       return undefined;
@@ -178,6 +178,6 @@ export class Authentication {
 
   private tooMany(retryAfterSeconds: number): AppError {
     this.parts.onRefused('failed_sign_ins');
-    return new AppError('rate_limit_exceeded', 'Too many wrong keys from this address', { retryAfterSeconds });
+    return new AppError('rate_limit_exceeded', 'Too many invalid keys from this address', { retryAfterSeconds });
   }
 }

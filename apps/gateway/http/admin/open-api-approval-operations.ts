@@ -23,7 +23,7 @@ export const approval = object({
   server: text,
   arguments: anything,
   arguments_hash: describedAs(text, 'SHA-256 of the canonical arguments (RFC 8785)'),
-  rule: describedAs(textOrNull, 'The rule of the policy that asks for the approval'),
+  rule: describedAs(textOrNull, 'The policy rule that requires the approval'),
   reason: textOrNull,
   message: describedAs(textOrNull, 'What the tool server asks'),
   schema: describedAs({ type: ['object', 'null'] }, 'JSON schema of the answer to a question'),
@@ -45,7 +45,7 @@ export const approvalOperations: Readonly<Record<string, DescribedOperation>> = 
     query: {
       state: choice(...approvalStates),
       limit: pageLimit(1_000),
-      after: describedAs(text, '`id` of the last approval of the page before'),
+      after: describedAs(text, '`id` of the last approval of the previous page'),
     },
     answers: { 200: json(object({ data: list(approval), has_more: flag })) },
   },

@@ -24,9 +24,9 @@ const filter = {
   until: describedAs(text, 'Rows before this time, ISO 8601'),
   session: text,
   principal: text,
-  tool: describedAs(text, '`server/tool`, or a tool of whatever server'),
+  tool: describedAs(text, '`server/tool`, or a tool name on any server'),
   outcome: describedAs(text, '`success`, `failure`, a state such as `denied`, or an error code'),
-  text: describedAs(text, 'Stands anywhere in the row, in small or capital letters'),
+  text: describedAs(text, 'Text anywhere in the row, upper or lower case'),
 };
 
 export const auditOperations: Readonly<Record<string, DescribedOperation>> = {
@@ -36,7 +36,7 @@ export const auditOperations: Readonly<Record<string, DescribedOperation>> = {
     query: {
       ...filter,
       limit: { ...pageLimit(maxAuditPage), default: defaultAuditPage },
-      cursor: describedAs(text, '`next_cursor` of the page before'),
+      cursor: describedAs(text, '`next_cursor` of the previous page'),
     },
     answers: { 200: json(object({ data: list(row), next_cursor: textOrNull })) },
   },

@@ -38,7 +38,7 @@ const shown = {
   revoked_at: textOrNull,
   replaced_by: textOrNull,
 };
-const made = json(object({ ...shown, key: describedAs(text, 'The key itself: in this answer only') }));
+const made = json(object({ ...shown, key: describedAs(text, 'The key itself; only in this answer') }));
 
 export const keyOperations: Readonly<Record<string, DescribedOperation>> = {
   'POST /api/keys': {
@@ -50,11 +50,12 @@ export const keyOperations: Readonly<Record<string, DescribedOperation>> = {
   'GET /api/keys': {
     summary: 'The API keys, newest first; for administrators',
     tag: 'keys',
-    query: { limit: pageLimit(1_000), after: describedAs(text, '`id` of the last key of the page before') },
+    query: { limit: pageLimit(1_000), after: describedAs(text, '`id` of the last key of the previous page') },
     answers: { 200: json(object({ data: list(object(shown)), has_more: flag })) },
   },
   'POST /api/keys/{id}/rotate': {
-    summary: 'A new key of the same owner; the old one works for `grace_s` more; for administrators',
+    summary:
+      'Replaces a key with a new one of the same owner; the old one works for `grace_s` more seconds; for administrators',
     tag: 'keys',
     body: object({ grace_s: integer }, []),
     answers: { 201: made },

@@ -13,12 +13,15 @@ const row = object({ key: textOrNull, model: textOrNull, tool: textOrNull, day: 
 
 export const usageOperations: Readonly<Record<string, DescribedOperation>> = {
   'GET /api/usage': {
-    summary: 'What was used and what it cost: of the caller, for administrators of everybody',
+    summary: 'Usage and its cost: the caller’s own, or for administrators everybody’s',
     tag: 'keys',
     query: {
-      by: describedAs(text, 'Of `key`, `model`, `tool`, `day`, separated by commas: a row for each'),
+      by: describedAs(
+        text,
+        'One or more of `key`, `model`, `tool`, `day`, separated by commas: one row for each combination',
+      ),
       since: describedAs(text, 'First day (UTC), as a date or a time; absent: the first of this month'),
-      until: describedAs(text, 'Days that begin before; absent: until now'),
+      until: describedAs(text, 'Only days that begin before this; absent: until now'),
     },
     answers: { 200: json(object({ data: list(row), total: object(sums) })) },
   },

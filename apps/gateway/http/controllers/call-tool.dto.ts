@@ -6,7 +6,7 @@ import { requireObject } from '../../chat-apis/invalid-value.js';
 import { validateDto } from './validate-dto.js';
 
 export class CallToolDto {
-  @Length(1, 512, { message: 'name must be a text of 1 to 512 characters' })
+  @Length(1, 512, { message: 'name must be a string of 1 to 512 characters' })
   name!: string;
 
   /** An object or its JSON text, checked later against the tool's schema. */

@@ -19,7 +19,7 @@ export class CreateSessionDto {
       name: 'maxJsonBytes',
       validator: { validate: (value) => Buffer.byteLength(JSON.stringify(value) ?? '') <= maxMetadataBytes },
     },
-    { message: `metadata has at most ${maxMetadataBytes} bytes` },
+    { message: `metadata may have at most ${maxMetadataBytes} bytes` },
   )
   metadata?: Record<string, unknown> | null;
 }

@@ -23,7 +23,7 @@ class ChangeDto {
 
   /** Of the definition that the operator reviewed; null for a removed tool. */
   @ValidateIf(({ hash }: ChangeDto) => hash !== null)
-  @Matches(/^[0-9a-f]{64}$/, { message: 'hash must be that of a definition, or null' })
+  @Matches(/^[0-9a-f]{64}$/, { message: 'hash must be the hash of a definition, or null' })
   hash!: string | null;
 }
 

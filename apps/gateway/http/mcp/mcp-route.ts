@@ -68,7 +68,7 @@ export class McpRoute {
     const frames = readFrames(request.body);
     const { sessionId } = request.query as { sessionId?: unknown };
     if (typeof sessionId !== 'string') {
-      throw new AppError('invalid_value', 'sessionId: use the address from the stream', { param: 'sessionId' });
+      throw new AppError('invalid_value', 'sessionId: use the address that the stream sent', { param: 'sessionId' });
     }
     const context = requestContext(request);
     const exchange: McpExchange = { context, streams: true, readerBehind: false, atEnd: [] };

@@ -55,6 +55,7 @@ const approvalRequest = object(
     tool_call_id: text,
     tool: text,
     arguments: anything,
+    rule: text,
     reason: text,
     message: text,
     schema: anything,

@@ -106,6 +106,9 @@ export class PrincipalPlaces {
 
   private pause(error: unknown): void {
     this.pausedUntil = steadyNow() + retryAfterMs;
-    this.options.logger.warn({ error }, 'the store is away: each gateway counts the turns of a principal alone');
+    this.options.logger.warn(
+      { error },
+      'the store is unavailable: each gateway counts the turns of a principal on its own',
+    );
   }
 }

@@ -1,8 +1,9 @@
 // Limits the turns of this gateway, and of each principal on all gateways, and refuses them when a budget is used up. Above a
 // limit the answer is 429 at once; there is no queue.
-import type { Budgets } from '#libs/usage/budgets.js';
+import type { Budgets, SpentBudget } from '#libs/usage/budgets.js';
 import { keylessPrincipal, type RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { budgetStop } from '#libs/limits/stop-notice.js';
 import type { PrincipalPlaces } from './principal-places.js';
 
 const keyTurns = 64;
@@ -39,7 +40,8 @@ export class TurnAdmission {
    */
   async enter(caller: Pick<RequestContext, 'principal' | 'keyId' | 'access' | 'parentCall'>): Promise<() => void> {
     const { principal, access, parentCall } = caller;
-    await this.refuseWithoutBudget(caller);
+    const spent = this.bounds.budgets?.spentBy(caller);
+    if (spent !== undefined) this.refuseSpent(await spent);
     // It is a part of a call, which has a place of its own: the caller's turn that waits for it may be the last allowed.
     if (parentCall !== undefined) return this.enterHere(`call ${parentCall}`, Infinity);
     const keyLimit = access?.limits.turns ?? Infinity;
@@ -50,7 +52,7 @@ export class TurnAdmission {
     const giveBack = await places.take(principal, limit);
     if (giveBack === undefined) {
       leave();
-      throw this.refusal('principal_turns', `You already have ${limit} turns under way`);
+      throw this.refusal('principal_turns', `You already have ${limit} turns in progress`);
     }
     return () => {
       giveBack();
@@ -58,12 +60,11 @@ export class TurnAdmission {
     };
   }
 
-  private async refuseWithoutBudget(caller: Pick<RequestContext, 'principal' | 'keyId' | 'access'>): Promise<void> {
-    const spent = await this.bounds.budgets?.spentBy(caller);
+  private refuseSpent(spent: SpentBudget | undefined): void {
     if (spent === undefined) return;
     const { period, usd, leftMs } = spent;
     this.bounds.onRefused(`budget_${period}`);
-    const message = `Your budget of $${usd} for this ${period} is used up`;
+    const message = `Your budget of $${usd} for this ${period} is used up. ${budgetStop(spent).help}`;
     throw new AppError('budget_exceeded', message, { retryAfterSeconds: Math.ceil(leftMs / 1_000) });
   }
 
@@ -71,8 +72,8 @@ export class TurnAdmission {
     if (this.stopping) throw new AppError('shutting_down', 'This gateway is stopping', { retryAfterSeconds: 1 });
     const { turns } = this.bounds;
     const own = this.ofPrincipals.get(principal) ?? 0;
-    if (own >= limit) throw this.refusal('principal_turns', `You already have ${own} turns under way`);
-    if (this.underWay >= turns) throw this.refusal('turns', `This gateway already has ${turns} turns under way`);
+    if (own >= limit) throw this.refusal('principal_turns', `You already have ${own} turns in progress`);
+    if (this.underWay >= turns) throw this.refusal('turns', `This gateway already has ${turns} turns in progress`);
     this.underWay++;
     this.ofPrincipals.set(principal, own + 1);
     let left = false;

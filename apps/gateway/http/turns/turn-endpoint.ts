@@ -54,7 +54,7 @@ export class TurnEndpoint {
     const leave = await this.admission.enter(context);
     try {
       const read = whole ?? dialect.read(await resolve!(context), limits);
-      const turn = (await dialect.complete?.(read, context)) ?? read;
+      const turn = dialect.complete === undefined ? read : await dialect.complete(read, context);
       if (needsCatalog(turn)) await this.firstCatalog.wait(context.signal);
       const key = idempotencyKey === undefined ? {} : { idempotencyKey };
       const started = await this.chat.start({ request: turn, context, ...key });
@@ -70,7 +70,7 @@ export class TurnEndpoint {
       });
       const fold = dialect.fold(started, turn);
       for (const event of events) fold.add(event);
-      if (!reply.raw.destroyed) await reply.type('application/json').send(fold.answer);
+      if (!reply.raw.destroyed) reply.type('application/json').send(fold.answer);
     } finally {
       leave();
     }

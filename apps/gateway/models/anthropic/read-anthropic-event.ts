@@ -83,7 +83,7 @@ export class AnthropicAnswerReader implements AnswerReader {
         if (this.secondStart !== undefined && this.blocks.has(index)) this.begin(this.secondStart, out);
         return this.blocks.start(index, event['content_block'], out);
       case 'content_block_delta':
-        if (!this.blocks.delta(index, event['delta'], out)) this.refuse('sent a piece of a call that never began', out);
+        if (!this.blocks.delta(index, event['delta'], out)) this.refuse('sent part of a call that never began', out);
         return;
       case 'content_block_stop':
         return this.blocks.stop(index, out);

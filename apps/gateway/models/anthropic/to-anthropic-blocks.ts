@@ -25,7 +25,7 @@ export function toResultBlock(message: ToolMessage, id: string, rules: BlockRule
   const content = readResult(message).flatMap((part, at) => ownBlocks(message.blocks, at) ?? blocksOf(part, rules));
   // The API refuses an error without content.
   if (content.length === 0 && message.is_error === true)
-    content.push(...textBlocks('The tool failed and said nothing.'));
+    content.push(...textBlocks('The tool failed without a message.'));
   const onlyText = content.length === 1 && content[0]?.['type'] === 'text';
   return {
     type: 'tool_result',

@@ -18,10 +18,10 @@ export function toSampling(request: ModelRequest, thinks: boolean, warnings: War
     if (thinks || !takesSampling(model)) {
       if (value !== 1 || name === 'top_k') warnings.leftOut(thinks ? `${model}, while it thinks,` : model, name);
     } else if (name === 'temperature' && value > 1) {
-      warnings.add(`${model} takes temperatures up to 1`, name);
+      warnings.add(`${model} accepts temperatures up to 1`, name);
       sent[name] = 1;
     } else if (name === 'top_p' && sent['temperature'] !== undefined) {
-      warnings.add(`${model} takes temperature or top_p, so top_p was left out`, name);
+      warnings.add(`${model} accepts temperature or top_p, not both, so top_p was left out`, name);
     } else sent[name] = value;
   }
   return sent;
@@ -38,6 +38,6 @@ const longestUser = 256;
 export function labels({ model, parameters: { user } }: ModelRequest, warnings: Warnings): JsonObject {
   if (typeof user !== 'string' || user === '') return {};
   if (user.length <= longestUser) return { metadata: { user_id: user } };
-  warnings.add(`${model} takes a user of ${longestUser} characters, so it was left out`, 'user');
+  warnings.add(`${model} accepts a user of at most ${longestUser} characters, so it was left out`, 'user');
   return {};
 }

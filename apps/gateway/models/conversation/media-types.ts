@@ -89,4 +89,4 @@ const plainBase64 = (data: string): string =>
   /[^A-Za-z0-9+/=]/.test(data) ? Buffer.from(data, 'base64').toString('base64') : data;
 
 export const notTaken = (model: string, type: string): string =>
-  `${model} does not take ${type}, so it was told of it in text`;
+  `${model} does not accept ${type}, so it is only mentioned in text`;

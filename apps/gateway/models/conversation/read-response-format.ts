@@ -37,7 +37,7 @@ export const formBesideTools = (format: ResponseFormat): string | undefined => {
 };
 
 export const formAskedInWords = (model: string): string =>
-  `${model} takes no response_format beside tools, so it was asked for the form in words`;
+  `${model} does not accept response_format together with tools, so the format was requested in words`;
 
 /** Without blank ones, which the APIs refuse. */
 export function readStops({ stop }: JsonObject, model: string, warnings: Warnings): string[] {
@@ -45,7 +45,7 @@ export function readStops({ stop }: JsonObject, model: string, warnings: Warning
   const given = [stop ?? []].flat().filter((text) => typeof text === 'string');
   const stops = given.filter((text) => text.trim() !== '');
   if (stops.length < given.length) {
-    warnings.add(`${model} takes no stop sequences of white space, so they were left out`, 'stop');
+    warnings.add(`${model} does not accept stop sequences of white space, so they were left out`, 'stop');
   }
   return stops;
 }

@@ -18,7 +18,7 @@ export class Warnings {
 
   /** Of a parameter, by its name in OpenAI's API. */
   leftOut(model: string, param: string): void {
-    this.add(`${model} does not take ${param}, so it was left out`, param);
+    this.add(`${model} does not accept ${param}, so it was left out`, param);
   }
 
   /** Of a parameter that was not sent. Zero, false and what is empty ask for nothing. */
@@ -30,7 +30,7 @@ export class Warnings {
   /** `sent`: undefined if the model has none. */
   otherEffort(model: string, asked: string, sent: string | undefined): void {
     const instead = sent === undefined ? 'it was left out' : `'${sent}' was sent`;
-    this.add(`${model} does not take reasoning_effort '${asked}' here, so ${instead}`, 'reasoning_effort');
+    this.add(`${model} does not accept reasoning_effort '${asked}' here, so ${instead}`, 'reasoning_effort');
   }
 
   /** The request is written anew. */

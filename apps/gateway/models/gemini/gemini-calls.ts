@@ -63,7 +63,7 @@ export class GeminiCalls {
     if (typeof args === 'string') target.invalid = args;
     else if (args !== undefined) target.args.merge(args);
     for (const entry of partial) {
-      if (!target.args.add(entry)) target.call.broken = 'A piece of the arguments cannot be placed';
+      if (!target.args.add(entry)) target.call.broken = 'Part of the arguments cannot be placed';
     }
     if (target === this.open && !continues && partial.length === 0) this.close(out);
     return target.call;
@@ -73,7 +73,7 @@ export class GeminiCalls {
   finish(cut: boolean, out: ModelEvent[]): StreamedCall[] {
     if (!cut) this.close(out);
     for (const each of this.all) {
-      if (!each.ended && (cut || each.args.isInString)) each.call.broken = 'The arguments break off';
+      if (!each.ended && (cut || each.args.isInString)) each.call.broken = 'The arguments are incomplete';
       this.send(each, out);
     }
     return this.calls.finish(cut, out);

@@ -88,7 +88,7 @@ export class GeminiAnswerReader implements AnswerReader {
       if (reason === 'malformed') return this.endMalformed(candidate, out);
       const first = index === 0;
       const cut = reason === 'length' || reason === 'content_filter';
-      if (first && !cut && this.calls.isInString) return this.refuse('ended its answer within a call', out);
+      if (first && !cut && this.calls.isInString) return this.refuse('ended its answer in the middle of a call', out);
       const ended = first ? this.calls.finish(cut, out) : [];
       const parts = first && ended.length > 0 ? this.stored.replayed(ended) : undefined;
       ends.push({
@@ -136,7 +136,7 @@ export class GeminiAnswerReader implements AnswerReader {
       if (index > 0) return;
       this.sent = true;
       const found = this.calls.read(call, part['thoughtSignature'], out);
-      if (found === 'stray') return this.refuse('sent a piece of a call that never began', out);
+      if (found === 'stray') return this.refuse('sent part of a call that never began', out);
       if (found !== undefined) this.stored.addCall(found, part);
       return;
     }
@@ -158,7 +158,7 @@ export class GeminiAnswerReader implements AnswerReader {
       this.malformed = true;
       return;
     }
-    const words = `broke off its answer (${finishReason})${message === undefined ? '' : `: ${message}`}`;
+    const words = `ended its answer early (${finishReason})${message === undefined ? '' : `: ${message}`}`;
     this.fail(this.reading.errors.inAnswer({ message: words, code: '' }), out);
   }
 }

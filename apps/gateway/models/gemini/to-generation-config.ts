@@ -48,20 +48,20 @@ export function toGenerationConfig(request: ModelRequest, warnings: Warnings): J
 function addSeed(config: JsonObject, { model, parameters: { seed } }: ModelRequest, warnings: Warnings): void {
   if (typeof seed !== 'number') return;
   if (seed === Math.trunc(seed) && seed >= -(2 ** 31) && seed < 2 ** 31) config['seed'] = seed;
-  else warnings.add(`${model} takes only seeds of 32 bits, so the seed was left out`, 'seed');
+  else warnings.add(`${model} accepts only 32-bit seeds, so the seed was left out`, 'seed');
 }
 
 function addChoices(config: JsonObject, { model, parameters: { n } }: ModelRequest, warnings: Warnings): void {
   if (typeof n !== 'number') return;
   config['candidateCount'] = Math.min(n, mostCandidates);
-  if (n > mostCandidates) warnings.add(`${model} gives at most ${mostCandidates} choices`, 'n');
+  if (n > mostCandidates) warnings.add(`${model} returns at most ${mostCandidates} choices`, 'n');
 }
 
 function addStops(config: JsonObject, { model, parameters }: ModelRequest, warnings: Warnings): void {
   const stops = readStops(parameters, model, warnings);
   if (stops.length > 0) config['stopSequences'] = stops.slice(0, mostStops);
   if (stops.length > mostStops) {
-    warnings.add(`${model} takes ${mostStops} stop sequences, so those after them were left out`, 'stop');
+    warnings.add(`${model} accepts at most ${mostStops} stop sequences, so the rest were left out`, 'stop');
   }
 }
 

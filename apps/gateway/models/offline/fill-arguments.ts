@@ -166,7 +166,6 @@ class Filler {
     if (kind === 'content') return this.content();
     const said = valueBehind(name, clause) ?? this.freeQuote();
     if (said !== undefined) return said;
-    if (/\b(?:id|no|number|code|key)$|编号/i.test(splitName(name))) return identifier.exec(clause.values.masked)?.[0];
     return profile.name.actions.has('run') ? afterAction(clause, ['other', 'known']) : this.oneOf(name, kind);
   }
 
@@ -175,7 +174,7 @@ class Filler {
     const { clause, profile, index = 0 } = this.context;
     const found = this.candidates(kind);
     const role = roleOf(name, profile);
-    const each: readonly Kind[] = ['path', 'url', 'location'];
+    const each: readonly Kind[] = ['path', 'url', 'location', 'time_zone'];
     if (role !== undefined) return directed(found, clause.text, role)?.text;
     if (found.length > 1 && each.includes(kind)) {
       this.filled.callCount = Math.max(this.filled.callCount, found.length);
@@ -198,6 +197,7 @@ class Filler {
   private content(): string | undefined {
     const { clause, earlier, profile, request } = this.context;
     const own = contentIn(clause);
+    if (own === null) return undefined;
     const said = own !== undefined && !this.used.has(own) ? own : this.freeQuote();
     if (said !== undefined) return said;
     if (earlier !== undefined) {
@@ -227,5 +227,3 @@ class Filler {
     return schema['format'] === undefined ? request.trim() || undefined : undefined;
   }
 }
-
-const identifier = /(?<![\w.])(?:[A-Za-z]{1,10}-?)?\d[\w-]{0,60}(?![\w.])/;

@@ -67,8 +67,11 @@ const given = [
 const pointsBack =
   /^(?:it|this|that|them|these|those|both|everything|the|its|their)\b|^(?:它|其|这|那|以上|上面|结果|内容|全文)/i;
 
-/** The text in the clause to write, send or translate. Undefined if the clause only refers to something else. */
-export function contentIn({ text, values: { masked, quotes } }: Clause): string | undefined {
+/** “a poem”, 一首诗: what somebody would have to compose. */
+const described = /^(?:an?|some)\s(?!copy\b)|^[一几两]?[首篇段封份则]/i;
+
+/** The text in the clause to write, send or translate. Undefined if it only refers to something else, null if it describes one. */
+export function contentIn({ text, values: { masked, quotes } }: Clause): string | null | undefined {
   const marked = said.exec(masked);
   if (marked !== null && quotes.length === 0) return text.slice(marked.index + marked[0].length).trim();
   if (quotes.length > 0)
@@ -78,7 +81,9 @@ export function contentIn({ text, values: { masked, quotes } }: Clause): string 
   for (const pattern of given) {
     const found = pattern.exec(masked)?.[1]?.trim().replace(/的$/, '') ?? '';
     // Words like “the weather” or 内容 refer to the result of another step.
-    if (found !== '' && !found.includes(mask) && !pointsBack.test(found) && topicsOf(found).length > 0) return found;
+    if (found === '' || found.includes(mask) || pointsBack.test(found)) continue;
+    if (described.test(found)) return null;
+    if (topicsOf(found).length > 0) return found;
   }
   return undefined;
 }

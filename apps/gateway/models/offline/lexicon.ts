@@ -71,15 +71,15 @@ export const thingWords = {
 
 /** English names of cities are those in the names of the time zones. */
 export const timeZonePlaces: Record<string, string> = {
-  'Asia/Shanghai': 'beijing shanghai|北京 上海 深圳 广州 中国', 'Asia/Hong_Kong': '香港', 'Asia/Taipei': '台北', 'Asia/Tokyo': '东京 日本',
+  'Asia/Shanghai': 'china beijing|北京 上海 深圳 广州 中国', 'Asia/Hong_Kong': '香港', 'Asia/Taipei': '台北', 'Asia/Tokyo': 'japan|东京 日本', 'Asia/Kolkata': 'india delhi mumbai|印度 孟买',
   'Asia/Seoul': '首尔', 'Asia/Singapore': '新加坡', 'Asia/Dubai': '迪拜', 'Australia/Sydney': '悉尼', 'Europe/London': '伦敦',
-  'Europe/Paris': '巴黎', 'Europe/Berlin': '柏林', 'Europe/Moscow': '莫斯科', 'America/New_York': '纽约',
+  'Europe/Paris': 'france|巴黎 法国', 'Europe/Berlin': 'germany|柏林 德国', 'Europe/Moscow': '莫斯科', 'America/New_York': '纽约',
   'America/Los_Angeles': 'san_francisco|洛杉矶 旧金山', UTC: 'utc gmt|世界时',
 }; // prettier-ignore
 
 /** Actions that may stand for each other in a tool's name. */
 export const nearActions: readonly (readonly (keyof typeof actionWords)[])[] = [
-  ['read', 'fetch', 'describe', 'search'], ['read', 'list'], ['write', 'create', 'generate'], ['write', 'set'], ['send', 'write'], ['move', 'set'],
+  ['read', 'fetch', 'describe', 'search'], ['read', 'list'], ['write', 'create', 'generate'], ['write', 'set'], ['move', 'set'],
   ['ask', 'search', 'analyze', 'describe'], ['calculate', 'convert'], ['remind', 'create'], ['remind', 'set'],
   ['analyze', 'summarize', 'count'], ['generate', 'write'],
 ]; // prettier-ignore

@@ -8,11 +8,14 @@ import type { ModelRequest } from '../model-provider.js';
 import {
   ask,
   converse,
+  undoneMark,
   user,
   provider,
   now,
   dayMs,
   readFile,
+  writeFile,
+  zoneClock,
   loadDocument,
   storeText,
   httpGet,
@@ -47,8 +50,87 @@ for (const [request, tools, results, calls, says] of chains) {
     const answer = await converse(request, tools, results);
     expect(answer.all).toEqual(calls);
     for (const part of says) expect(answer.text).toContain(part);
+    expect(answer.text).not.toMatch(undoneMark);
   });
 }
+
+const files = [writeFile, readFile, deleteFile];
+const partial: [request: string, calls: string[], undone: string[]][] = [
+  ['Write "hi" to a.txt and email it to Bob', ['write_file'], ['email it to Bob']],
+  ['把“你好”写到 a.txt，然后发邮件给小王', ['write_file'], ['发邮件给小王']],
+  ['把“你好”写到 a.txt，再给妈妈打电话', ['write_file'], ['给妈妈打电话']],
+  ['Read a.txt, summarize it, and order a pizza', ['read_file'], ['summarize it', 'order a pizza']],
+  ['读取 a.txt，总结一下，再发给小王', ['read_file'], ['总结一下', '发给小王']],
+  ['Write a poem to a.txt, then read b.txt', ['read_file'], ['Write a poem to a.txt']],
+  ['Read a.txt and write a summary to b.txt', ['read_file'], ['write a summary to b.txt']],
+  ['Read a.txt and tell me a joke', ['read_file'], ['tell me a joke']],
+  ['Summarize a.txt in German', ['read_file'], ['Summarize a.txt in German']],
+  ['Delete a.txt and reboot my machine', ['delete_file'], ['reboot my machine']],
+]; // prettier-ignore
+
+for (const [request, calls, undone] of partial) {
+  verifies('offline.partial', request, async () => {
+    const answer = await converse(request, files, { read_file: 'body' });
+    expect(answer.all.map(([name]) => name)).toEqual(calls);
+    const [said] = /(?:Not done: |没有做：)(?:“.*?”(?:, |、)?)+/.exec(answer.text)!;
+    expect(Array.from(said.matchAll(/“(.*?)”/g), ([, part]) => part)).toEqual(undone);
+    expect(said.startsWith(/\p{Script=Han}/u.test(request) ? '没有做' : 'Not done')).toBe(true);
+    expect(answer.text).toContain('OPENAI_API_KEY');
+  });
+}
+
+for (const request of [
+  'Write a poem to a.txt and email it to Bob',
+  'create a.txt, b.txt and then summarise them in German',
+  '写一首诗到 a.txt 并发邮件给小王',
+  '创建 a.txt 和 b.txt，然后用德语总结它们',
+]) {
+  verifies('offline.partial', `nothing of “${request}”`, async () => {
+    const { text, all } = await converse(request, files, {});
+    expect(all).toEqual([]);
+    expect(text).toMatch(/^(?:Nothing of this was done: .*|什么都没有做：.*)`write_file`.*content/);
+  });
+}
+
+verifies('offline.partial', 'what waits for a step that failed', async () => {
+  const { text } = await converse('Read nothing.md and save it to b.txt', files, { read_file: 'ENOENT' }, [
+    'read_file',
+  ]);
+  expect(text).toContain('Not done: “save it to b.txt”.\n');
+});
+
+verifies('offline.partial', 'where no tools are offered any more, as at a limit of the turn', async () => {
+  const request = user('Write "x" to a.txt and then delete a.txt');
+  const { calls } = await ask([request], files);
+  const [[name, given]] = calls as [[string, unknown]];
+  const made: ToolCall = { id: 'c1', type: 'function', function: { name, arguments: JSON.stringify(given) } };
+  const { text } = await ask([
+    request,
+    { role: 'assistant', content: null, tool_calls: [made] },
+    { role: 'tool', tool_call_id: 'c1', content: 'ok' },
+  ]);
+  expect(text).toMatch(/^Done: `write_file` \(a\.txt\): ok\n\nNot done: “delete a\.txt”\.\n/);
+});
+
+const inTokyo = '1804671000000\nThursday, 2027-03-11 18:30:00 UTC+09:00 (Asia/Tokyo)';
+const zoned: [request: string, result: string, says: string][] = [
+  ['What time is it in Tokyo?', inTokyo, 'It is Thursday, 11 March 2027 18:30:00 (2027-03-11, Asia/Tokyo, UTC+09:00).'],
+  ['东京现在几点？', inTokyo, '是 2027年3月11日星期四 18:30:00（2027-03-11，Asia/Tokyo，UTC+09:00）。'],
+  ['What time is it in Tokyo?', '1804671000000', 'It is Wednesday, 10 March 2027 18:30:00 (2027-03-10, Asia/Tokyo).'],
+  ['What time is it?', '1804671000000\nWednesday, 2027-03-10 09:30:00 UTC', 'It is Wednesday, 10 March 2027 09:30:00 (2027-03-10, UTC).'],
+]; // prettier-ignore
+
+for (const [request, result, says] of zoned) {
+  verifies('offline.answers-from-results', `${request} ${result.slice(0, 20)}`, async () => {
+    const { text } = await converse(request, [zoneClock], { get_time: result });
+    expect(text.split('\n')[0]).toBe(says);
+  });
+}
+
+verifies('offline.chains', 'one call for each place whose time is asked for', async () => {
+  const { all } = await converse('What time is it in Tokyo and in Berlin?', [zoneClock], { get_time: inTokyo });
+  expect(all.map(([, given]) => given)).toEqual([{ timezone: 'Asia/Tokyo' }, { timezone: 'Europe/Berlin' }]);
+});
 
 verifies(
   'offline.failure',

@@ -3,6 +3,8 @@ import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import { verifies } from '../../../../test/verifies.js';
 import {
   ask,
+  converse,
+  undoneMark,
   tool,
   text,
   whole,
@@ -149,6 +151,7 @@ for (const [request, tools, calls] of firstRounds) {
       expect(answer.calls).toEqual(calls);
       expect(answer.finish).toBe(calls.length > 0 ? 'tool_calls' : 'stop');
       if (calls.length === 0) expect(answer.text).not.toBe('');
+      else expect((await converse(request, tools, {})).text).not.toMatch(undoneMark);
     },
   );
 }

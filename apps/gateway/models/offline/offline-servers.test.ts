@@ -4,7 +4,17 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
-import { ask, tool, text, number, user, whole, type Calls } from '../../../../test/support/ask-offline-model.js';
+import {
+  ask,
+  converse,
+  tool,
+  text,
+  number,
+  undoneMark,
+  user,
+  whole,
+  type Calls,
+} from '../../../../test/support/ask-offline-model.js';
 import { verifies } from '../../../../test/verifies.js';
 
 const root = fileURLToPath(new URL('../../../../test/fixtures/tool-definitions/', import.meta.url));
@@ -96,5 +106,6 @@ const rows: [request: string, server: string, calls: Calls][] = [
 for (const [request, server, calls] of rows) {
   verifies('offline.first-round', `${request}, ${server}`, async () => {
     expect((await ask([user(request)], sets.get(server))).calls).toEqual(calls);
+    if (calls.length > 0) expect((await converse(request, sets.get(server)!, {})).text).not.toMatch(undoneMark);
   });
 }

@@ -6,7 +6,7 @@ import type { Conversation } from './conversation.js';
 import { findValues } from './find-values.js';
 import { isGreeting } from './read-request.js';
 
-const setup = {
+export const setup = {
   zh: '要接入真正的模型，请设置 OPENAI_API_KEY、ANTHROPIC_API_KEY、GEMINI_API_KEY、DEEPSEEK_API_KEY 或 OLLAMA_BASE_URL，或在 signalbox.yaml 的 models.providers 中配置。',
   en: 'For a real one set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY or OLLAMA_BASE_URL, or configure models.providers in signalbox.yaml.',
 };
@@ -26,7 +26,7 @@ export function plainAnswer(conversation: Conversation, tools: readonly ToolDefi
   const names = tools.slice(0, 8).map((tool) => `\`${tool.name}\``);
   if (zh)
     return `我是离线模型，只按规则工作，不是语言模型，回答不了这个问题。${names.length === 0 ? '' : `提供的工具（${names.join('、')}）中也没有合适的。`}${setup.zh}`;
-  return `I am the offline model: I follow rules, I am no language model, and cannot answer this. ${names.length === 0 ? '' : `None of the offered tools (${names.join(', ')}) fits either. `}${setup.en}`;
+  return `I am the offline model: I follow rules, am not a language model and cannot answer this. ${names.length === 0 ? '' : `None of the offered tools (${names.join(', ')}) fits either. `}${setup.en}`;
 }
 
 const asksName = /我叫什么|我的名字|我是谁|what(?:'s| is) my name|who am i/i;

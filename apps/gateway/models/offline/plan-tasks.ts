@@ -2,10 +2,12 @@
 import { requiredOf, satisfies, type ToolProfile } from './describe-tool.js';
 import { fillArguments, type Filled } from './fill-arguments.js';
 import { effects, nearActions } from './lexicon.js';
-import { isQuestion, readClause, splitClauses, type Clause } from './read-request.js';
-import { shared } from './words.js';
+import { asks, isGreeting, isQuestion, readClause, splitClauses, startsWithVerb, type Clause } from './read-request.js';
+import { readWords, shared, type Token, type Words } from './words.js';
 
 export interface Task {
+  /** The part of the request that it is for. */
+  said: string;
   profile: ToolProfile;
   clause: Clause;
   filled: Filled;
@@ -26,6 +28,8 @@ const mostTasks = 8;
 export class TaskPlanner {
   /** The best tool whose arguments are not all in the request. */
   lacking: Lacking | undefined;
+  /** Parts of the request that no tool does. */
+  readonly undone: string[] = [];
 
   constructor(
     private readonly request: string,
@@ -36,22 +40,48 @@ export class TaskPlanner {
   tasks(): Task[] {
     const tasks: Task[] = [];
     let carried = '';
-    for (const part of splitClauses(this.request, this.now)) {
+    for (const { text: part, follows } of splitClauses(this.request, this.now)) {
       const previous = tasks.at(-1);
-      const text = `${carried}${part}`;
-      const referring = withReferent(part, previous);
-      const task = this.best(text, previous) ?? (referring === text ? undefined : this.best(referring, previous));
-      if (task !== undefined && !continues(task, previous)) {
+      if (follows && carried !== '') {
+        this.undone.push(carried.slice(0, -1));
         carried = '';
+      }
+      const text = `${carried}${part}`;
+      const { tokens } = this.read(part);
+      const acts = tokens.some(({ actions }) => actions.length > 0);
+      const verb = follows && !acts && startsWithVerb(tokens) ? readWords(tokens[0]!.text) : undefined;
+      const referring = withReferent(part, acts, previous);
+      const alone = referring === text || (referring === part && !acts) ? undefined : referring;
+      const task = this.best(text, previous) ?? (alone === undefined ? undefined : this.best(alone, previous));
+      if (task !== undefined && (verb === undefined || names(task.profile, verb))) {
+        carried = '';
+        task.said = part;
         const source = task.filled.usesEarlier && previous !== undefined ? undefined : this.sourceOf(task);
         tasks.push(...(source === undefined ? [task] : [source, task]));
       } else if (previous === undefined) carried = `${text}，`;
+      else if (this.isApart(part, follows, previous)) this.undone.push(part);
       else {
         previous.clause = this.read(`${previous.clause.text}，${part}`);
         previous.filled = { ...this.filledFor(previous), usesEarlier: previous.filled.usesEarlier };
       }
     }
-    return tasks.slice(0, mostTasks);
+    const done = tasks.slice(0, mostTasks);
+    for (const { said, clause, filled } of done) {
+      const texts = Object.values(filled.arguments).filter((value) => typeof value === 'string' && value !== '');
+      const rest = texts.reduce<string>((text, value) => text.replaceAll(value as string, ' '), clause.text);
+      if (demandsMore(this.read(rest).tokens, done)) this.undone.push(said);
+    }
+    return done;
+  }
+
+  /** Whether a part that no tool does is more than a detail of the task before it, or a question about its result. */
+  private isApart(part: string, follows: boolean, previous: Task): boolean {
+    const { tokens } = this.read(part);
+    const acting = tokens.filter(({ actions }) => actions.length > 0);
+    if (acting.length > 0 && acting.every((token) => covers(previous.profile, token))) return false;
+    // “Tell me a joke” asks for more than a part of a result.
+    const isAnswered = asks.test(part) && !/\b(?:tell|give) (?:me|us) (?:an?|some)\b/i.test(part);
+    return !isAnswered && !isGreeting(part) && (follows || demandsMore(tokens, [previous]));
   }
 
   /** A call of the tool that fits best, with invented values where the request has none. */
@@ -60,7 +90,13 @@ export class TaskPlanner {
     const tasks = this.profiles.map((profile): Task => {
       const filled = fillArguments({ profile, clause, request: this.request, force: true });
       const risk = 2 * filled.missing.length + (profile.hasEffect ? 1 : 0);
-      return { profile, clause, filled, score: scoreTool(profile, clause) + filled.evidence - risk };
+      return {
+        said: this.request,
+        profile,
+        clause,
+        filled,
+        score: scoreTool(profile, clause) + filled.evidence - risk,
+      };
     });
     return tasks.sort(byScore).find(isComplete);
   }
@@ -92,7 +128,7 @@ export class TaskPlanner {
         if (meaning + mostEvidence < threshold || meaning <= 0) return [];
         const filled = this.filledFor({ profile, clause }, earlier);
         const score = meaning + Math.min(mostEvidence, filled.evidence);
-        return score < threshold ? [] : [{ profile, clause, filled, score }];
+        return score < threshold ? [] : [{ said: clause.text, profile, clause, filled, score }];
       })
       .sort(byScore);
   }
@@ -105,6 +141,8 @@ export class TaskPlanner {
   /** For “save <URL> to <file>” or “summarize <file>”: the task that must fetch or read the content first. */
   private sourceOf(task: Task): Task | undefined {
     const { urls, paths } = task.clause.values;
+    // “Create a.txt and b.txt” does not say that one has what the other gets.
+    if (task.clause.words.actions.has('create')) return undefined;
     if (task.filled.missing.length !== 1 || !this.filledFor(task, null).usesEarlier) return undefined;
     const used = new Set(Object.values(task.filled.arguments));
     const source = [...urls, ...paths].find((item) => !used.has(item.text));
@@ -121,6 +159,34 @@ export class TaskPlanner {
   }
 }
 
+/** Actions that only look at something: a result that is shown answers them. */
+const looks: ReadonlySet<string> = new Set(['read', 'list', 'search', 'fetch', 'ask', 'describe', 'echo', 'run']);
+const alike: readonly (readonly string[])[] = [['write', 'create', 'set'], ['remind', 'create', 'set'], ['move', 'set']]; // prettier-ignore
+
+function covers({ name, description }: ToolProfile, { actions }: Token): boolean {
+  const own = new Set([...name.actions, ...description.actions]);
+  return actions.some(
+    (action) => own.has(action) || alike.some((near) => near.includes(action) && near.some((one) => own.has(one))),
+  );
+}
+
+/** Whether a verb that is no action of the lexicon is one of the tool's words: `email_file` for “email it”. */
+function names({ name, description }: ToolProfile, verb: Words): boolean {
+  return [name, description].some(
+    ({ things, rest }) => shared(things, verb.things).length + shared(rest, verb.rest).length > 0,
+  );
+}
+
+/** Whether there is an action that changes or makes something, and that no tool of the tasks does. */
+export function demandsMore(tokens: readonly Token[], tasks: readonly Pick<Task, 'profile'>[]): boolean {
+  return tokens.some((token, at) => {
+    // “a copy” and “the sum” are things.
+    const isNoun = /^(?:an?|the|my|our|your)$/i.test(tokens[at - 1]?.text ?? '');
+    const changes = token.actions.some((action) => !looks.has(action));
+    return changes && !isNoun && !tasks.some(({ profile }) => covers(profile, token));
+  });
+}
+
 function byScore(left: Task, right: Task): number {
   return right.score - left.score;
 }
@@ -129,15 +195,11 @@ export function isComplete({ profile, filled }: Pick<Task, 'profile' | 'filled'>
   return filled.missing.length === 0 && satisfies(profile.schema, filled.arguments);
 }
 
-/** Whether the clause only says more about the previous task. */
-function continues(task: Task, previous: Task | undefined): boolean {
-  return task.profile === previous?.profile && task.filled.evidence < 1 && previous.filled.evidence < 1;
-}
-
 /** Resolves “delete it”, 删除它 or 读出来 to the file or URL of the previous clause. */
-function withReferent(part: string, previous: Task | undefined): string {
+function withReferent(part: string, acts: boolean, previous: Task | undefined): string {
   const referent = previous?.clause.values.paths[0] ?? previous?.clause.values.urls[0];
-  const refers = /\bit\b|\b(?:this|that) file\b|它|该文件|这个文件/i.test(part) || /^\p{Script=Han}{1,6}$/u.test(part);
+  const refers =
+    /\bit\b|\b(?:this|that) file\b|它|该文件|这个文件/i.test(part) || (acts && /^\p{Script=Han}{1,6}$/u.test(part));
   return referent !== undefined && refers ? `${part} ${referent.text}` : part;
 }
 

@@ -93,7 +93,7 @@ export class ResponsesAnswerReader implements AnswerReader {
     const error = status === 'failed' ? readErrorMember({ error: response['error'] ?? null }) : undefined;
     if (error !== undefined) return this.fail(errors.inAnswer(error), out);
     if (!['', 'completed', 'incomplete'].includes(status)) {
-      const message = `Model provider '${provider}' broke off its answer (${status.slice(0, 40)})`;
+      const message = `Model provider '${provider}' ended its answer early (${status.slice(0, 40)})`;
       return this.fail(new AppError('model_error', message), out);
     }
     this.items.complete(response['output'], out);

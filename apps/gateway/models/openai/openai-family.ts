@@ -84,9 +84,11 @@ function chatRequest(
     path: '/chat/completions',
     body: toOpenAiRequest(request, { provider, names, model, warnings, reasoningReplay, callIds, served }),
     reader: new OpenAiAnswerReader({
-      ...writing,
+      provider,
+      errors: writing.errors,
+      names,
       model,
-      ...(typeof choices === 'number' && { choices }),
+      choices: typeof choices === 'number' ? choices : 1,
       storeReasoning: reasoningReplay !== 'never',
     }),
   };

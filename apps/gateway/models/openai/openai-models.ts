@@ -81,8 +81,9 @@ const reasoningModels = /^(?:openai\/)?(?:o[1-9]\d*|codex-mini|gpt-(?:[5-9]|\d\d
  * models take them.
  */
 export function takesSampling(model: string, effort: string | undefined): boolean {
+  if (!isReasoningModel(model)) return true;
   const known = effortsOf(model);
-  if (!isReasoningModel(model) || known === undefined || known.length === 0) return true;
+  if (known === undefined || known.length === 0) return true;
   const version = gptVersion(model.replace(/^openai\//, '')) ?? 0;
   // Without an effort, GPT-5.1 to 5.4 do not reason.
   const used = effort ?? (version <= 504 ? 'none' : 'medium');

@@ -90,7 +90,7 @@ export class OpenAiAnswerReader implements AnswerReader {
     for (const [index, choice] of [...this.choices].sort(([left], [right]) => left - right)) {
       const reason = mapFinishReason(choice.finishReason, index === 0 && this.calls.count > 0);
       if (reason === 'failed') {
-        const message = `Model provider '${provider}' broke off its answer (${choice.finishReason?.slice(0, 40)})`;
+        const message = `Model provider '${provider}' ended its answer early (${choice.finishReason?.slice(0, 40)})`;
         return this.fail(new AppError('model_error', message), out);
       }
       // The stream ended without a finish reason, inside a call: it was cut.

@@ -13,19 +13,18 @@ export function toOpenAiRequest(request: ModelRequest, rules: MessageRules): str
   const { tools } = request;
   const { names, served } = rules;
   const { stream_options: given, ...parameters } = request.parameters;
-  const streamOptions = { ...(isJsonObject(given) ? given : undefined), include_usage: true };
-  const body = JSON.stringify({
-    ...knownFields({ ...request.unknown, ...parameters }, tools.length > 0, rules),
-    model: request.model,
-    messages: toOpenAiMessages(request.messages, rules),
-    stream: request.stream,
-    stream_options: request.stream && !served.isStrict ? streamOptions : undefined,
-    tools: undefined,
-    tool_choice: tools.length === 0 ? undefined : toolChoice(request, names),
-    parallel_tool_calls: tools.length === 0 ? undefined : request.parallelToolCalls,
-  });
-  if (tools.length === 0) return body;
-  return `${body.slice(0, -1)},"tools":[${tools.map((tool) => toolText(tool, names)).join(',')}]}`;
+  const body: Record<string, unknown> = knownFields({ ...request.unknown, ...parameters }, tools.length > 0, rules);
+  body['model'] = request.model;
+  body['messages'] = toOpenAiMessages(request.messages, rules);
+  body['stream'] = request.stream;
+  const streamOptions = () => ({ ...(isJsonObject(given) ? given : undefined), include_usage: true });
+  body['stream_options'] = request.stream && !served.isStrict ? streamOptions() : undefined;
+  body['tools'] = undefined;
+  body['tool_choice'] = tools.length === 0 ? undefined : toolChoice(request, names);
+  body['parallel_tool_calls'] = tools.length === 0 ? undefined : request.parallelToolCalls;
+  const text = JSON.stringify(body);
+  if (tools.length === 0) return text;
+  return `${text.slice(0, -1)},"tools":[${tools.map((tool) => toolText(tool, names)).join(',')}]}`;
 }
 
 function toolChoice(request: ModelRequest, names: ToolNames): unknown {

@@ -269,4 +269,4 @@ function isPlain(text: string, at: number): boolean {
   return at + 1 < text.length && !beginsTag(character + text[at + 1]!);
 }
 
-const tooLarge = (what: string) => new AppError('model_bad_response', `The answer of the model has ${what}`);
+const tooLarge = (what: string) => new AppError('model_bad_response', `The model answered with ${what}`);

@@ -9,7 +9,7 @@ const space = 0x20;
 export const exceedsWindow = (provider: string, tokens: number) =>
   new AppError(
     'context_length_exceeded',
-    `The request has more than the ${tokens} tokens that models of provider '${provider}' take`,
+    `The request has more than the ${tokens} tokens that models of provider '${provider}' accept`,
     { param: 'messages' },
   );
 

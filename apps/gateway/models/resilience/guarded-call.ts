@@ -32,7 +32,7 @@ export function openCircuit(
 export const isNotAsked = (provider: string, seconds: number, lastFailure: string) =>
   new AppError(
     'model_unavailable',
-    `Model provider '${provider}' failed repeatedly and is not called for ${seconds} s. The last time: ${lastFailure}`,
+    `Model provider '${provider}' failed repeatedly and will not be called for ${seconds} s. Last failure: ${lastFailure}`,
     { retryAfterSeconds: seconds },
   );
 

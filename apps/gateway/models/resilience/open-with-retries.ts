@@ -36,8 +36,15 @@ export async function openWithRetries(
 ): Promise<HttpAnswer> {
   policy.budget.called();
   for (let attempt = 1; ; attempt += 1) {
-    const { answer, failure } = await tryOnce(client, request, call, policy);
-    if (answer !== undefined) return answer;
+    let failure: UpstreamFailure;
+    try {
+      const answer = await client.open(request, call);
+      if (answer.status >= 200 && answer.status < 300) return answer;
+      failure = await policy.toError(answer);
+    } catch (thrown) {
+      if (!(thrown instanceof AppError)) throw thrown;
+      failure = { error: thrown, retryable: thrown.code === 'model_error' || thrown.code === 'model_timeout' };
+    }
     const { error, retryable, retryAfterSeconds } = failure;
     const waitMs = retryDelayMs(attempt, retryAfterSeconds);
     const tooLate = waitMs > longestRetryAfterMs || steadyNow() + waitMs >= call.deadline;
@@ -53,18 +60,5 @@ export async function openWithRetries(
       const reason: unknown = call.signal.reason;
       throw reason instanceof AppError ? reason : new AppError('cancelled', 'The model call was cancelled');
     }
-  }
-}
-
-type Tried = { answer: HttpAnswer; failure?: undefined } | { answer?: undefined; failure: UpstreamFailure };
-
-async function tryOnce(client: HttpClient, request: HttpRequest, call: HttpCall, policy: RetryPolicy): Promise<Tried> {
-  try {
-    const answer = await client.open(request, call);
-    if (answer.status >= 200 && answer.status < 300) return { answer };
-    return { failure: await policy.toError(answer) };
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    return { failure: { error, retryable: error.code === 'model_error' || error.code === 'model_timeout' } };
   }
 }

@@ -1,8 +1,9 @@
-// What is wrong with the names of the configuration: a default and aliases that lead to no model. Pure: no provider is asked.
+// What is wrong with the names of the configuration: a default and aliases that lead to no model. They are resolved as those of
+// requests are. No provider is asked.
 import { knownProviders } from '#libs/config/environment.js';
 import type { Config } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { namedModel, resolveModel } from './resolve-model.js';
+import { type KnownModels, namedModel, resolveModel } from './resolve-model.js';
 
 export interface MisnamedModel {
   /** Of the setting: `models.aliases.best[1]`. */
@@ -10,10 +11,15 @@ export interface MisnamedModel {
   message: string;
 }
 
-export function misnamedModels(config: Config['models'], offline: string): MisnamedModel[] {
+/** `discovered`: what the providers are known to list. One of which nothing is known may list any name. */
+export function misnamedModels(
+  config: Config['models'],
+  offline: string,
+  discovered: KnownModels['discovered'] = () => [],
+): MisnamedModel[] {
   const found: MisnamedModel[] = [];
   const check = (setting: string, name: string) => {
-    const message = problemOf(name, config, offline);
+    const message = problemOf(name, { config, offline, discovered });
     if (message !== undefined) found.push({ setting, message });
   };
   if (config.default !== undefined) check('models.default', config.default);
@@ -26,25 +32,41 @@ export function misnamedModels(config: Config['models'], offline: string): Misna
   return found;
 }
 
-function problemOf(name: string, config: Config['models'], offline: string): string | undefined {
-  // What is wrong with an alias is said of the alias.
-  if (Object.hasOwn(config.aliases, name)) return undefined;
+type Known = Omit<KnownModels, 'providers'>;
+
+function problemOf(name: string, known: Known): string | undefined {
+  const { config, offline, discovered } = known;
+  // What is wrong with an alias, or with the default, is said of that.
+  if (
+    Object.hasOwn(config.aliases, name) ||
+    (name !== config.default && namedModel(name, config.aliases) === undefined)
+  )
+    return undefined;
   const providers = Object.keys(config.providers);
   const [prefix, ...rest] = name.split('/');
-  if (prefix === offline || Object.values(config.providers).some(({ models }) => models?.includes(name))) {
-    return undefined;
+  // A request for any name is answered offline then, which nobody means by configuring one.
+  if (providers.length === 0 && prefix !== offline) {
+    return `'${name}' does not name a provider: ${hint(prefix!, rest.join('/'), providers)}`;
   }
-  if (providers.length === 0 || (rest.length > 0 && !providers.includes(prefix!))) {
-    return `'${name}' names no provider: ${hint(prefix!, rest.join('/'), providers)}`;
-  }
+  const mayList = (provider: string) => {
+    const listed = discovered(provider);
+    return listed.length > 0 ? listed : [name];
+  };
+  if (targetsOf(name, { ...known, discovered: mayList }) !== undefined) return undefined;
+  const models = config.providers[prefix!]?.models;
+  if (models !== undefined) return `'${name}' is not in models.providers.${prefix}.models`;
+  if (rest.length > 0) return `'${name}' does not name a provider: ${hint(prefix!, rest.join('/'), providers)}`;
+  return `'${name}' is not a model of any provider: write ${providers[0]}/${name}, or another provider before the name`;
+}
+
+/** Where a name leads, as `provider/model`. Undefined if nowhere, as far as is known. */
+export function targetsOf(name: string, known: Known): string[] | undefined {
   try {
-    resolveModel(name, { providers, offline, config: { ...config, default: undefined }, discovered: () => [] });
-    return undefined;
+    const targets = resolveModel(name, { ...known, providers: Object.keys(known.config.providers) });
+    return targets.map(({ provider, model }) => (model === undefined ? provider : `${provider}/${model}`));
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    const models = config.providers[prefix!]?.models;
-    if (models !== undefined) return `'${name}' is not in models.providers.${prefix}.models`;
-    return `'${name}' is a model of none: write ${providers[0]}/${name}, or another provider before its name`;
+    if (error instanceof AppError) return undefined;
+    throw error;
   }
 }
 

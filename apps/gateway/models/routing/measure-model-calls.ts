@@ -67,8 +67,10 @@ export class ModelCallMeasure {
       ...(usage === undefined ? {} : { usage: tokens }),
       ...(callId === undefined ? {} : { callId }),
     };
-    const ids = requestFields({ requestId, runId, traceparent, principal: paidBy?.principal });
-    logger[failed ? 'warn' : 'info']({ ...ids, duration: durationMs, metadata }, 'model call');
+    const fields = requestFields({ requestId, runId, traceparent, principal: paidBy?.principal });
+    fields.duration = durationMs;
+    fields.metadata = metadata;
+    logger[failed ? 'warn' : 'info'](fields, 'model call');
     if (callId !== undefined) this.note(routed, callId, outcome);
   }
 

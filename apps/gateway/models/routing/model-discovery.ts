@@ -74,7 +74,7 @@ export class ModelDiscovery {
     const before = this.problem(provider)?.message;
     this.known.set(provider, listing);
     if (this.closing.signal.aborted || listing.problem?.message === before) return;
-    if (listing.problem === undefined) logger.info({ metadata: { provider } }, 'a model provider can be had again');
+    if (listing.problem === undefined) logger.info({ metadata: { provider } }, 'a model provider is reachable again');
     else logger.warn({ metadata: { provider } }, listing.problem.message);
   }
 }

@@ -195,7 +195,7 @@ test('health: a provider with a list of its own need not list its models; it is 
   expect(await route({ providers: named }).health(signal)).toEqual({ model: 'one/x', problems: [] });
   expect(await route({}).health(signal)).toEqual({ model: 'offline', problems: [] });
   const misnamed = await route({ default: 'no/x', providers: named }).health(signal);
-  expect(misnamed.problems).toEqual([expect.stringMatching(/^models\.default: 'no\/x' names no provider/)]);
+  expect(misnamed.problems).toEqual([expect.stringMatching(/^models\.default: 'no\/x' does not name a provider/)]);
   const away = await route({ providers: { one: openai(), two: named.one } }).health(signal);
   expect(away.problems).toEqual([expect.stringContaining("'one' cannot be reached")]);
 });

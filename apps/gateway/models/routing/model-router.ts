@@ -49,7 +49,6 @@ class ConfiguredModelRouter implements ModelRouter {
   private readonly discovery: ModelDiscovery;
   private readonly onAttempt: AttemptObserver;
   private readonly known: KnownModels;
-  private readonly misnamed: readonly string[];
   /** By provider: that its last call was refused for its key. Some list their models to anyone. */
   private readonly refused = new Map<string, string>();
 
@@ -77,8 +76,7 @@ class ConfiguredModelRouter implements ModelRouter {
       config,
       discovered: (provider) => this.discovery.lastKnown(provider),
     };
-    this.misnamed = misnamedModels(config, offline.name).map(({ setting, message }) => `${setting}: ${message}`);
-    for (const message of this.misnamed) logger.warn({}, message);
+    for (const message of this.misnamed()) logger.warn({}, message);
     this.discoverModels();
   }
 
@@ -118,7 +116,12 @@ class ConfiguredModelRouter implements ModelRouter {
     const away = [...this.providers.keys()].flatMap(
       (name) => this.discovery.problem(name)?.message ?? this.refused.get(name) ?? [],
     );
-    return { model: this.defaultModel(), problems: [...this.misnamed, ...away] };
+    return { model: this.defaultModel(), problems: [...this.misnamed(), ...away] };
+  }
+
+  private misnamed(): string[] {
+    const { config, offline, discovered } = this.known;
+    return misnamedModels(config, offline, discovered).map(({ setting, message }) => `${setting}: ${message}`);
   }
 
   async call(

@@ -116,7 +116,7 @@ verifies('models.away', 'a refused key: where it came from, never the key; 502 f
     expect(problems).toEqual([expect.stringMatching(/the key of OPENAI_API_KEY/)]);
   }
   expect(keyRefused(access({ hasKey: false }), 401)).toBe(
-    "The model provider 'up' at https://up.example asks for a key (401), and none is set. Set UP_KEY.",
+    "The model provider 'up' at https://up.example requires a key (401), and none is set. Set UP_KEY.",
   );
 });
 
@@ -174,7 +174,7 @@ verifies('models.away', 'a provider that fails again and again: why it is not ca
   expect(await errorOf(router, 'x')).toMatchObject({
     code: 'model_unavailable',
     message: expect.stringMatching(
-      /is not called for \d+ s\. The last time: The model provider 'up' cannot be reached at http:\/\/127\.0\.0\.1:9: connection refused\. Start it, or set MODELS_PROVIDERS\.$/,
+      /will not be called for \d+ s\. Last failure: The model provider 'up' cannot be reached at http:\/\/127\.0\.0\.1:9: connection refused\. Start it, or set MODELS_PROVIDERS\.$/,
     ) as string,
   });
 });

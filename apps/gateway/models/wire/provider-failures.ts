@@ -42,7 +42,7 @@ export function cannotBeReached(access: ProviderAccess, { kind, what, cause }: H
   }
   if (noTls.test(code))
     return `${subject}: it does not speak TLS (${code}). Should ${sources.address} begin with http://?`;
-  if (kind === 'not_http') return `${subject}: what listens there ${what}. Check ${sources.address}.`;
+  if (kind === 'not_http') return `${subject}: the server there ${what}. Check ${sources.address}.`;
   const reason = kind === 'connect' ? `it ${what}` : (reasons[code] ?? what);
   return `${subject}: ${reason}. ${nextStep(access)}`;
 }
@@ -50,7 +50,7 @@ export function cannotBeReached(access: ProviderAccess, { kind, what, cause }: H
 /** For 401 and 403. `words`: the provider's own, already safe to show. */
 export function keyRefused({ name, origin, sources, hasKey }: ProviderAccess, status: number, words = ''): string {
   const subject = `The model provider '${name}' at ${origin}`;
-  if (!hasKey) return `${subject} asks for a key (${status}), and none is set. Set ${sources.key}.`;
+  if (!hasKey) return `${subject} requires a key (${status}), and none is set. Set ${sources.key}.`;
   if (status !== 403) return `${subject} refused the key of ${sources.key} (${status}). Set a valid one, and restart.`;
   const said = words === '' ? '' : `: ${words.replace(/\.$/, '')}`;
   return `${subject} answered ${status} to the key of ${sources.key}${said}. Check what this key may use.`;
@@ -66,7 +66,7 @@ export function listNotRead({ name, origin, sources }: ProviderAccess, status: n
 /** For a list that did not come in time. */
 export function listTooLate({ name, origin, sources }: ProviderAccess, ms: number): string {
   const subject = `The model provider '${name}' does not answer at ${origin}`;
-  return `${subject}: its list of models did not come within ${ms / 1_000} s. Look whether it runs, or change ${sources.address}.`;
+  return `${subject}: its list of models did not arrive within ${ms / 1_000} s. Check whether it is running, or change ${sources.address}.`;
 }
 
 export const listsNothing = (name: string) =>

@@ -40,7 +40,8 @@ export async function readAnswer(
     if (reader.settled && error instanceof AppError && error.code !== 'cancelled') reader.end(false, out);
     else reader.fail(toAppError(error), out);
   }
-  if (out.length > 0) await take(out);
+  const flow = out.length > 0 ? take(out) : undefined;
+  if (flow instanceof Promise) await flow;
 }
 
 class AnswerBody {

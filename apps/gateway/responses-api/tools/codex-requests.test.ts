@@ -226,7 +226,7 @@ verifies(
     const { tools, warnings } = read({ tools: [{ type: 'local_shell' }, fn('a'), { type: 'hologram', name: 'x' }] });
     expect(tools).toHaveLength(1);
     expect(warnings).toMatchObject([{ param: 'tools[0]' }, { param: 'tools[2]' }]);
-    expect(warnings![0]!.message).toBe("Tools of type 'local_shell' are not served here, so tools[0] was left out");
+    expect(warnings![0]!.message).toBe("Tools of type 'local_shell' are not supported here, so tools[0] was left out");
   },
 );
 

@@ -1,15 +1,16 @@
 // Thrown when a call waits for a person but its caller does not: the caller comes back with the decision, or after it. If
 // nothing catches it, its message tells the caller how to approve.
-import type { Approval } from '#libs/approvals/approval.js';
+import { type Approval, whyAsked } from '#libs/approvals/approval.js';
 import { AppError } from '#libs/schemas/errors.js';
 
 export class ApprovalNeeded extends AppError {
   constructor(readonly approval: Approval) {
-    const { id, name, reason } = approval;
+    const { id, name } = approval;
+    const why = whyAsked(approval);
     super(
       'approval_required',
-      `The call of '${name}' needs an approval${reason === null ? '' : ` (${reason})`}: give it with ` +
-        `POST /api/approvals/${id} {"decision": "approve"}; then repeat the same call`,
+      `The call of '${name}' needs an approval: give it with POST /api/approvals/${id} {"decision": "approve"}; ` +
+        `then repeat the same call${why === undefined ? '' : `. ${why}`}`,
     );
   }
 }

@@ -30,7 +30,7 @@ export class ApprovalRoom {
       return undefined;
     }
     metrics.rateLimited.inc({ limit: 'waiting_approvals' });
-    const message = `${limit} of your calls already wait for an approval`;
+    const message = `${limit} of your calls are already waiting for an approval`;
     return failedOutcome('denied', 'too_many_approvals', message);
   }
 

@@ -5,6 +5,7 @@ import { type Approval, shownApproval } from '#libs/approvals/approval.js';
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
 import { redact } from '#libs/audit/redact.js';
 import { abortAfter } from '#libs/concurrency/abort-after.js';
+import { whyUnreachable } from '#libs/http-client/why-unreachable.js';
 import type { Logger } from '#libs/logging/logger.js';
 
 export interface ApprovalWebhookParts {
@@ -59,9 +60,14 @@ export class ApprovalWebhook {
       const body = JSON.stringify(bodyOf(approval));
       const headers = { 'content-type': 'application/json', ...signature(secret, approval.id, body) };
       const signal = AbortSignal.any([this.stop.signal, abortAfter(timeoutMs)]);
-      const response = await fetch(url, { method: 'POST', headers, body, redirect: 'error', signal });
+      // Its path may hold a secret.
+      const webhook = `the webhook at ${new URL(url).origin}`;
+      const request = { method: 'POST', headers, body, redirect: 'error', signal } as const;
+      const response = await fetch(url, request).catch((error: unknown) => {
+        throw new Error(`${webhook} cannot be reached: ${whyUnreachable(error)}`, { cause: error });
+      });
       await response.body?.cancel();
-      if (!response.ok) throw new Error(`the webhook answered ${response.status}`);
+      if (!response.ok) throw new Error(`${webhook} answered ${response.status}`);
       await store.notified(approval.id);
       onSent('delivered');
     } catch (error) {

@@ -14,7 +14,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import { toolOfCall } from '../catalog/tool-of-call.js';
 import type { ArgumentValidator, ToolCatalog } from '../catalog/tool-catalog.js';
-import type { Decide } from '../policy/decide.js';
+import { type Decide, whyDenied } from '../policy/decide.js';
 import type { ApprovalWebhook } from './approval-webhook.js';
 import { readContent } from './read-content.js';
 
@@ -186,11 +186,9 @@ export class Approvals {
       principal: approval.principal,
       ...(approval.keyId === null ? {} : { keyId: approval.keyId }),
     };
-    const { effect, reason } = decide(toolOfCall(found, validated.arguments), validated.arguments, asker);
-    if (effect === 'deny') {
-      throw new AppError('tool_denied', reason ?? `'${approval.name}' is not allowed with these arguments`, {
-        param: 'arguments',
-      });
+    const decision = decide(toolOfCall(found, validated.arguments), validated.arguments, asker);
+    if (decision.effect === 'deny') {
+      throw new AppError('tool_denied', whyDenied(approval, decision), { param: 'arguments' });
     }
     return validated.arguments;
   }

@@ -14,7 +14,7 @@ export async function readContent(
   validator: ArgumentValidator,
 ): Promise<JsonObject> {
   const text = JSON.stringify(content);
-  if (Buffer.byteLength(text) > maxAnswerBytes) throw invalid(`An answer has at most ${maxAnswerBytes} bytes`);
+  if (Buffer.byteLength(text) > maxAnswerBytes) throw invalid(`An answer may have at most ${maxAnswerBytes} bytes`);
   const inputSchema: JsonObject = { ...schema, additionalProperties: false };
   const definitionHash = canonicalHash(['question', inputSchema]);
   const read = await validator.validate({ name, server, definitionHash, inputSchema }, text);

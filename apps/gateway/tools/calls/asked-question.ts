@@ -52,7 +52,7 @@ export class AskedQuestion {
     this.earlierForPeopleMs = this.heldForPeopleMs;
     this.earlierMs = this.heldMs;
     this.shown = undefined;
-    this.over.abort('It is not asked any more');
+    this.over.abort('The question is no longer open');
     this.over = new AbortController();
     return true;
   }

@@ -170,7 +170,7 @@ export class ToolCalls {
       const [asked] = await approvals.questions.open([callId], context);
       if (asked !== undefined) throw new ApprovalNeeded(asked);
       if (stored === undefined || steadyNow() > deadline) {
-        throw new AppError('tool_timeout', 'The call has not ended in time: its outcome is in the audit');
+        throw new AppError('tool_timeout', 'The call did not finish in time; its outcome will be in the audit');
       }
       // Another request began it: the journal has no event for this one.
       await delay(askAgainMs, undefined, { signal });
@@ -208,7 +208,7 @@ export class ToolCalls {
   ): Promise<PreparedToolCall> {
     const call = { principal: context.principal, name: tool.name, argumentsHash: canonicalHash(args), sessionId };
     const found = await this.ports.approvals.store.ofCall(approvalId, call);
-    if (found === undefined) throw new AppError('approval_not_found', 'There is no such approval of this call');
+    if (found === undefined) throw new AppError('approval_not_found', 'This call has no such approval');
     if (found.kind === 'question' && found.state !== 'waiting') return this.answered(found, context);
     if (found.state !== 'approved') throw new ApprovalNeeded(found);
     return this.approved(found, context);

@@ -230,7 +230,15 @@ verifies('tools.early-progress-bounded', '1,000 reports before the queue has ans
 });
 
 const someQuestion = (callId: string) =>
-  ({ id: 'appr_1', callId, kind: 'question', name: 'book', expiresAt: new Date(Date.now() + 60_000) }) as Approval;
+  ({
+    id: 'appr_1',
+    callId,
+    kind: 'question',
+    name: 'book',
+    rule: null,
+    reason: null,
+    expiresAt: new Date(Date.now() + 60_000),
+  }) as Approval;
 const canAsk = { questions: { expiresMs: 60_000, notify: false } };
 
 verifies(

@@ -242,7 +242,7 @@ export class DispatchedCall implements ReplyListener {
       if (stored?.state === 'planned' && !this.stopping) await this.addAgainWhenLost();
       if (stored?.state === 'dispatched') await this.lookForQuestion();
     } catch (error) {
-      this.services.logger.debug({ error }, 'the journal could not be asked for an outcome');
+      this.services.logger.debug({ error }, 'the journal could not be read for an outcome');
     } finally {
       this.polling = false;
     }
@@ -289,7 +289,7 @@ export class DispatchedCall implements ReplyListener {
     await this.callBackFromGone();
     const existing = await queue.existing([callId], AbortSignal.timeout(storeTimeoutMs));
     if (existing.has(callId)) return;
-    logger.warn({ tool: this.job.name }, 'the queue has lost a planned call: it is added again');
+    logger.warn({ tool: this.job.name }, 'the queue lost a planned call: it is added again');
     await queue.add(this.job, { signal: AbortSignal.timeout(storeTimeoutMs), again: true });
   }
 
@@ -327,7 +327,7 @@ export class DispatchedCall implements ReplyListener {
       if (runId !== undefined) throw error;
       this.services.lateCancels.add(callId, this.call.audit, error);
       if (safe) throw error;
-      return failedOutcome('indeterminate', 'tool_outcome_unknown', 'The store went away: the call may have begun');
+      return failedOutcome('indeterminate', 'tool_outcome_unknown', 'The store failed: the call may have begun');
     }
     // Only the queue's answer was lost: a worker has the call.
     this.armPoll();

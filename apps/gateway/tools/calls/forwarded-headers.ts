@@ -27,6 +27,8 @@ export class ForwardedHeaders {
   forget({ sealedHeaders }: ServerCall): void {
     this.values
       .delete(sealedHeaders!, AbortSignal.timeout(cacheMs))
-      .catch((error: unknown) => this.logger.debug({ error }, 'forwarded headers stay until their time is over'));
+      .catch((error: unknown) =>
+        this.logger.debug({ error }, 'forwarded headers could not be removed and remain until they expire'),
+      );
   }
 }

@@ -153,7 +153,10 @@ export class KeyedToolCalls {
         return (await this.start({ request, from, run }, attempt)).run(onProgress);
       }
       if (steadyNow() + pause > from.deadline) {
-        throw new AppError('tool_timeout', 'The call is still under way: ask again with the same Idempotency-Key');
+        throw new AppError(
+          'tool_timeout',
+          'The call is still in progress: repeat the request with the same Idempotency-Key',
+        );
       }
       await delay(pause, undefined, { signal: from.signal });
       run = (await this.ports.runs.get(from.principal, run.id)) ?? run;
@@ -163,7 +166,7 @@ export class KeyedToolCalls {
   /** @throws ApprovalNeeded while nobody has approved it */
   private async parked({ approvalId = '' }: StoredCall, from: ToolCaller): Promise<KeyedToolCall> {
     const approval = await this.ports.approvals.get(approvalId);
-    if (approval === undefined) throw new AppError('approval_not_found', 'The approval of this call is gone');
+    if (approval === undefined) throw new AppError('approval_not_found', 'The approval of this call no longer exists');
     if (approval.state !== 'approved') throw new ApprovalNeeded(approval);
     return this.ports.calls.approved(approval, from);
   }

@@ -46,7 +46,7 @@ verifies('tools.arguments-validated', 'what is wrong is named by path and expect
       'list[1] must be one of ["a","b"]',
     ],
     [path, `{"path":${'['.repeat(3_000)}${']'.repeat(3_000)}}`, 'nested deeper'],
-    [path, JSON.stringify({ path: 'x'.repeat(2 * 1024 * 1024) }), 'at most 1048576 are accepted'],
+    [path, JSON.stringify({ path: 'x'.repeat(2 * 1024 * 1024) }), 'the limit is 1048576'],
   ];
   for (const [schema, text, problem] of cases) {
     const result = await validate(schema, text);

@@ -42,7 +42,7 @@ export class CompiledArgumentValidator implements ArgumentValidator {
   private validateNow(tool: SchemaOwner, text: string, from?: 'model'): ValidatedArguments {
     const bytes = Buffer.byteLength(text);
     if (bytes > this.bounds.maxArgumentBytes) {
-      return refuse(tool, `they are ${bytes} bytes, at most ${this.bounds.maxArgumentBytes} are accepted`);
+      return refuse(tool, `they have ${bytes} bytes; the limit is ${this.bounds.maxArgumentBytes}`);
     }
     let value: unknown;
     try {

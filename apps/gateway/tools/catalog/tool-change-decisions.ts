@@ -54,7 +54,7 @@ export class ToolChangeDecisions {
     for (const { grade } of decided) this.parts.onDecided(grade, outcome);
     const tools = decided.slice(0, namesInLog).map(({ server, tool, grade }) => `${server}/${tool} (${grade})`);
     const metadata = { outcome, tools, count: decided.length };
-    this.parts.logger.info({ userId: principal, requestId, metadata }, 'changed tools were decided about');
+    this.parts.logger.info({ userId: principal, requestId, metadata }, 'changed tools were accepted or rejected');
   }
 
   /** What is lost here is found by the gateways' own slow reading. */
@@ -70,7 +70,7 @@ export class ToolChangeDecisions {
 function changeNotFound({ server, tool }: ChangeDecision, index: number): AppError {
   return new AppError(
     'tool_change_not_found',
-    `Nothing with this hash is held back of tool '${tool}' of server '${server}': ask for the changes again`,
+    `No held-back change of tool '${tool}' of server '${server}' has this hash: list the changes again`,
     { param: `changes[${index}]` },
   );
 }

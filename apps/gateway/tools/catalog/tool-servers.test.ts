@@ -50,7 +50,13 @@ verifies(
         { id: 'worker-b', state: 'refused', reason: 'not installed' },
       ],
     });
-    expect(gone).toEqual({ name: 'gone', state: 'unavailable', reason: 'no worker has it', tools: 1, workers: [] });
+    expect(gone).toEqual({
+      name: 'gone',
+      state: 'unavailable',
+      reason: 'no worker has this server',
+      tools: 1,
+      workers: [],
+    });
     expect(web).toMatchObject({ state: 'ready', isolation: 'remote', tools: 1 });
     // What is told is asked for at each heartbeat.
     first.describe('worker-a', () => ({ servers: [{ name: 'web', state: 'unavailable', reason: 'away' }] }));

@@ -56,4 +56,4 @@ function toolServer(
   return { ...report, tools: tools.length, workers };
 }
 
-const noWorker = { reason: 'no worker has it' };
+const noWorker = { reason: 'no worker has this server' };

@@ -17,9 +17,12 @@ export interface ApprovalSettings {
 }
 
 /** What model and caller are told of a call that is denied. */
-export function refusalOf(tool: Pick<CatalogTool, 'name'>, { reason }: Decision): ToolOutcome {
-  return failedOutcome('denied', 'tool_denied', reason ?? `Tool '${tool.name}' is not allowed here`);
+export function refusalOf(tool: Pick<CatalogTool, 'name'>, decision: Decision): ToolOutcome {
+  return failedOutcome('denied', 'tool_denied', whyDenied(tool, decision));
 }
+
+export const whyDenied = ({ name }: Pick<CatalogTool, 'name'>, { rule, reason }: Decision): string =>
+  `The rule '${rule}' does not allow this call of '${name}'${reason === undefined ? '' : `: ${reason}`}`;
 
 /** For a call that the policy lets run only once somebody has approved it. */
 export function newApproval(args: JsonObject, { reason }: Decision, settings: ApprovalSettings): NewApproval {

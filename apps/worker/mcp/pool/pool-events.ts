@@ -17,12 +17,12 @@ export const closeReasons = {
   changed: 'its configuration has changed',
   removed: 'no longer configured',
   forgotten: 'forgotten by the server',
-  session_left: 'its session leaves this worker',
+  session_left: 'its session moves to another worker',
   session_gone: 'its session was deleted',
   unwanted: 'no call waits for its start',
   stopping: 'the worker is stopping',
   /** By itself; logged separately. */
-  ended: 'it has ended by itself',
+  ended: 'it ended by itself',
 } as const;
 
 export type CloseReason = keyof typeof closeReasons;

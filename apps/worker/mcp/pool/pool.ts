@@ -340,7 +340,7 @@ async function started({ connection, server }: Instance, { signal, deadline }: U
   } catch (error) {
     if (!signal.aborted || steadyNow() < deadline) throw error;
     const limit = `its start may take ${server.startTimeoutMs} ms (start_timeout_ms)`;
-    const why = `The tool server '${server.name}' is still starting: ${limit}, which is longer than was left of the call`;
+    const why = `The tool server '${server.name}' is still starting: ${limit}, which is longer than the time left for the call`;
     throw new AppError('tool_unavailable', why, { cause: error });
   }
 }

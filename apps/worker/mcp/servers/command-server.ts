@@ -231,7 +231,7 @@ export class CommandServer {
     }
     const there = (path: string) => {
       const absolute = resolve(parts.configDirectory, absoluteWord(path, parts.configDirectory));
-      if (!existsSync(absolute)) this.logger.warn({ metadata: { path } }, 'a path of this tool server is not there');
+      if (!existsSync(absolute)) this.logger.warn({ metadata: { path } }, 'a path of this tool server does not exist');
       return existsSync(absolute) ? [realpathSync(absolute)] : [];
     };
     return { read: server.paths.read.flatMap(there), write: server.paths.write.flatMap(there) };
@@ -289,7 +289,7 @@ export class CommandServer {
 const outOfMemory = (bytes: number) =>
   new AppError(
     'tool_crashed',
-    `The tool server was ended because it and what it started held more memory than its max_memory_bytes (${bytes} bytes)`,
+    `The tool server was stopped because it and what it started used more memory than its max_memory_bytes (${bytes} bytes)`,
   );
 
 /** Room for the largest result that is read, and its envelope. */

@@ -17,7 +17,7 @@ import { unreadableAnswer } from '../wire/read-message.js';
 /** The server has lost the session. It ran nothing, so the call can be repeated in a new one. */
 export class SessionLost extends AppError {
   constructor() {
-    super('tool_unavailable', 'The tool server has forgotten the session');
+    super('tool_unavailable', 'The tool server no longer knows the session');
   }
 }
 
@@ -35,8 +35,8 @@ const protocolCodes: Partial<Record<number, ToolErrorCode>> = {
 };
 
 const ended = ['tool_crashed', 'The tool server ended during the call'] as const;
-const unreadable = ['invalid_tool_result', 'The tool answered in a shape that MCP does not know'] as const;
-const notAllowed = ['tool_unavailable', 'The tool server does not accept our credentials'] as const;
+const unreadable = ['invalid_tool_result', 'The answer of the tool is not valid MCP'] as const;
+const notAllowed = ['tool_unavailable', 'The tool server rejected the configured credentials'] as const;
 
 const sdkErrors: Partial<Record<SdkErrorCode, readonly [ToolErrorCode, string]>> = {
   [SdkErrorCode.ConnectionClosed]: ended,
@@ -70,7 +70,8 @@ export function asCallError(error: unknown, { toolName, failure }: CallFailure):
   if (error instanceof UnauthorizedError || error instanceof InsufficientScopeError) return because(...notAllowed);
   if (error instanceof SdkError && askedBy(error) !== undefined) return because('tool_failed', askedBy(error)!);
   if (error instanceof SdkError) {
-    const [code, message] = sdkErrors[error.code] ?? (['tool_failed', 'The tool server could not be asked'] as const);
+    const [code, message] =
+      sdkErrors[error.code] ?? (['tool_failed', 'The request to the tool server failed'] as const);
     return code === 'tool_crashed' && failure !== undefined
       ? because(failure.code as ToolErrorCode, failure.message)
       : because(code, message);
@@ -82,10 +83,10 @@ export function asCallError(error: unknown, { toolName, failure }: CallFailure):
 
 /** In the newer era, a tool can answer with a question. The call then ends, since nobody here can answer it. */
 function askedBy({ code, data }: SdkError): string | undefined {
-  if (code === SdkErrorCode.InputRequiredRoundsExceeded) return 'The tool asked for the same again and again';
+  if (code === SdkErrorCode.InputRequiredRoundsExceeded) return 'The tool kept asking for the same input';
   if (code !== SdkErrorCode.CapabilityNotSupported) return undefined;
   const method = isJsonObject(data) && typeof data['method'] === 'string' ? data['method'] : 'a question';
-  return `The tool asked something that nobody here can answer (${method.slice(0, 100)})`;
+  return `The tool sent a request that is not supported here (${method.slice(0, 100)})`;
 }
 
 function asHttpError(error: SdkHttpError, because: (code: ToolErrorCode, message: string) => AppError): AppError {
@@ -96,10 +97,11 @@ function asHttpError(error: SdkHttpError, because: (code: ToolErrorCode, message
   return because(nothingDone.has(status) ? 'tool_unavailable' : 'tool_failed', message);
 }
 
-/** The error for a failure to connect, with the cause as far as it may be shown. */
+/** The error for a failure to connect, with the cause as far as it may be shown: callers see it, so it has no address. */
 export function asConnectError(error: unknown): AppError {
   const { message } = asCallError(rootOf(error), {});
-  return new AppError('tool_unavailable', `The tool server could not be connected: ${message}`, { cause: error });
+  const why = message.replace(/^The tool server /, 'it ');
+  return new AppError('tool_unavailable', `Could not connect to the tool server: ${why}`, { cause: error });
 }
 
 /** The SDK wraps network errors. */

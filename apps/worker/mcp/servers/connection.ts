@@ -297,12 +297,12 @@ export class ClientConnection implements ToolConnection {
     const scope = callScope.getStore();
     if (scope !== undefined) return [...this.calling].find((call) => call === scope);
     if (this.options.shared === true || this.calling.size === 0) return undefined;
-    if (this.calling.size > 1) throw refused('several calls are under way: which one asks is not known');
+    if (this.calling.size > 1) throw refused('several calls are in progress, and it is unknown which one asks');
     return [...this.calling][0];
   }
 
   private callError(error: unknown, toolName?: string): AppError {
-    if (isBrokenQuestion(error)) return new AppError('tool_failed', 'The tool asked something that cannot be read');
+    if (isBrokenQuestion(error)) return new AppError('tool_failed', 'The tool asked a question that cannot be read');
     if (this.guard.sessionId !== undefined && isSessionLost(error)) return new SessionLost();
     const misunderstood = this.unproven ? misunderstanding(error, toolName === undefined) : undefined;
     if (misunderstood !== undefined) {

@@ -16,14 +16,14 @@ const primitives: ReadonlySet<unknown> = new Set(['string', 'number', 'integer',
 /** @throws ProtocolError if it cannot be asked like that */
 export function readQuestion(params: { [member: string]: unknown }): Question {
   const { mode = 'form', message, requestedSchema } = params;
-  if (mode !== 'form') throw refused(`a question of the mode '${String(mode).slice(0, 32)}' cannot be asked here`);
+  if (mode !== 'form') throw refused(`questions of mode '${String(mode).slice(0, 32)}' are not supported`);
   if (typeof message !== 'string' || message.length > maxQuestionLength) {
-    throw refused(`a question has a message of at most ${maxQuestionLength} characters`);
+    throw refused(`the message of a question may have at most ${maxQuestionLength} characters`);
   }
   const schema = flatSchema(requestedSchema);
-  if (schema === undefined) throw refused('a question has the schema of an object with flat members');
+  if (schema === undefined) throw refused('the schema of a question must be an object with flat properties');
   if (Buffer.byteLength(JSON.stringify(schema)) > maxQuestionSchemaBytes) {
-    throw refused(`the schema of a question has at most ${maxQuestionSchemaBytes} bytes`);
+    throw refused(`the schema of a question may have at most ${maxQuestionSchemaBytes} bytes`);
   }
   return { message, schema };
 }
@@ -49,7 +49,7 @@ export function isBrokenQuestion(error: unknown): boolean {
 }
 
 export const nobodyAnswers = () =>
-  new ProtocolError(ProtocolErrorCode.MethodNotFound, 'This client does not answer that');
+  new ProtocolError(ProtocolErrorCode.MethodNotFound, 'This client does not support that request');
 export const refused = (why: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, why);
 
 function flatSchema(schema: unknown): JsonObject | undefined {

@@ -150,7 +150,7 @@ verifies('tools.questions-refused', 'nobody can be asked for a call: a server of
     const asked = servers.call(server, 'ask', { args: { method: 'elicitation/create', times: 1 } });
     await expect(asked, server).rejects.toMatchObject({
       code: 'tool_failed',
-      message: 'The tool asked something that nobody here can answer (elicitation/create)',
+      message: 'The tool sent a request that is not supported here (elicitation/create)',
     });
   }
 });

@@ -36,7 +36,7 @@ export function samplingOf({ sampling }: Pick<ServerConfig, 'sampling'>): Sampli
 /** @throws ProtocolError if it cannot be asked like that */
 export function readSampling(params: CreateMessageRequestParams, settings: SamplingSettings): SamplingRequest {
   const { messages, modelPreferences, maxTokens, tools } = params;
-  if (tools !== undefined && tools.length > 0) throw refused('a model that is asked here has no tools');
+  if (tools !== undefined && tools.length > 0) throw refused('sampling with tools is not supported');
   const read = samplingRequestSchema.safeParse({
     ...params,
     messages: messages.map(({ role, content }) => ({ role, content: [content].flat().map(readBlock) })),
@@ -44,9 +44,9 @@ export function readSampling(params: CreateMessageRequestParams, settings: Sampl
     models: settings.models,
     maxTokens: Math.min(maxTokens, settings.maxTokens),
   });
-  if (!read.success) throw refused('a model is asked with at least one message, and for at least one token');
+  if (!read.success) throw refused('sampling needs at least one message, and at least one token');
   if (Buffer.byteLength(JSON.stringify(read.data)) > maxSamplingBytes) {
-    throw refused(`what a model is asked has at most ${maxSamplingBytes} bytes`);
+    throw refused(`a sampling request may have at most ${maxSamplingBytes} bytes`);
   }
   return read.data;
 }
@@ -65,5 +65,5 @@ export const isOverBounds = (error: unknown): boolean =>
 
 function readBlock(block: SamplingMessageContentBlock): SamplingMessageContentBlock {
   if (block.type === 'text' || block.type === 'image') return block;
-  throw refused(`a model that is asked here reads text and pictures, no '${block.type}'`);
+  throw refused(`sampling supports text and images, not '${block.type}'`);
 }

@@ -1,7 +1,7 @@
 // Servers that do not understand the newer greeting, each in a way of its own, and servers that do not come to an end of
 // their start.
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { httpServer } from '../../../../test/support/http-server.js';
 import { hostile, openToolServers, type ToolServers } from '../../../../test/support/tool-servers.js';
 import { verifies } from '../../../../test/verifies.js';
@@ -124,4 +124,19 @@ verifies('tools.hanging-start', 'a call whose time is over before says so, and n
     message: expect.stringMatching(/still starting: .* 60000 ms \(start_timeout_ms\)/),
   });
   await expect.poll(countToolProcesses, { timeout: 12_000 }).toBe(before);
+});
+
+test('a server that cannot be reached is told without its address', async () => {
+  const gone = httpServer((_request, response) => response.end());
+  await gone.start();
+  const { origin } = new URL(gone.url);
+  await gone.stop();
+  const opened = await openToolServers({ gone: { url: `${origin}/mcp` } });
+  try {
+    await expect(opened.call('gone', 'echo')).rejects.toThrow(
+      'Could not connect to the tool server: it cannot be reached (ECONNREFUSED)',
+    );
+  } finally {
+    await opened.close();
+  }
 });

@@ -53,9 +53,13 @@ export class ServerStarts {
     } catch (error) {
       if (signal.aborted) throw error;
       onRefused?.(server);
-      throw new StartRefused('tool_unavailable', `The tool server '${server}' was not started: too many others start`, {
-        cause: error,
-      });
+      throw new StartRefused(
+        'tool_unavailable',
+        `The tool server '${server}' was not started: too many others are starting`,
+        {
+          cause: error,
+        },
+      );
     } finally {
       this.count(server, -1);
     }

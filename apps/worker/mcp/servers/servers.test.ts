@@ -77,7 +77,7 @@ verifies('tools.isolation-never-weakened', 'the default, a server of its own, al
   const refusal = strict.refused.find(({ name }) => name === 'plain');
   expect(refusal).toMatchObject({
     code: 'isolation_too_low',
-    reason: expect.stringMatching(/'confined'.*does not have it.*"isolation: process" would run it with less/),
+    reason: expect.stringMatching(/'confined'.*does not have.*"isolation: process" would run it with less/),
   });
   const user = { principal: 'local', sessionId: 's', directory: 's' };
   const options = { user, signal: AbortSignal.timeout(1_000), deadline: Date.now() + 1_000 };

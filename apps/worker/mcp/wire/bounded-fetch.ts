@@ -67,7 +67,8 @@ export class BoundedFetch {
   /** Goes without its object. */
   readonly fetch = async (input: string | URL, init: RequestInit = {}): Promise<Response> => {
     const url = new URL(input);
-    if (url.origin !== this.origin) throw new AppError('tool_unavailable', 'The tool server leads to another origin');
+    if (url.origin !== this.origin)
+      throw new AppError('tool_unavailable', 'The tool server redirects to another origin');
     const method = init.method ?? 'GET';
     const headers: Record<string, string> = Object.fromEntries(new Headers(init.headers ?? {}));
     const tellsNews = method === 'GET' || headers['mcp-method'] === 'subscriptions/listen';
@@ -119,7 +120,7 @@ export class BoundedFetch {
 
   private flooded(): AppError {
     if (this.failure === undefined) {
-      this.failure = new AppError('tool_crashed', 'The tool server wrote more to its output than can be taken');
+      this.failure = new AppError('tool_crashed', 'The tool server wrote more output than is accepted');
       this.bounds.onBound?.('noise');
       this.onFlood?.(this.failure);
     }

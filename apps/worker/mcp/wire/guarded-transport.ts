@@ -179,13 +179,13 @@ export class GuardedTransport implements Transport {
 
   private mayAsk(): boolean {
     const may = this.questions.count() <= questionsSize;
-    if (!may) this.cutOff('questions', 'asked more than it is answered');
+    if (!may) this.cutOff('questions', 'sent more requests than are answered');
     return may;
   }
 
   private refuse(id: Id): void {
     if (!this.mayAsk()) return;
-    this.inner.send(failure(id, methodNotFound, 'This client does not answer that')).catch(() => undefined);
+    this.inner.send(failure(id, methodNotFound, 'This client does not support that request')).catch(() => undefined);
   }
 
   private cutOff(bound: 'questions' | 'unasked_messages', why: string): void {
@@ -252,7 +252,7 @@ export class GuardedTransport implements Transport {
   /** Whether one more unsolicited message is accepted; a flood of them ends the connection. */
   private isAffordable(bytes: number): boolean {
     if (!this.flood.take(bytes)) {
-      this.cutOff('unasked_messages', 'sent more messages than can be taken');
+      this.cutOff('unasked_messages', 'sent more messages than are accepted');
     }
     return this.failure === undefined && this.second.count() <= deliveredASecond;
   }

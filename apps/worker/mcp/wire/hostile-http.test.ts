@@ -312,7 +312,7 @@ verifies('tools.questions-refused', 'input_required ends the call, a thousand qu
     for (const inputRequests of [{ one: question(method) }, many(method)]) {
       await expect(ask({ inputRequests }), method).rejects.toMatchObject({
         code: 'tool_failed',
-        message: `The tool asked something that nobody here can answer (${method})`,
+        message: `The tool sent a request that is not supported here (${method})`,
       });
     }
   }
@@ -323,6 +323,6 @@ verifies('tools.questions-refused', 'input_required ends the call, a thousand qu
   }
   await expect(ask({ requestState: 'again' })).rejects.toMatchObject({
     code: 'tool_failed',
-    message: 'The tool asked for the same again and again',
+    message: 'The tool kept asking for the same input',
   });
 });

@@ -98,7 +98,7 @@ function answeredOrRefused({ fetch, mayTell }: News): BoundedFetch['fetch'] {
     const answer = await fetch(url, init);
     if (answer.status !== 202 || mayTell() || !isRequest(init?.body)) return answer;
     await answer.body?.cancel();
-    throw new AppError('invalid_tool_result', 'The tool server accepted the request and answers nothing');
+    throw new AppError('invalid_tool_result', 'The tool server accepted the request but did not answer');
   };
 }
 

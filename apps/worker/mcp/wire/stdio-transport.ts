@@ -82,7 +82,7 @@ export class StdioTransport implements Transport {
   /** Waits while the server does not read. @throws AppError tool_crashed */
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.tree?.stdin;
-    if (stdin === undefined || this.over || !stdin.writable) throw this.failure ?? crashed('does not read any more');
+    if (stdin === undefined || this.over || !stdin.writable) throw this.failure ?? crashed('no longer reads its input');
     const line = `${JSON.stringify(message)}\n`;
     if (!('method' in message)) return this.answer(stdin, line);
     if (stdin.write(line)) return;
@@ -92,7 +92,7 @@ export class StdioTransport implements Transport {
     try {
       await once(stdin, 'drain', { signal: over.signal });
     } catch {
-      throw this.failure ?? crashed('does not read any more');
+      throw this.failure ?? crashed('no longer reads its input');
     } finally {
       stdin.off('close', wake);
     }
@@ -102,7 +102,8 @@ export class StdioTransport implements Transport {
   private answer(stdin: ToolProcess['stdin'], line: string): void {
     this.unreadBytes += line.length;
     stdin.write(line, () => (this.unreadBytes -= line.length));
-    if (this.unreadBytes > maxUnreadBytes) this.refuse('unread_answers', 'asks and does not read the answers');
+    if (this.unreadBytes > maxUnreadBytes)
+      this.refuse('unread_answers', 'sends requests and does not read the answers');
   }
 
   /** Resolves when all its processes have ended. */
@@ -131,7 +132,7 @@ export class StdioTransport implements Transport {
       return;
     }
     this.noise.write(line.toString('utf8', 0, 4_096));
-    if (!this.noiseFlood.take(line.length)) this.refuse('noise', 'wrote more to its output than can be taken');
+    if (!this.noiseFlood.take(line.length)) this.refuse('noise', 'wrote more output than is accepted');
   }
 
   private refuse(bound: ServerBound, what: string): void {
@@ -148,7 +149,9 @@ export class StdioTransport implements Transport {
     if (this.over) return;
     this.failure = failure;
     this.finish();
-    this.tree?.end(grace).catch((error: unknown) => this.options.logger.error({ error }, 'a tool server lives on'));
+    this.tree
+      ?.end(grace)
+      .catch((error: unknown) => this.options.logger.error({ error }, 'a tool server is still running'));
   }
 
   private finish(): void {

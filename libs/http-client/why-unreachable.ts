@@ -1,0 +1,19 @@
+// Why a request got no answer, in words: `fetch` itself says no more than that it failed.
+
+/** The end of a sentence that names the address. */
+export function whyUnreachable(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const code = (cause as { code?: unknown }).code;
+  switch (code) {
+    case 'ECONNREFUSED':
+      return 'nothing listens there (ECONNREFUSED)';
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `there is no such host (${code})`;
+    default:
+      break;
+  }
+  if (cause instanceof Error && cause.name === 'TimeoutError') return 'it did not answer in time';
+  if (cause instanceof SyntaxError) return 'its answer is not JSON';
+  return cause instanceof Error ? cause.message : 'unknown';
+}
