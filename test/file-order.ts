@@ -21,6 +21,7 @@ const longest = {
     'faults stop-in-order',
   ],
   working: [
+    'e2e pages',
     'redis storm',
     'faults embedded-postgres',
     'faults storm',

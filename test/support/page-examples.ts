@@ -43,4 +43,6 @@ const masked = (answer: string): string =>
     .replaceAll(/"etag":"(?:[^"\\]|\\.)*"/g, '"etag":"…"');
 
 const compact = (language: string, answer: string): string =>
-  language === 'json' && answer.trim() !== '' ? JSON.stringify(JSON.parse(answer)) : answer.trimEnd();
+  language === 'json' && answer.trim() !== ''
+    ? JSON.stringify(JSON.parse(answer))
+    : answer.replaceAll(/[ \t]+$/gm, '').trimEnd();
