@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { noRedis } from './libs/testing/services/redis-server.js';
-import { FileOrder } from './test/file-order.js';
 import { suitesOnRedis } from './test/redis/suites-on-redis.js';
+import { SpreadProjects } from './test/spread-projects.js';
 
-/** These start processes, and mostly wait for them: two at once, whatever the machine. */
-const withProcesses = { maxWorkers: 2, sequence: { groupOrder: 1 } };
+/** These start processes, and mostly wait for them: more at once than two cores, whatever the machine. */
+const withProcesses = { maxWorkers: 4, sequence: { groupOrder: 1 } };
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 
@@ -20,7 +20,7 @@ export default defineConfig(({ mode }) => ({
     hookTimeout: 120_000,
     // Of one file: those that wait side by side start processes too.
     maxConcurrency: 3,
-    sequence: { sequencer: FileOrder },
+    sequence: { sequencer: SpreadProjects },
     projects: [
       {
         extends: true,

@@ -62,7 +62,9 @@ const serverSettings: Record<string, string> = {
   lc_messages: 'C',
 };
 
-const notDurable: Record<string, string> = {
+const disposableSettings: Record<string, string> = {
+  // For as many gateways and workers as test files start side by side.
+  max_connections: '500',
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
@@ -193,7 +195,7 @@ async function makeDirectory(path: string): Promise<void> {
 }
 
 function settings(port: number, disposable: boolean): string[] {
-  const all = { ...serverSettings, ...(disposable ? notDurable : {}), port: String(port) };
+  const all = { ...serverSettings, ...(disposable ? disposableSettings : {}), port: String(port) };
   return Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 

@@ -14,7 +14,6 @@ import type { Backing } from '#libs/backing/backing.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { readConfig } from '#libs/config/read-config.js';
 import type { Config } from '#libs/config/schema.js';
-import { migrate } from '#libs/postgres/migrate.js';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
@@ -30,7 +29,7 @@ import { StoreWrites } from '#libs/runs/store-writes.js';
 import { PostgresSessionLeases } from '#libs/runs/sessions/session-leases.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { startRedis } from '#libs/testing/services/start-redis.js';
-import { createTestDatabase } from '#libs/testing/services/test-database.js';
+import { createMigratedDatabase } from '#libs/testing/services/test-database.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { ApprovalRoom } from '../../apps/gateway/tools/approvals/approval-room.js';
 import { Approvals } from '../../apps/gateway/tools/approvals/approvals.js';
@@ -59,9 +58,8 @@ export interface Services {
 
 /** `file`: the text of a signalbox.yaml. */
 export async function openServices(overrides: Record<string, string> = {}, file = ''): Promise<Services> {
-  const { url, drop } = await createTestDatabase();
+  const { url, drop } = await createMigratedDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), 'queue-path-'));
-  await migrate(url, { signal: AbortSignal.timeout(30_000) });
   const environment = { DATA_DIR: dataDir, DATABASE_URL: url, POLICY_DEFAULT: 'allow', ...overrides };
   const config = readConfig({ environment, file: { path: 'signalbox.yaml', text: file } });
   const { timeout_ms: timeoutMs } = config.database;

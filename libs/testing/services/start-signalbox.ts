@@ -83,8 +83,10 @@ export async function startSignalbox(options: SignalboxOptions = {}): Promise<Si
     },
   };
   try {
-    await started(Array.from({ length: workers }, () => box.startWorker()));
-    await started(Array.from({ length: gateways }, () => box.startGateway()));
+    await started([
+      ...Array.from({ length: workers }, () => box.startWorker()),
+      ...Array.from({ length: gateways }, () => box.startGateway()),
+    ]);
   } catch (error) {
     await box.close();
     throw error;
