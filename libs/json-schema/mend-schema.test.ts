@@ -107,7 +107,11 @@ const unmendable: [name: string, schema: object, problem: string][] = [
   ['an unknown type', { properties: { 'a/b': { type: 'widget' } } }, '#/properties/a~1b has the unknown type "widget"'],
   ['no arguments', { type: 'string' }, '# is not the schema of an object'],
   ['a number for a schema', { properties: { a: 5 } }, '#/properties/a is not a schema'],
-  ['a bound that is none', { properties: { a: { minimum: 'low' } } }, '#/properties/a has a minimum that is not a number'],
+  [
+    'a bound that is none',
+    { properties: { a: { minimum: 'low' } } },
+    '#/properties/a has a minimum that is not a number',
+  ],
   ['required of what', { required: { a: true } }, '# has a required that is not a list of names'],
   ['a pattern that is none', { properties: { a: { pattern: 1 } } }, '#/properties/a has a pattern that is not a text'],
   ['a reference into nothing', { $ref: '#/$defs/a' }, 'refers to #/$defs/a, which is not in it'],
