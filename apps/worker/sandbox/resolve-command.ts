@@ -3,6 +3,7 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, extname, isAbsolute, join, resolve } from 'node:path';
+import { installedPath } from '#libs/process/find-installed.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 
 export interface Program {
@@ -85,6 +86,7 @@ function isProgram(file: string): boolean {
   }
 }
 
+const checkout = installedPath('.');
 const silentFlags: ReadonlySet<string> = new Set(['-y', '--yes', '-q', '--quiet']);
 
 function resolvePackage(args: readonly string[], { packageRoots, directory: here }: CommandPlaces): Program {
@@ -95,7 +97,8 @@ function resolvePackage(args: readonly string[], { packageRoots, directory: here
     throw new CommandRefused('only `npx [-y] package[@version] arguments` is supported');
   }
   const directory = [here, ...packageRoots].map((root) => findPackage(root, name)).find((found) => found !== undefined);
-  const install = `npm install ${spec}`;
+  // What is installed into a checkout changes its package.json, and `npm ci` removes it.
+  const install = `npm install ${resolve(here) === checkout ? '--prefix .. ' : ''}${spec}`;
   if (directory === undefined) throw new CommandRefused(`the package ${name} is not installed: ${install}`);
   const manifest = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as JsonObject;
   const installed = typeof manifest['version'] === 'string' ? manifest['version'] : 'no version';

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readConfig } from '#libs/config/read-config.js';
 import { silentLogger } from '#libs/logging/logger.js';
+import { installedPath } from '#libs/process/find-installed.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { findTestIsolation } from '../../../../test/support/isolation.js';
 import { verifies } from '../../../../test/verifies.js';
@@ -106,6 +107,9 @@ verifies('tools.servers-configured', 'npx means the installed package', () => {
   }
   expect(npx('two')).toEqual({ file, args: [join(packages, 'two/two.js')], packages });
   expect(() => npx('@scope/one@1.2.4')).toThrow('npm install @scope/one@1.2.4');
+  // Beside a checkout, which has a package.json of its own.
+  const inCheckout = { path: '', packageRoots: [], directory: installedPath('.') };
+  expect(() => resolveCommand('npx', ['not-here'], inCheckout)).toThrow('npm install --prefix .. not-here');
   for (const args of [['-y'], ['--package=two', 'two'], ['../two'], ['many'], ['./two']]) {
     expect(() => npx(...args), args.join(' ')).toThrow(CommandRefused);
   }
