@@ -1,4 +1,5 @@
 export const operationsRequirements = {
+  'costs.counted': 'the promises and kilobytes that a request makes in gateway and worker do not grow',
   'operations.milestones':
     'at debug the log tells of the first token of a turn, of the complete arguments of each call, and of the end of each round',
   'operations.config-all-problems-at-once':
