@@ -48,7 +48,8 @@ export default defineConfig(({ mode }) => ({
           ...withProcesses,
         },
       },
-      { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...withProcesses } },
+      // They keep their processes to themselves, and share imports where they run after each other.
+      { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], isolate: false, ...withProcesses } },
       {
         extends: true,
         test: {
