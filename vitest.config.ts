@@ -5,7 +5,7 @@ import { suitesOnRedis } from './test/redis/suites-on-redis.js';
 import { SpreadProjects } from './test/spread-projects.js';
 
 /** These start processes, and mostly wait for them: more at once than two cores, whatever the machine. */
-const withProcesses = { maxWorkers: 4, sequence: { groupOrder: 1 } };
+const withProcesses = { maxWorkers: 3, sequence: { groupOrder: 1 } };
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 
