@@ -5,7 +5,7 @@ import { suitesOnRedis } from './test/redis/suites-on-redis.js';
 import { SpreadProjects } from './test/spread-projects.js';
 
 /** These start processes, and mostly wait for them: more at once than two cores, whatever the machine. */
-const withProcesses = { maxWorkers: 4, sequence: { groupOrder: 1 } };
+const withProcesses = { maxWorkers: 3, sequence: { groupOrder: 1 } };
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 
@@ -48,7 +48,8 @@ export default defineConfig(({ mode }) => ({
           ...withProcesses,
         },
       },
-      { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...withProcesses } },
+      // They keep their processes to themselves, and share imports where they run after each other.
+      { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], isolate: false, ...withProcesses } },
       {
         extends: true,
         test: {

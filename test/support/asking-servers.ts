@@ -13,12 +13,13 @@ import { messagesOf, rounds } from './scripts.js';
 import { fixture } from './tool-servers.js';
 import { offeredTools } from './tools-client.js';
 
-const directory = mkdtempSync(join(tmpdir(), 'signalbox-questions-'));
 export const long = { timeout: 25_000, interval: 100 };
+let directory: string;
 let http: ChildProcessWithoutNullStreams[];
 
+const book = { tool: 'book', arguments: {} as JsonObject };
 /** `called`: the tool that the model calls. */
-export const asking = { box: undefined as unknown as Signalbox, called: { tool: 'book', arguments: {} as JsonObject } };
+export const asking = { box: undefined as unknown as Signalbox, called: book };
 
 const listening = async (name: string) => {
   const server = spawn(process.execPath, [fixture(name), '--http']);
@@ -38,6 +39,8 @@ export function askingServersOfFile(environment: Record<string, string> = {}): v
 }
 
 async function open(environment: Record<string, string>): Promise<void> {
+  directory = mkdtempSync(join(tmpdir(), 'signalbox-questions-'));
+  asking.called = book;
   const [old, modern] = await Promise.all([listening('old-sdk'), listening('new-sdk')]);
   http = [old.server, modern.server];
   writeFileSync(
