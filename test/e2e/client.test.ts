@@ -132,6 +132,28 @@ describe('a reader that leaves', () => {
     await expect.poll(stateOf(stream.runId!), { timeout: 10_000 }).toBe('cancelled');
   });
 
+  verifies('client.abort', 'by its signal, when the whole answer has arrived in one piece', async () => {
+    const { answer, release } = heldAnswer('one', 'two');
+    release();
+    asking.follow(() => answer);
+    const fetchWhole = async (input: string, init: RequestInit) => {
+      const response = await fetch(input, init);
+      return new Response(await response.arrayBuffer(), response);
+    };
+    const patient = new Signalbox({ baseUrl: asking.url(), fetch: fetchWhole });
+    const controller = new AbortController();
+    const shown: string[] = [];
+    await expect(async () => {
+      const stream = patient.stream({ messages: [user('x')] }, { signal: controller.signal });
+      for await (const event of stream) {
+        shown.push(event.type);
+        if (event.type === 'content') controller.abort(new Error('enough'));
+      }
+    }).rejects.toThrow('enough');
+    expect(shown.filter((type) => type === 'content')).toEqual(['content']);
+    expect(shown).not.toContain('done');
+  });
+
   verifies('client.abort', 'by its signal, before the first event', async () => {
     let release = () => undefined as void;
     const before = new Promise<void>((resolve) => (release = () => resolve()));
