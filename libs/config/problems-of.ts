@@ -58,12 +58,12 @@ function unknownKey(path: Path, key: string): string {
   return near === undefined ? 'is not a known key' : `is not a known key; did you mean ${near}?`;
 }
 
-/** Prefers keys of the same section to those elsewhere (for `port` at the top, `server.port`). Undefined if none is close. */
+/** Prefers keys of the same section to those elsewhere: `model` means `models`, `port` means `server.port`. Undefined if none is close. */
 function nearestKey(path: Path, key: string): string | undefined {
   const here = knownKeys(path).map((name) => ({ name: formatKey([...path, name]), far: distance(key, name) }));
   const elsewhere = settings.map((setting) => ({
     name: formatKey(setting.path),
-    far: distance(key, setting.path.at(-1)!) + 0.5,
+    far: distance(key, setting.path.at(-1)!) + 1,
   }));
   const [first] = [...here, ...elsewhere].sort((left, right) => left.far - right.far);
   return first !== undefined && first.far <= key.length / 2 ? first.name : undefined;

@@ -189,7 +189,8 @@ describe('variables in the file', () => {
 
 describe('problems', () => {
   verifies('operations.config-all-problems-at-once', 'types, ranges, choices and unknown keys of both sources', () => {
-    const text = 'serverr: { port: 1 }\nport: 80\nlimits:\n  rounds: 0\n  round: 3\nlog: { level: verbose }';
+    const text =
+      'serverr: { port: 1 }\nport: 80\nlimits:\n  rounds: 0\n  round: 3\nlog: { level: verbose }\nmodel: gpt-5';
     expect(linesOf({ PORT: 'eighty' }, text)).toEqual([
       '  server.port: must be a number, got "eighty" (environment PORT)',
       '  limits.rounds: must be greater than 0, got 0 (signalbox.yaml:4)',
@@ -197,6 +198,7 @@ describe('problems', () => {
       '  log.level: must be debug | info | warn | error, got "verbose" (signalbox.yaml:6)',
       '  serverr: is not a known key; did you mean server? (signalbox.yaml:1)',
       '  port: is not a known key; did you mean server.port? (signalbox.yaml:2)',
+      '  model: is not a known key; did you mean models? (signalbox.yaml:7)',
     ]);
   });
 

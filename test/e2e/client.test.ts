@@ -11,7 +11,7 @@ import {
 } from '../../clients/typescript/src/index.js';
 import { type FaultProxy, openFaultProxy } from '../contract/fault-proxy.js';
 import { startAskingSignalbox, user, writing } from '../support/approvals-client.js';
-import { heldAnswer, numbersOf, textOf, withoutWithdrawn } from '../support/client-streams.js';
+import { abortAtText, fetchWhole, heldAnswer, numbersOf, textOf, withoutWithdrawn } from '../support/client-streams.js';
 import { rounds, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
@@ -124,12 +124,14 @@ describe('a reader that leaves', () => {
   verifies('client.abort', 'by its signal, in the middle', async () => {
     const { answer } = heldAnswer('one', 'two');
     asking.follow(() => answer);
-    const controller = new AbortController();
-    const stream = client.stream({ messages: [user('x')] }, { signal: controller.signal });
-    await expect(async () => {
-      for await (const event of stream) if (event.type === 'content') controller.abort(new Error('enough'));
-    }).rejects.toThrow('enough');
-    await expect.poll(stateOf(stream.runId!), { timeout: 10_000 }).toBe('cancelled');
+    await expect.poll(stateOf(await abortAtText(client)), { timeout: 10_000 }).toBe('cancelled');
+  });
+
+  verifies('client.abort', 'by its signal, after the whole answer has arrived in one piece', async () => {
+    const { answer, release } = heldAnswer('one', 'two');
+    release();
+    asking.follow(() => answer);
+    await abortAtText(new Signalbox({ baseUrl: asking.url(), fetch: fetchWhole }));
   });
 
   verifies('client.abort', 'by its signal, before the first event', async () => {

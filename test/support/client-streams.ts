@@ -1,6 +1,8 @@
 // For tests of the client library: answers that wait, and what is left of a stream's events.
+import { expect } from 'vitest';
 import type { ScriptedAnswer } from '#libs/testing/scripted-answer.js';
-import type { ChatEvent } from '../../clients/typescript/src/index.js';
+import type { ChatEvent, Signalbox } from '../../clients/typescript/src/index.js';
+import { user } from './approvals-client.js';
 
 const frame = (delta: object, finish: string | null = null) => ({
   id: 'c',
@@ -34,4 +36,25 @@ export function withoutWithdrawn(events: readonly ChatEvent[]): ChatEvent[] {
         : [...standing, event],
     [],
   );
+}
+
+/** The whole answer of a stream arrives before its reader sees anything. */
+export async function fetchWhole(input: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(input, init);
+  return new Response(await response.arrayBuffer(), response);
+}
+
+/** Aborts a stream at its first piece of text, which must be the last that is seen. Returns the id of the run. */
+export async function abortAtText(signalbox: Signalbox): Promise<string> {
+  const controller = new AbortController();
+  const stream = signalbox.stream({ messages: [user('x')] }, { signal: controller.signal });
+  const seen: ChatEvent[] = [];
+  await expect(async () => {
+    for await (const event of stream) {
+      seen.push(event);
+      if (event.type === 'content') controller.abort(new Error('enough'));
+    }
+  }).rejects.toThrow('enough');
+  expect(seen.filter(({ type }) => type === 'content')).toEqual([seen.at(-1)]);
+  return stream.runId!;
 }

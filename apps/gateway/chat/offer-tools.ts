@@ -108,7 +108,9 @@ function offerServer(
 ): void {
   const every = requested.serverLabel === '*';
   if (!every && !catalog.hasServer(requested.serverLabel)) {
-    throw new AppError('tool_not_found', `Server '${requested.serverLabel}' not found`, { http: 400, param: 'tools' });
+    const reason = 'none of this name is configured, or it has not been ready yet';
+    const message = `Server '${requested.serverLabel}' not found: ${reason}`;
+    throw new AppError('tool_not_found', message, { http: 400, param: 'tools' });
   }
   const listed = catalog.list(every ? undefined : requested.serverLabel);
   const allowed = requested.allowedTools === undefined ? undefined : new Set(requested.allowedTools);

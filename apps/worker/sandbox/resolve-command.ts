@@ -98,7 +98,7 @@ function resolvePackage(args: readonly string[], { packageRoots, directory: here
   }
   const directory = [here, ...packageRoots].map((root) => findPackage(root, name)).find((found) => found !== undefined);
   // What is installed into a checkout changes its package.json, and `npm ci` removes it.
-  const install = `npm install ${resolve(here) === checkout ? '--prefix .. ' : ''}${spec}`;
+  const install = resolve(here) === checkout ? `(cd .. && npm install ${spec})` : `npm install ${spec}`;
   if (directory === undefined) throw new CommandRefused(`the package ${name} is not installed: ${install}`);
   const manifest = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as JsonObject;
   const installed = typeof manifest['version'] === 'string' ? manifest['version'] : 'no version';

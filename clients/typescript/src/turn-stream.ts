@@ -85,6 +85,8 @@ export class TurnStream implements AsyncIterable<ChatEvent> {
     try {
       const response = await this.open(request, deadline);
       for await (const { id, data } of readEvents(response.body!, deadline)) {
+        // What arrived before the reader's signal is not shown after it.
+        this.signal?.throwIfAborted();
         if (data === '[DONE]') return;
         const event = parse(data);
         if ('error' in event) throw toSignalboxError(event.error);

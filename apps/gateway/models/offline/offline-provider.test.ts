@@ -23,6 +23,8 @@ import {
   answerQuestion,
   clock,
   summarize,
+  text,
+  tool,
   everything,
   type Calls,
 } from '../../../../test/support/ask-offline-model.js';
@@ -169,6 +171,13 @@ verifies('offline.answers-from-results', 'a long text is quoted up to a bound', 
   const answer = await converse('Read long.txt', [readFile], { read_file: 'word '.repeat(10_000) });
   expect(answer.text).toContain('word word');
   expect(answer.text.length).toBeLessThan(4500);
+});
+
+verifies('offline.partial', 'of many tools that do not fit, some are named and the others counted', async () => {
+  const tools = Array.from({ length: 11 }, (_, index) => tool(`tool_${index}`, { path: text }));
+  expect((await ask([user('Tell me a joke')], tools)).text).toContain('`tool_7`, and 3 more) fits');
+  expect((await ask([user('讲个笑话')], tools)).text).toContain('`tool_7`，以及另外 3 个）中');
+  expect((await ask([user('Tell me a joke')], tools.slice(0, 8))).text).toContain('`tool_7`) fits');
 });
 
 verifies('offline.tool-choice', 'none, required, named', async () => {

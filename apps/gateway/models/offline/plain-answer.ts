@@ -11,6 +11,9 @@ export const setup = {
   en: 'For a real one set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY or OLLAMA_BASE_URL, or configure models.providers in signalbox.yaml.',
 };
 
+/** Of the offered tools, those that an answer names. */
+const mostNames = 8;
+
 export function plainAnswer(conversation: Conversation, tools: readonly ToolDefinition[], now: number): string {
   const request = conversation.request.slice(0, mostRead).trim();
   const zh = conversation.language === 'zh';
@@ -23,10 +26,11 @@ export function plainAnswer(conversation: Conversation, tools: readonly ToolDefi
       : `Hello! I am the offline model that ships with Signalbox: without key or network I choose tools by rules (files, addresses, times and whatever you offer) and answer from their results. ${setup.en}`;
   const known = remembered(conversation) ?? sayTime(conversation, now);
   if (known !== undefined) return known;
-  const names = tools.slice(0, 8).map((tool) => `\`${tool.name}\``);
+  const names = tools.slice(0, mostNames).map((tool) => `\`${tool.name}\``);
+  const others = tools.length - names.length;
   if (zh)
-    return `我是离线模型，只按规则工作，不是语言模型，回答不了这个问题。${names.length === 0 ? '' : `提供的工具（${names.join('、')}）中也没有合适的。`}${setup.zh}`;
-  return `I am the offline model: I follow rules, am not a language model and cannot answer this. ${names.length === 0 ? '' : `None of the offered tools (${names.join(', ')}) fits either. `}${setup.en}`;
+    return `我是离线模型，只按规则工作，不是语言模型，回答不了这个问题。${names.length === 0 ? '' : `提供的工具（${names.join('、')}${others > 0 ? `，以及另外 ${others} 个` : ''}）中也没有合适的。`}${setup.zh}`;
+  return `I am the offline model: I follow rules, am not a language model and cannot answer this. ${names.length === 0 ? '' : `None of the offered tools (${names.join(', ')}${others > 0 ? `, and ${others} more` : ''}) fits either. `}${setup.en}`;
 }
 
 const asksName = /我叫什么|我的名字|我是谁|what(?:'s| is) my name|who am i/i;

@@ -19,6 +19,8 @@ const question =
 /** Asks for something in a result. */
 export const asks =
   /[?？]|告诉|说说|是什么|多少|哪|谁|什么|提取|找出|几|\b(?:what|which|who|whose|when|where|how|tell|give|extract|get)\b|的\p{Script=Han}{1,6}[。！]?\s*$/iu;
+/** The English of 有哪些文件: words that say nothing alone. */
+const asksWhichFiles = /\b(?:what|which) files\b/i;
 const currency = /\b(?:usd|eur|cny|jpy|gbp|dollars?|euros?|yen|yuan|rmb)\b|美元|欧元|日元|人民币|英镑/i;
 const mostClauses = 12;
 
@@ -80,6 +82,10 @@ export function readClause(text: string, now: number): Clause {
   const words = readWords(plain);
   const { urls, paths } = values;
   const tokens = tokensOf(values.masked);
+  if (asksWhichFiles.test(plain)) {
+    words.actions.add('list');
+    words.things.add('directory');
+  }
   if (words.actions.size === 0 && urls.length + paths.length > 0 && !startsWithVerb(tokens))
     words.actions.add(urls.length > 0 ? 'fetch' : 'read');
   if (urls.length > 0) words.things.add('web');

@@ -71,7 +71,9 @@ export class ListedServer {
   get state(): Pick<ServerReport, 'reason' | 'left_out'> & { state: 'starting' | 'ready' | 'unavailable' } {
     const state = this.currentState;
     if (state === 'unavailable') {
-      return { state, reason: strikeOutKnown(`its tools could not be listed or published${this.failure}`) };
+      const isProgram = !this.server.builtin && this.server.isolation !== 'remote';
+      const output = isProgram ? ". What it wrote to stderr is in the worker's log" : '';
+      return { state, reason: strikeOutKnown(`its tools could not be listed or published${this.failure}${output}`) };
     }
     return this.leftOut.length === 0 ? { state } : { state, left_out: this.leftOut };
   }

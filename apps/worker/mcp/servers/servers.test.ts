@@ -109,7 +109,7 @@ verifies('tools.servers-configured', 'npx means the installed package', () => {
   expect(() => npx('@scope/one@1.2.4')).toThrow('npm install @scope/one@1.2.4');
   // Beside a checkout, which has a package.json of its own.
   const inCheckout = { path: '', packageRoots: [], directory: installedPath('.') };
-  expect(() => resolveCommand('npx', ['not-here'], inCheckout)).toThrow('npm install --prefix .. not-here');
+  expect(() => resolveCommand('npx', ['not-here'], inCheckout)).toThrow('(cd .. && npm install not-here)');
   for (const args of [['-y'], ['--package=two', 'two'], ['../two'], ['many'], ['./two']]) {
     expect(() => npx(...args), args.join(' ')).toThrow(CommandRefused);
   }
