@@ -70,6 +70,7 @@ function workOf(command: string | undefined, id: string | undefined, values: Val
     return async (store) => {
       const keys = await store.list({ limit: maxListed });
       if (values.json) console.log(JSON.stringify(keys.map(showKey)));
+      else if (keys.length === 0) console.error('There are no keys. `signalbox keys create` makes one.');
       else for (const key of keys) console.log(lineOf(key));
     };
   }
