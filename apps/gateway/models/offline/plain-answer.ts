@@ -24,6 +24,7 @@ export function plainAnswer(conversation: Conversation, tools: readonly ToolDefi
   const known = remembered(conversation) ?? sayTime(conversation, now);
   if (known !== undefined) return known;
   const names = tools.slice(0, 8).map((tool) => `\`${tool.name}\``);
+  if (tools.length > names.length) names.push('…');
   if (zh)
     return `我是离线模型，只按规则工作，不是语言模型，回答不了这个问题。${names.length === 0 ? '' : `提供的工具（${names.join('、')}）中也没有合适的。`}${setup.zh}`;
   return `I am the offline model: I follow rules, am not a language model and cannot answer this. ${names.length === 0 ? '' : `None of the offered tools (${names.join(', ')}) fits either. `}${setup.en}`;
