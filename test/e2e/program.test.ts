@@ -13,7 +13,7 @@ const directory = mkdtempSync(join(tmpdir(), 'signalbox-program-'));
 let box: Signalbox;
 
 beforeAll(async () => {
-  box = await startSignalbox({ scripted: false });
+  box = await startSignalbox({ scripted: false, environment: { POLICY_DEFAULT: 'by_origin' } });
 }, 60_000);
 afterAll(async () => {
   await box?.close();
@@ -72,6 +72,29 @@ verifies('operations.program', 'a list without keys says so, and stays empty for
     stderr: expect.stringContaining('There are no keys') as string,
   });
   expect(JSON.parse(json.stdout)).toEqual([]);
+});
+
+verifies(
+  'operations.program',
+  'a call that waits for an approval is not done, and says who waits for what',
+  async () => {
+    const args = ['tools', 'call', 'fetch', '{"url": "https://a.example/", "method": "POST"}', '--url', box.url];
+    const [shown, json] = await Promise.all([signalbox(args), signalbox([...args, '--json'])]);
+    expect(shown).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^The call has not run: it waits for a decision on appr_\w+ .* The default policy asks: /,
+      ) as string,
+    });
+    expect(json.code).toBe(1);
+    expect(JSON.parse(json.stdout)).toMatchObject({ approval: { state: 'waiting', tool: 'fetch' } });
+  },
+);
+
+verifies('operations.program', 'a limit of a key that is no number', async () => {
+  const { code, stderr } = await signalbox(['keys', 'create', '--owner', 'a', '--scopes', 'chat', '--day-usd', 'five']);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--day-usd must be a number, got five')]);
 });
 
 verifies('operations.program', 'a gateway that is not there is named with its address', async () => {
