@@ -70,6 +70,7 @@ function workOf(command: string | undefined, id: string | undefined, values: Val
     return async (store) => {
       const keys = await store.list({ limit: maxListed });
       if (values.json) console.log(JSON.stringify(keys.map(showKey)));
+      else if (keys.length === 0) console.error('There are no keys. `signalbox keys create` makes one.');
       else for (const key of keys) console.log(lineOf(key));
     };
   }
@@ -136,5 +137,11 @@ function exitCodeOf(error: unknown): number {
 function numbersOf(values: Values, names: readonly (keyof Values)[]): Record<string, number> | undefined {
   const given = names.filter((name) => values[name] !== undefined);
   if (given.length === 0) return undefined;
-  return Object.fromEntries(given.map((name) => [name.replaceAll('-', '_'), Number(values[name])]));
+  return Object.fromEntries(
+    given.map((name) => {
+      const number = Number(values[name]);
+      if (Number.isNaN(number)) throw new UsageError(`--${name} must be a number, got ${String(values[name])}`, 'keys');
+      return [name.replaceAll('-', '_'), number];
+    }),
+  );
 }

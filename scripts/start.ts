@@ -11,7 +11,7 @@ import { secretValues } from '#libs/config/secrets.js';
 import { builtProgram } from '#libs/process/find-installed.js';
 import { localUrl } from '#libs/process/local-url.js';
 import { chimechModule } from './start/chimech-module.js';
-import { choosePort } from './start/choose-port.js';
+import { choosePorts } from './start/choose-ports.js';
 import { describeStart } from './start/describe-start.js';
 import { listenForSignals } from './start/listen-for-signals.js';
 import { supervise } from './start/supervise.js';
@@ -22,23 +22,7 @@ async function main(): Promise<void> {
   const { config, origins } = readConfigWithOrigins(source);
   const { server, database, redis, log } = config;
   const logger = await openLogger({ service: 'supervisor', level: log.level, secrets: secretValues(config) });
-  const gatewayPort = await choosePort({
-    name: 'gateway',
-    host: server.host,
-    port: server.port,
-    portSetting: 'PORT',
-    hostSetting: 'HOST',
-    mayMove: false,
-  });
-  const workerPort = await choosePort({
-    name: 'worker',
-    host: server.host,
-    port: server.worker_port,
-    portSetting: 'SERVER_WORKER_PORT',
-    hostSetting: 'HOST',
-    mayMove: !origins.has('server.worker_port'),
-    promised: { name: 'gateway', port: gatewayPort },
-  });
+  const { gateway: gatewayPort, worker: workerPort } = await choosePorts(config, origins);
   const gatewayUrl = localUrl(server.host, gatewayPort);
   const workerUrl = localUrl(server.host, workerPort);
   const readyUrls = { gateway: `${gatewayUrl}/health/ready`, worker: `${workerUrl}/health/ready` };

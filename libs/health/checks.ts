@@ -164,7 +164,8 @@ export function modelsCheck(
       const details = { model };
       if (problems.length === 0) return { status: 'ok', details };
       const more = problems.length > shown ? ` And ${problems.length - shown} more.` : '';
-      return { status: 'degraded', reason: `${problems.slice(0, shown).join(' ')}${more}`, details };
+      const sentences = problems.slice(0, shown).map((problem) => problem.replace(/[^.]$/, '$&.'));
+      return { status: 'degraded', reason: `${sentences.join(' ')}${more}`, details };
     },
   };
 }

@@ -11,7 +11,15 @@ import { AppError } from '#libs/schemas/errors.js';
 import { testLimits } from '#libs/testing/test-workspace.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { verifies } from '../../test/verifies.js';
-import { isolationCheck, queueCheck, serversCheck, storeCheck, workersCheck, workspacesCheck } from './checks.js';
+import {
+  isolationCheck,
+  modelsCheck,
+  queueCheck,
+  serversCheck,
+  storeCheck,
+  workersCheck,
+  workspacesCheck,
+} from './checks.js';
 import { Health, type HealthCheck } from './health.js';
 import { OperatorAccess, type OperatorRequest } from './operator-access.js';
 import { OperationsModule } from './operations.module.js';
@@ -22,6 +30,14 @@ const serving = (...checks: HealthCheck[]) => {
   return health;
 };
 const away = () => Promise.reject(new AppError('store_unavailable', 'The database does not answer'));
+
+verifies('operations.health-degraded', 'what is wrong with several providers is several sentences', async () => {
+  const problems = ['The provider a is away (ECONNRESET)', 'Set a key.', 'c', 'd', 'e', 'f'];
+  const { checks } = await serving(modelsCheck(async () => ({ model: 'm', problems }))).ready();
+  expect(checks).toMatchObject([
+    { status: 'degraded', reason: 'The provider a is away (ECONNRESET). Set a key. c. d. e. And 1 more.' },
+  ]);
+});
 
 verifies('operations.health-degraded', 'store, queue, worker, server, isolation: 200 and why', async () => {
   const health = serving(

@@ -102,8 +102,8 @@ verifies('policy.default-explained', 'why, and the rule that allows exactly thes
     expect(reason).toMatch(
       /^The default policy asks: (?:the server 's'|`t`) .*\. To allow such calls, add to policy\.rules /,
     );
-    const rule: unknown = parse(/\{.*\}$/.exec(reason)![0]);
-    const allowing = policyOf({ default: undefined, rules: [rule] }, mcpServers);
+    const rules: unknown[] = parse(/- \{.*\}$/.exec(reason)![0]);
+    const allowing = policyOf({ default: undefined, rules }, mcpServers);
     expect(allowing.decide(toolNamed('s', 't', tool), {}, local)).toEqual({ effect: 'allow', rule: 'allow-t' });
     expect(allowing.decide(toolNamed('s', 'u', tool), {}, local).effect, expected).toBe('require_approval');
   }
@@ -116,7 +116,7 @@ verifies('policy.default-explained', 'why, and the rule that allows exactly thes
     policyOf({ default: undefined }).decide(toolNamed('workspace', 'fetch', fetching), args, local).reason;
   expect(said({ url: 'https://a.example/?token=x', method: 'POST', body: 'secret' })).toBe(
     'The default policy asks: `fetch` with method POST reaches beyond the workspace and may change something there. ' +
-      'To allow such calls, add to policy.rules in signalbox.yaml: { name: allow-fetch, tool: workspace/fetch, effect: allow }',
+      'To allow such calls, add to policy.rules in signalbox.yaml: - { name: allow-fetch, tool: workspace/fetch, effect: allow }',
   );
   expect(said({ method: 'GET', save_to: 'a.txt' })).toContain('`fetch` with save_to reaches');
 });

@@ -40,6 +40,6 @@ export async function askGateway(
   const error = isJsonObject(answer) ? answer['error'] : undefined;
   const said =
     isJsonObject(error) && typeof error['message'] === 'string' ? error['message'] : `status ${response.status}`;
-  const hint = response.status === 401 && key === undefined ? ' Set SIGNALBOX_KEY to a key of this gateway.' : '';
+  const hint = response.status === 401 && key === undefined ? '. Set SIGNALBOX_KEY to a key of this gateway.' : '';
   throw new Error(`${said}${hint}`);
 }

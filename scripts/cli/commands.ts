@@ -87,7 +87,7 @@ export const commands = {
       'ARGUMENTS is a JSON object. --url is the address of the gateway (default: from the configuration); the key comes\n' +
       'from SIGNALBOX_KEY. --json prints the answer unchanged.',
     example: `tools call get_time '{"timezone": "Europe/Paris"}'`,
-    exits: '0 done, 1 refused or failed, 2 wrong usage, 3 the gateway does not answer',
+    exits: '0 done, 1 refused, failed or waiting for a decision, 2 wrong usage, 3 the gateway does not answer',
   },
   migrate: {
     summary: 'applies the migrations that the database is missing',

@@ -7,15 +7,17 @@ import { atHosts } from '#libs/config/addresses/shown-hosts.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import { ConfigError } from '#libs/config/config-error.js';
 import type { Config } from '#libs/config/schema.js';
+import { workspacesDirectory } from '#libs/config/workspaces-directory.js';
 import { findNativeDirectory } from '#libs/embedded-postgres/binaries.js';
 import { runningAddress } from '#libs/embedded-postgres/running-address.js';
 import { whyUnreachable } from '#libs/http-client/why-unreachable.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { localUrl } from '#libs/process/local-url.js';
 import { isJsonObject } from '#libs/schemas/json.js';
+import { FreeSpace } from '#libs/workspace/free-space.js';
 import { Isolation } from '../../apps/worker/sandbox/isolation.js';
 import { checkedConfiguration, type CheckedConfiguration, verdictOn } from '../config/check-configuration.js';
-import { choosePort } from '../start/choose-port.js';
+import { choosePorts } from '../start/choose-ports.js';
 
 export interface Finding {
   /** `stop`: a start would end with it. */
@@ -39,7 +41,8 @@ export async function* diagnose(): AsyncGenerator<Finding> {
   yield* describeConfiguration(checked);
   yield checkDataDirectory(config);
   const health = await askHealth(localUrl(config.server.host, config.server.port));
-  yield* health === undefined ? await checkPort(config) : describeHealth(config, health);
+  if (health !== undefined) yield* describeHealth(config, health);
+  else yield* [await checkPorts(checked), ...(await checkFreeSpace(config))];
   yield await checkDatabase(config);
   yield await checkIsolation(config);
 }
@@ -66,8 +69,7 @@ function describeConfiguration({ findings }: CheckedConfiguration): Finding[] {
 /** What will be made is made in the nearest directory that is there. */
 function checkDataDirectory({ data_dir }: Config): Finding {
   const path = resolve(data_dir);
-  let existing = path;
-  while (!existsSync(existing)) existing = dirname(existing);
+  const existing = nearestExisting(path);
   try {
     accessSync(existing, constants.W_OK | constants.X_OK);
     return ok(`data is stored in ${path}`);
@@ -76,13 +78,30 @@ function checkDataDirectory({ data_dir }: Config): Finding {
   }
 }
 
-async function checkPort({ server }: Config): Promise<Finding[]> {
-  const { host, port } = server;
+function nearestExisting(path: string): string {
+  let existing = path;
+  while (!existsSync(existing)) existing = dirname(existing);
+  return existing;
+}
+
+/** A gateway that runs looks itself. */
+async function checkFreeSpace(config: Config): Promise<Finding[]> {
+  const { path } = workspacesDirectory(config);
+  const space = new FreeSpace(nearestExisting(resolve(path)), config.workspaces.min_free_bytes);
+  // Some file systems do not report it.
+  const free = await space.now().catch(() => Infinity);
+  if (free >= space.minFreeBytes) return [];
+  const shown = `${free} bytes free, less than workspaces.min_free_bytes (${space.minFreeBytes})`;
+  return [note(`the disk of ${resolve(path)} has ${shown}: tools would write no files. Free space, or lower it`)];
+}
+
+async function checkPorts({ config, origins }: CheckedConfiguration): Promise<Finding> {
+  const { host, port } = config.server;
   try {
-    await choosePort({ name: 'gateway', host, port, portSetting: 'PORT', hostSetting: 'HOST', mayMove: false });
-    return [ok(`no gateway runs at ${localUrl(host, port)}, and its port is free`)];
+    await choosePorts(config, origins);
+    return ok(`no gateway runs at ${localUrl(host, port)}, and its port is free`);
   } catch (error) {
-    return [stop((error as Error).message)];
+    return stop((error as Error).message);
   }
 }
 

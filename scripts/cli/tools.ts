@@ -1,5 +1,5 @@
-// `signalbox tools`: the tools and tool servers of a gateway that runs, and a call of one. Exit codes: 0 done, 1 refused or
-// failed, 2 wrong usage, 3 the gateway does not answer.
+// `signalbox tools`: the tools and tool servers of a gateway that runs, and a call of one. Exit codes: 0 done, 1 refused,
+// failed or waiting for a decision, 2 wrong usage, 3 the gateway does not answer.
 import { ConfigError } from '#libs/config/config-error.js';
 import { processEnvironment } from '#libs/config/files/env-file.js';
 import { loadConfig } from '#libs/config/load-config.js';
@@ -9,7 +9,7 @@ import { askGateway, Unreachable, type AskedGateway } from './ask-gateway.js';
 import { readArguments, UsageError } from './usage-error.js';
 
 const listMs = 10_000;
-/** A call that waits for an approval may take as long. */
+/** A tool that reports its progress may take as long. */
 const callMs = 600_000;
 
 interface Listed {
@@ -17,6 +17,17 @@ interface Listed {
   server: string;
   available: boolean;
   requires_approval: boolean;
+}
+
+interface Approval {
+  id: string;
+  reason: string | null;
+}
+
+interface Answered {
+  content: string;
+  /** The call waits for a decision, or for the answer to a question. */
+  approval?: Approval;
 }
 
 interface ListedServer {
@@ -56,8 +67,17 @@ async function main(): Promise<void> {
 }
 
 async function call(gateway: AskedGateway, body: object, json: boolean): Promise<void> {
-  const answer = (await askGateway({ ...gateway, timeoutMs: callMs }, '/api/tools/call', body)) as { content: string };
-  console.log(json ? JSON.stringify(answer) : answer.content);
+  const answer = (await askGateway({ ...gateway, timeoutMs: callMs }, '/api/tools/call', body)) as Answered;
+  const { approval } = answer;
+  if (json) console.log(JSON.stringify(answer));
+  else if (approval === undefined) console.log(answer.content);
+  else console.error(waitingLine(approval));
+  if (approval !== undefined) process.exitCode = 1;
+}
+
+function waitingLine({ id, reason }: Approval): string {
+  const why = reason === null ? '' : ` Why: ${reason}`;
+  return `The call has not run: it waits for a decision on ${id} (/api/approvals). Repeat the command after it.${why}`;
 }
 
 function toolLines(answer: unknown): string[] {

@@ -18,7 +18,7 @@ export interface StartFacts {
 
 const keyModes: Record<StartFacts['keys'], string> = {
   needed: 'every request needs one',
-  none: 'none yet, so only this machine can connect (npm run keys -- create)',
+  none: 'none yet, so only this machine can connect (npx signalbox keys create)',
   off: 'not required (auth.mode is off): anyone who can reach the port may use everything',
 };
 

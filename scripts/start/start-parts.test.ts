@@ -129,7 +129,7 @@ verifies('operations.start-says-what-runs', 'addresses, model, files, keys, isol
     '/srv/signalbox/.data',
     /model +ollama\/llama3\.2\n +The model provider 'ollama' cannot be reached at http/,
     /configuration +no signalbox\.yaml.*\n +\/srv\/signalbox\/\.env\n/,
-    /keys +none yet, so only this machine can connect/,
+    /keys +none yet, so only this machine can connect \(npx signalbox keys create\)/,
     /isolation +confined/,
     /curl http:\/\/127\.0\.0\.1:8000\/api\/chat\/completions .*\n.*"messages"/,
   ]) {

@@ -139,7 +139,7 @@ describe('the tools API', () => {
   verifies('policy.default-explained', 'the tools API, the event of a stream, approval_request', async () => {
     const posting = { name: 'fetch', arguments: { url: 'https://a.example/', method: 'POST' } };
     const reason = expect.stringMatching(
-      /`fetch` with method POST .*: \{ name: allow-fetch, tool: workspace\/fetch, effect: allow \}$/,
+      /`fetch` with method POST .*: - \{ name: allow-fetch, tool: workspace\/fetch, effect: allow \}$/,
     ) as string;
     const told = { rule: 'default:builtin-open-world', reason };
     const single = await post(box.url, '/api/tools/call', { ...posting, session_id: 'tools' });

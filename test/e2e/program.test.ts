@@ -13,7 +13,7 @@ const directory = mkdtempSync(join(tmpdir(), 'signalbox-program-'));
 let box: Signalbox;
 
 beforeAll(async () => {
-  box = await startSignalbox({ scripted: false });
+  box = await startSignalbox({ scripted: false, environment: { POLICY_DEFAULT: 'by_origin' } });
 }, 60_000);
 afterAll(async () => {
   await box?.close();
@@ -60,6 +60,43 @@ verifies('operations.program', 'tools are listed and called, and a refusal is a 
   });
 });
 
+verifies('operations.program', 'a list without keys says so, and stays empty for programs', async () => {
+  const database = { DATABASE_URL: box.databaseUrl };
+  const [shown, json] = await Promise.all([
+    signalbox(['keys', 'list'], database),
+    signalbox(['keys', 'list', '--json'], database),
+  ]);
+  expect(shown).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: expect.stringContaining('There are no keys') as string,
+  });
+  expect(JSON.parse(json.stdout)).toEqual([]);
+});
+
+verifies(
+  'operations.program',
+  'a call that waits for an approval is not done, and says who waits for what',
+  async () => {
+    const args = ['tools', 'call', 'fetch', '{"url": "https://a.example/", "method": "POST"}', '--url', box.url];
+    const [shown, json] = await Promise.all([signalbox(args), signalbox([...args, '--json'])]);
+    expect(shown).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^The call has not run: it waits for a decision on appr_\w+ .* The default policy asks: /,
+      ) as string,
+    });
+    expect(json.code).toBe(1);
+    expect(JSON.parse(json.stdout)).toMatchObject({ approval: { state: 'waiting', tool: 'fetch' } });
+  },
+);
+
+verifies('operations.program', 'a limit of a key that is no number', async () => {
+  const { code, stderr } = await signalbox(['keys', 'create', '--owner', 'a', '--scopes', 'chat', '--day-usd', 'five']);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--day-usd must be a number, got five')]);
+});
+
 verifies('operations.program', 'a gateway that is not there is named with its address', async () => {
   const { code, stderr } = await signalbox(['tools', '--url', 'http://127.0.0.1:1']);
   expect([code, stderr]).toEqual([
@@ -91,9 +128,11 @@ verifies('operations.doctor', 'the verdict of config check', async () => {
 
 verifies('operations.doctor', 'what stops a start, with what to do, and status 1', async () => {
   const { port } = new URL(box.workers[0]!.url);
-  const [away, taken, wrong] = await Promise.all([
+  const [away, taken, takenByWorker, full, wrong] = await Promise.all([
     signalbox(['doctor'], { PORT: '8017', DATABASE_URL: 'postgres://a:canary@127.0.0.1:1/x' }),
     signalbox(['doctor'], { PORT: port }),
+    signalbox(['doctor'], { PORT: '8017', SERVER_WORKER_PORT: port }),
+    signalbox(['doctor'], { PORT: '8017', WORKSPACES_MIN_FREE_BYTES: String(2 ** 50) }),
     signalbox(['doctor'], { PORT: 'x' }),
   ]);
   expect(away).toMatchObject({
@@ -102,6 +141,11 @@ verifies('operations.doctor', 'what stops a start, with what to do, and status 1
   });
   expect(away.stdout).not.toContain('canary');
   expect(taken).toMatchObject({ code: 1, stdout: expect.stringMatching(/STOP .*set PORT to a free port/) as string });
+  expect(takenByWorker).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/STOP .*set SERVER_WORKER_PORT to a free port/) as string,
+  });
+  expect(full.stdout).toMatch(/^note +the disk of .* has \d+ bytes free, less than workspaces\.min_free_bytes/m);
   expect(wrong).toMatchObject({
     code: 1,
     stdout: expect.stringMatching(/STOP .*configuration is not valid/) as string,

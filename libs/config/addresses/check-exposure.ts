@@ -8,7 +8,7 @@ import type { Config } from '../schema.js';
 export function checkExposure({ server, auth }: Config, keysRequired: boolean): void {
   if (keysRequired || auth.mode === 'off' || isLoopback(server.host)) return;
   const message =
-    `${server.host} can be reached from outside and there are no keys: create one with \`npm run keys -- create\`, ` +
+    `${server.host} can be reached from outside and there are no keys: create one with \`npx signalbox keys create\`, ` +
     `listen on 127.0.0.1, or set ${environmentName(['auth', 'mode'])}=off to serve everyone who can reach it`;
   throw new ConfigError([{ key: 'server.host', message }]);
 }
