@@ -155,7 +155,7 @@ verifies('audit.append-only-role', 'a month that is over is dropped by its owner
     expect(await months()).toHaveLength(url === owned.url ? 0 : 1);
   }
   expect(said).toEqual([
-    'a month of the audit has expired: the owner of the tables drops it with `npm run audit -- prune`',
+    'a month of the audit has expired: the owner of the tables drops it with `npx signalbox audit prune`',
     'a month of the audit was dropped',
   ]);
 });
@@ -183,7 +183,7 @@ verifies('audit.append-only-role', 'what is in the way is said in terms of the s
   const empty = await createTestDatabase();
   try {
     const early = migrate(addressAs(names.application, empty.url), { signal: signal() });
-    await expect(early).rejects.toThrow(/run `npm run migrate` as the owner/);
+    await expect(early).rejects.toThrow(/run `npx signalbox migrate` as the owner/);
   } finally {
     await empty.drop();
   }

@@ -69,7 +69,7 @@ export async function migrate(databaseUrl: string, options: MigrateOptions): Pro
 
 function mayNotMigrate(): ConfigError {
   const message =
-    'migrations are missing: run `npm run migrate` as the owner of the tables. This user may not create tables in its schema (42501)';
+    'migrations are missing: run `npx signalbox migrate` as the owner of the tables. This user may not create tables in its schema (42501)';
   return new ConfigError([{ key: 'DATABASE_URL', message }]);
 }
 

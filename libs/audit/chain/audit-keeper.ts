@@ -154,7 +154,7 @@ export class AuditKeeper {
       if (!month.own) {
         logger.warn(
           { metadata: { partition } },
-          'a month of the audit has expired: the owner of the tables drops it with `npm run audit -- prune`',
+          'a month of the audit has expired: the owner of the tables drops it with `npx signalbox audit prune`',
         );
         return;
       }
