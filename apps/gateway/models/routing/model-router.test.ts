@@ -196,8 +196,11 @@ test('health: a provider with a list of its own need not list its models; it is 
   expect(await route({}).health(signal)).toEqual({ model: 'offline', problems: [] });
   const misnamed = await route({ default: 'no/x', providers: named }).health(signal);
   expect(misnamed.problems).toEqual([expect.stringMatching(/^models\.default: 'no\/x' does not name a provider/)]);
-  const away = await route({ providers: { one: openai(), two: named.one } }).health(signal);
-  expect(away.problems).toEqual([expect.stringContaining("'one' cannot be reached")]);
+  const gone = { one: openai(), two: named.one, three: openai({ models: ['x'] }) };
+  expect((await route({ providers: gone }).health(signal)).problems).toEqual([
+    expect.stringContaining("'one' cannot be reached"),
+    expect.stringContaining("'three' cannot be reached at http"),
+  ]);
 });
 
 verifies('models.router.fallback', 'moves on while nothing was sent, and says who answers', async () => {

@@ -107,12 +107,8 @@ class ConfiguredModelRouter implements ModelRouter {
 
   async health(signal: AbortSignal): Promise<ModelsHealth> {
     const soon = AbortSignal.any([signal, abortAfter(firstAnswerMs)]);
-    // A provider whose models are configured is never asked for a list: what is wrong with it shows in its calls.
-    const listing = [...this.providers].filter(([name]) => {
-      const provider = this.config.providers[name];
-      return provider?.kind !== 'offline' && provider?.models === undefined;
-    });
-    await Promise.all(listing.map(([name, provider]) => this.discovery.look(name, provider, soon)));
+    const remote = [...this.providers].filter(([name]) => this.config.providers[name]?.kind !== 'offline');
+    await Promise.all(remote.map(([name, provider]) => this.discovery.look(name, provider, soon)));
     const away = [...this.providers.keys()].flatMap(
       (name) => this.discovery.problem(name)?.message ?? this.refused.get(name) ?? [],
     );

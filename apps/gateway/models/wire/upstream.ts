@@ -1,4 +1,6 @@
 // The HTTP client of one model provider. An answer opens with its first byte, and failures become model errors.
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import type { ProviderConfig } from '#libs/config/schema.js';
 import { HttpClient } from '#libs/http-client/http-client.js';
 import type { ClientOptions, HttpFailure } from '#libs/http-client/outgoing.js';
@@ -43,4 +45,19 @@ export function openUpstream(
       }
     },
   });
+}
+
+/** Whether its port answers, for a provider that need not list its models. @throws AppError as a call would */
+export async function reachUpstream(access: ProviderAccess, signal: AbortSignal): Promise<void> {
+  const { hostname, port, protocol } = new URL(access.origin);
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const socket = connect({ host, port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port) });
+  try {
+    await once(socket, 'connect', { signal });
+  } catch (cause) {
+    const failure: HttpFailure = { kind: 'away', what: 'no answer to the connection', cause };
+    throw new AppError('model_error', cannotBeReached(access, failure), { cause });
+  } finally {
+    socket.destroy();
+  }
 }

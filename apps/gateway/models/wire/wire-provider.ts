@@ -23,7 +23,7 @@ import { mapToolNames, namesIn } from '../conversation/tool-names.js';
 import { Warnings } from '../conversation/warnings.js';
 import { withOwnPropertyNames } from './own-property-names.js';
 import { keyRefused, listNotRead, listTooLate, providerAccess, type ProviderAccess } from './provider-failures.js';
-import { openUpstream } from './upstream.js';
+import { openUpstream, reachUpstream } from './upstream.js';
 
 import type { WireFamily, WireRequest, Writing } from './wire-family.js';
 
@@ -126,6 +126,10 @@ export class WireProvider implements ModelProvider {
   }
 
   async listModels(signal: AbortSignal): Promise<string[]> {
+    if (this.config.models !== undefined) {
+      await reachUpstream(this.access, signal);
+      return this.config.models;
+    }
     const models: string[] = [];
     let path: string | undefined = this.family.modelsPath;
     const deadline = steadyNow() + listMs;
