@@ -39,7 +39,7 @@ verifies('chat.first-requests', 'server tools are known to every door, and readi
   expect(events.body).toMatchObject({ choices: [{ finish_reason: 'stop', message: { content: 'It is read.' } }] });
   expect(strict.body).toMatchObject({ choices: [{ finish_reason: 'stop' }], tool_execution: { executed: true } });
   expect(JSON.stringify(listed.body)).toContain('"get_time"');
-  expect(called.body).toMatchObject({ result: { content: [{ type: 'text' }] } });
+  expect(called.body).toMatchObject({ result: { content: [{ type: 'text' }, { type: 'text' }] } });
   expect(call).toMatchObject({ status: 200, body: { success: true } });
   expect(JSON.stringify(tools.body)).toContain('"get_time"');
   expect(one).toEqual({ status: 200 });
