@@ -73,6 +73,8 @@ export async function openServices(overrides: Record<string, string> = {}, file 
   });
   // A pool, because tests run queries concurrently.
   const direct = new pg.Pool({ connectionString: url, max: 1 });
+  // The pool counts as ended before its connection is closed, which the end of the database may do first.
+  direct.on('error', () => undefined);
   return {
     url,
     environment: { DATABASE_URL: url, DATA_DIR: dataDir, ...(redis && { REDIS_URL: redis.url }) },
