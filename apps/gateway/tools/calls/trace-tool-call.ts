@@ -45,7 +45,8 @@ export class TracedQueue implements DispatchQueue {
       await this.queue.add({ ...job, traceparent: span.traceparent }, options);
       span.end();
     } catch (error) {
-      span.end(toAppError(error).code);
+      // A call whose outcome came before the queue's answer waits for that no longer: nothing failed.
+      span.end(options.signal.aborted ? undefined : toAppError(error).code);
       throw error;
     }
   }

@@ -109,7 +109,7 @@ export class CommandServer {
     }
     this.paths = this.grantedPaths();
     this.readable = this.readablePaths();
-    if (this.paths.read.length + this.paths.write.length > 0) {
+    if (this.isGranted) {
       this.logger.info(
         { metadata: { ...this.paths } },
         'this tool server may use the files that its configuration names',
@@ -207,6 +207,10 @@ export class CommandServer {
     await watchQuota({ tree, count, before, limits, space, activity, logger: this.logger }, over.signal);
   }
 
+  private get isGranted(): boolean {
+    return this.paths.read.length + this.paths.write.length > 0;
+  }
+
   /** Also hides the paths of the server's code, which its errors may contain. */
   private show({ connection, activity }: Started, directory: ShownDirectory): ToolConnection {
     const hidden = [{ host: dirname(directory.host), shown: dirname(directory.shown) }];
@@ -265,7 +269,7 @@ export class CommandServer {
         ...parts.environment,
         HOME: host,
         TMPDIR: join(host, temporaryDirectory),
-        ...(changesUser() && this.paths.write.length > 0 ? gitOfOthers : {}),
+        ...(changesUser() && this.isGranted ? gitOfOthers : {}),
         ...environment?.(host),
         ...Object.fromEntries(own),
       },
