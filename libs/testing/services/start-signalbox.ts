@@ -83,10 +83,9 @@ export async function startSignalbox(options: SignalboxOptions = {}): Promise<Si
     },
   };
   try {
-    await started([
-      ...Array.from({ length: workers }, () => box.startWorker()),
-      ...Array.from({ length: gateways }, () => box.startGateway()),
-    ]);
+    // A gateway that starts after them knows the servers that they have listed.
+    await started(Array.from({ length: workers }, () => box.startWorker()));
+    await started(Array.from({ length: gateways }, () => box.startGateway()));
   } catch (error) {
     await box.close();
     throw error;
