@@ -1,28 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readConfig } from '#libs/config/read-config.js';
 import type { JsonObject } from '#libs/schemas/json.js';
+import { local, policyOf, toolNamed } from '../../test/support/policies.js';
 import { verifies } from '../../test/verifies.js';
-import { CompiledPolicy } from './compile-policy.js';
-import type { Caller, JudgedTool } from './decision.js';
+import type { Caller } from './decision.js';
 import { explain } from './explain.js';
 import { compileToolGlob } from './tool-glob.js';
 
-const local: Caller = { principal: 'local' };
-const toolNamed = (server: string, tool: string, more: Partial<JudgedTool> = {}): JudgedTool => ({
-  server,
-  tool,
-  readOnly: false,
-  annotations: {},
-  ...more,
-});
-const policyOf = (policy: object, mcpServers: object = {}) =>
-  new CompiledPolicy(
-    readConfig({
-      environment: {},
-      file: { path: 'x.yaml', text: JSON.stringify({ policy: { default: 'allow', ...policy }, mcpServers }) },
-    }),
-  );
 const problemsOf = (rules: unknown): string => {
   try {
     policyOf({ rules });

@@ -1,26 +1,9 @@
 import { describe, expect } from 'vitest';
 import { parse } from 'yaml';
-import { readConfig } from '#libs/config/read-config.js';
 import type { JsonObject } from '#libs/schemas/json.js';
+import { local, policyOf, toolNamed } from '../../test/support/policies.js';
 import { verifies } from '../../test/verifies.js';
-import { CompiledPolicy } from './compile-policy.js';
-import type { Caller, JudgedTool } from './decision.js';
-
-const local: Caller = { principal: 'local' };
-const toolNamed = (server: string, tool: string, more: Partial<JudgedTool> = {}): JudgedTool => ({
-  server,
-  tool,
-  readOnly: false,
-  annotations: {},
-  ...more,
-});
-const policyOf = (policy: object, mcpServers: object = {}) =>
-  new CompiledPolicy(
-    readConfig({
-      environment: {},
-      file: { path: 'x.yaml', text: JSON.stringify({ policy: { default: 'allow', ...policy }, mcpServers }) },
-    }),
-  );
+import type { JudgedTool } from './decision.js';
 
 const byOrigin: [string, object | undefined, Partial<JudgedTool>, string][] = [
   ['a builtin', undefined, { isolation: 'builtin' }, 'allow default:builtin'],

@@ -17,7 +17,7 @@ import type { CatalogOf } from '../tools/policy/tool-policy.js';
 import { type DoneEvent, runChatTurn, type Turn, type TurnPorts } from './chat-turn.js';
 import { requireModel } from '../models/require-model.js';
 import { countTokens } from './count-tokens.js';
-import { type FollowOptions, type FollowPorts, followRun } from './runs/follow-run.js';
+import { type FollowPorts, followRun, type RunReader } from './runs/follow-run.js';
 import { offerTools, type ToolOffer } from './offer-tools.js';
 import { TurnMeasure, type TurnMeasuring } from './measure-turn.js';
 import { answerOpenRounds, takeDecisions } from './runs/answer-approvals.js';
@@ -32,9 +32,7 @@ import { retoldEvents } from './runs/retell-run.js';
 import { turnOfCall } from './runs/turn-of-call.js';
 import type { TurnRequest } from './turn-request.js';
 
-/** Of a run that is continued. */
-type TurnReader = Pick<FollowOptions, 'afterN' | 'rewinds'>;
-const newReader: TurnReader = { afterN: 0, rewinds: false };
+const newReader: RunReader = { afterN: 0, rewinds: false };
 
 export interface StartedTurn {
   runId: string;
@@ -45,10 +43,11 @@ export interface StartedTurn {
   /** The turn continues when the caller disconnects. */
   detached: boolean;
   /**
-   * Runs the turn, or follows the stored run, and passes its events on. Call it once. Resolves after the last event.
+   * Runs the turn, or follows the stored run, and passes its events on: of a run that is continued, those that `reader` lacks.
+   * Call it once. Resolves after the last event.
    * @throws AppError for a turn that fails
    */
-  tell: (take: TakeTurnEvents, reader?: TurnReader) => Promise<void>;
+  tell: (take: TakeTurnEvents, reader?: RunReader) => Promise<void>;
 }
 
 export interface ChatPorts extends Omit<TurnPorts, 'limits' | 'approvals'>, FollowPorts, SettlePorts {

@@ -9,6 +9,7 @@ import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { StopCause, TurnEvent } from '#libs/schemas/turn-event.js';
 import type { Budgets } from '#libs/usage/budgets.js';
+import { budgetStop, type Stop, toldToCaller } from '#libs/limits/stop-notice.js';
 import type { ModelRequest, ModelRoute, ModelRouter } from '../models/model-provider.js';
 import type { Approvals } from '../tools/approvals/approvals.js';
 import type { ToolRunner } from '../tools/calls/tool-runner.js';
@@ -18,7 +19,6 @@ import { type AssembledMessage, MessageAssembler, toAssistantMessage } from './a
 import type { ToolOffer } from './offer-tools.js';
 import { planCalls, type PlanPorts, type TurnCall } from './plan-calls.js';
 import { runCalls } from './run-calls.js';
-import { budgetStop, type Stop, toldToCaller } from '#libs/limits/stop-notice.js';
 import { type EndedCall, type TurnState, toToolMessage } from './turn-state.js';
 import type { TurnRequest } from './turn-request.js';
 

@@ -7,6 +7,7 @@ import type { CallContext, RequestContext } from '#libs/schemas/call-context.js'
 import { type JsonObject, jsonObjectOf } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { type Stop, toldToModel } from '#libs/limits/stop-notice.js';
 import type { ApprovalRoom } from '../tools/approvals/approval-room.js';
 import { noteConversion } from '../tools/catalog/note-conversion.js';
 import type { ServerCall } from '../tools/calls/server-call.js';
@@ -16,7 +17,6 @@ import type { ArgumentValidator } from '../tools/catalog/tool-catalog.js';
 import { toolOfCall } from '../tools/catalog/tool-of-call.js';
 import type { AssembledCall } from './assemble-message.js';
 import type { OfferedTool, ToolOffer } from './offer-tools.js';
-import { type Stop, toldToModel } from '#libs/limits/stop-notice.js';
 
 export interface TurnCall {
   planned: PlannedCall;

@@ -8,8 +8,8 @@ import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { ShownToolResult, StopCause, ToolExecution } from '#libs/schemas/turn-event.js';
 import { addUsage, noUsage, type Usage } from '#libs/schemas/usage.js';
 import type { Warning } from '#libs/schemas/warning.js';
-import type { CallNumbering } from './assemble-message.js';
 import { boundStop, type Stop } from '#libs/limits/stop-notice.js';
+import type { CallNumbering } from './assemble-message.js';
 
 /** Separates the texts of two rounds when they are combined. */
 export const roundSeparator = '\n\n';

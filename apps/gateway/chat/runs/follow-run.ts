@@ -27,12 +27,16 @@ const rowsAtOnce = 64;
 /** Channels may lose messages, so the log is polled as well. */
 const pollMs = 1_000;
 
+export type RunReader = Pick<FollowOptions, 'afterN' | 'rewinds'>;
+
 /**
- * A run that another gateway continued has a `rewind` in its log, which only a reader of withdrawn events needs.
+ * Whether a reader is told of an event. A run that another gateway continued has a `rewind`, which is for readers of withdrawn
+ * events only.
  * @throws AppError shutting_down if it has some, and cannot take them back
  */
-export function needsRewind({ event }: NumberedEvent, { afterN, rewinds }: Pick<FollowOptions, 'afterN' | 'rewinds'>) {
-  if (event.type !== 'rewind' || afterN <= event.to) return false;
+export function isFor({ afterN, rewinds }: RunReader, { n, event }: NumberedEvent): boolean {
+  if (event.type !== 'rewind') return n > afterN;
+  if (afterN <= event.to) return false;
   if (rewinds) return true;
   throw new AppError('shutting_down', 'The gateway of this run stopped; read the run again from its beginning');
 }
@@ -54,9 +58,9 @@ export async function* followRun(options: FollowOptions, ports: FollowPorts): As
       if (run === undefined) throw new AppError('run_not_found', `Run '${runId}' not found`);
       const events = await ports.log.read(runId, afterN, rowsAtOnce);
       for (const numbered of events) {
-        const told = numbered.event.type !== 'rewind' || needsRewind(numbered, { afterN, rewinds });
+        const isTold = isFor({ afterN, rewinds }, numbered);
         afterN = numbered.n;
-        if (!told) continue;
+        if (!isTold) continue;
         yield numbered;
         if (numbered.event.type === 'done' || numbered.event.type === 'error') return;
       }

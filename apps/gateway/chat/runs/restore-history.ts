@@ -28,16 +28,15 @@ export interface OpenRound {
 export async function conversationOf(request: TurnRequest, principal: string, runs: RunStore): Promise<Restored> {
   const { instructions, history = [], messages } = request;
   const first: ChatMessage[] = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
-  const restored = hasMintedCalls(messages) ? await restoreHistory(messages, principal, runs) : { messages, open: [] };
+  const restored =
+    mintedCallIds(messages).length > 0 ? await restoreHistory(messages, principal, runs) : { messages, open: [] };
   return { open: restored.open, messages: [...first, ...history, ...restored.messages] };
 }
 
-function hasMintedCalls(messages: ChatMessage[]): boolean {
-  for (const message of messages) {
-    if (message.role === 'assistant' && message.tool_calls?.some(({ id }) => isMintedCallId(id))) return true;
-  }
-  return false;
-}
+const mintedCallIds = (messages: ChatMessage[]): string[] =>
+  messages.flatMap((message) =>
+    message.role === 'assistant' ? (message.tool_calls ?? []).map((call) => call.id).filter(isMintedCallId) : [],
+  );
 
 type Found = Awaited<ReturnType<RunStore['findByCalls']>>;
 
@@ -46,9 +45,7 @@ type Found = Awaited<ReturnType<RunStore['findByCalls']>>;
  * @throws AppError turn_expired when a call of a stored turn is no longer kept, or never belonged to this principal
  */
 export async function restoreHistory(messages: ChatMessage[], principal: string, runs: RunStore): Promise<Restored> {
-  const ids = messages.flatMap((message) =>
-    message.role === 'assistant' ? (message.tool_calls ?? []).map((call) => call.id).filter(isMintedCallId) : [],
-  );
+  const ids = mintedCallIds(messages);
   if (ids.length === 0) return { messages, open: [] };
   const kept = ids.filter(isKeptCallId);
   const found = await find(runs, principal, ids, kept.length > 0);

@@ -6,12 +6,12 @@ import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { approvalIdOf } from '../ask-approval.js';
 import type { TurnAnswer } from '../fold-turn.js';
 import { roundSeparator, toShownResult } from '../turn-state.js';
-import { type FollowOptions, type FollowPorts, followRun } from './follow-run.js';
+import { type FollowOptions, type FollowPorts, followRun, type RunReader } from './follow-run.js';
 import { unknownOutcome } from './restore-history.js';
 import { storedError } from './run-errors.js';
 import type { TakeTurnEvents } from './run-record.js';
 
-export type RetellOptions = Pick<FollowOptions, 'afterN' | 'rewinds' | 'signal'>;
+export type RetellOptions = RunReader & Pick<FollowOptions, 'signal'>;
 
 /** @throws AppError the run's own failure; shutting_down if it was interrupted; cancelled */
 export async function retellRun(

@@ -18,7 +18,7 @@ import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import type { DoneEvent, ToldRound, TurnRecord } from '../chat-turn.js';
 import { TurnFold } from '../fold-turn.js';
 import type { TurnMeasure } from '../measure-turn.js';
-import { type FollowOptions, needsRewind } from './follow-run.js';
+import { isFor, type RunReader } from './follow-run.js';
 import type { RunCancel } from './run-cancels.js';
 import { endOf } from './run-errors.js';
 
@@ -109,14 +109,9 @@ export class RunRecord implements TurnRecord {
   }
 
   /** Events from before a run was continued, to a reader that may have some. They are neither numbered nor stored again. */
-  retell(
-    events: readonly NumberedEvent[],
-    reader: Pick<FollowOptions, 'afterN' | 'rewinds'>,
-  ): Promise<void> | undefined {
+  retell(events: readonly NumberedEvent[], reader: RunReader): Promise<void> | undefined {
     for (const { event } of events) this.fold.add(event);
-    const batch = events.filter((each) =>
-      each.event.type === 'rewind' ? needsRewind(each, reader) : each.n > reader.afterN,
-    );
+    const batch = events.filter((each) => isFor(reader, each));
     return batch.length > 0 ? this.show(batch) : undefined;
   }
 

@@ -1,0 +1,23 @@
+// Policies and tools for tests of decisions.
+import { readConfig } from '#libs/config/read-config.js';
+import { CompiledPolicy } from '#libs/policy/compile-policy.js';
+import type { Caller, JudgedTool } from '#libs/policy/decision.js';
+
+export const local: Caller = { principal: 'local' };
+
+export const toolNamed = (server: string, tool: string, more: Partial<JudgedTool> = {}): JudgedTool => ({
+  server,
+  tool,
+  readOnly: false,
+  annotations: {},
+  ...more,
+});
+
+/** What no rule matches is allowed, unless `policy` has another default. */
+export const policyOf = (policy: object, mcpServers: object = {}): CompiledPolicy =>
+  new CompiledPolicy(
+    readConfig({
+      environment: {},
+      file: { path: 'x.yaml', text: JSON.stringify({ policy: { default: 'allow', ...policy }, mcpServers }) },
+    }),
+  );
