@@ -1,5 +1,5 @@
 // Reads vitest's JSON reports for .ci/run. A later report replaces what an earlier one says of the same file.
-//   node scripts/count-tests.mjs count REPORT...         prints "passed failed skipped"; names skipped and unsteady tests on stderr
+//   node scripts/count-tests.mjs count REPORT...         prints "passed failed skipped"; names skipped and flaky tests on stderr
 //   node scripts/count-tests.mjs failed-files REPORT     prints the files that failed, a line each
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';

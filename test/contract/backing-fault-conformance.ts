@@ -89,6 +89,9 @@ export function faultConformance(makeStore: MakeStore): void {
         away();
         const { error, ms } = await failureOf(() => openBacking(store.options));
         expect((error as AppError).code).toBe('store_unavailable');
+        const { databaseUrl, redisUrl = databaseUrl } = store.options;
+        for (const { password } of [new URL(databaseUrl), new URL(redisUrl)])
+          if (password !== '') expect((error as AppError).message).not.toContain(password);
         expect(ms).toBeLessThan(deadlineMs);
       }
     });
