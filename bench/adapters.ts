@@ -127,7 +127,7 @@ function answer(
   pieces: number,
   take: TakeModelEvents,
   onPiece?: (index: number) => void,
-): Promise<void> {
+): Promise<unknown> {
   const [first, piece, last] = [stream.first, stream.piece, stream.last].map((text) => Buffer.from(text));
   let at = -1;
   const next = () => {

@@ -37,8 +37,8 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   private aheadBytes = 0;
   /** Bytes given to the reader. */
   private bytes = 0;
-  /** Resolves the wait for the answer to open. */
-  private wake: (() => void) | undefined;
+  /** Who waits for the answer to open. */
+  private opening: { resolve(answer: HttpAnswer): void; reject(error: Error): void } | undefined;
   private reader: Reader | undefined;
   /** The reader asked for a pause, during which the server's silence does not count. */
   private paused = false;
@@ -66,23 +66,36 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     else call.signal.addEventListener('abort', this.cancel, { once: true });
   }
 
-  /** Resolves when the answer opens, or ends. @throws what `failure` returns */
-  async begin(request: Dispatcher.DispatchOptions): Promise<void> {
-    if (this.stopped !== undefined) {
-      this.leave();
-      throw this.stopped;
-    }
-    this.connection.client.dispatch(request, this);
-    if (this.pieces.length === 0 && !this.over && this.stopped === undefined) {
-      await new Promise<void>((resolve) => {
-        this.wake = resolve;
-      });
-      this.wake = undefined;
-    }
-    if (this.stopped !== undefined) throw this.stopped;
-    if (this.broken !== undefined && this.pieces.length === 0) throw this.broken;
+  /** Resolves with itself when the answer opens. Closed if it does not. @throws what `failure` returns */
+  begin(request: Dispatcher.DispatchOptions): Promise<HttpAnswer> {
+    return new Promise((resolve, reject) => {
+      this.opening = { resolve, reject };
+      if (this.stopped !== undefined) return this.leave();
+      try {
+        this.connection.client.dispatch(request, this);
+      } catch (error) {
+        this.refuse(error);
+      }
+    });
+  }
+
+  /** The answer has begun, or will not. */
+  private open(): void {
+    const { opening, stopped, broken } = this;
+    if (opening === undefined) return;
+    if (stopped !== undefined) return this.refuse(stopped);
+    if (broken !== undefined && this.pieces.length === 0) return this.refuse(broken);
+    this.opening = undefined;
     this.opened = true;
     this.listen();
+    opening.resolve(this);
+  }
+
+  private refuse(error: unknown): void {
+    const { opening } = this;
+    this.opening = undefined;
+    this.close();
+    opening?.reject(this.failure(error));
   }
 
   read(take: (bytes: Uint8Array) => Flow): Promise<void> {
@@ -131,7 +144,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     if (status < 200) return;
     this.status = status;
     this.headers = headers;
-    if (this.options.opensAt === 'headers') this.wake?.();
+    if (this.options.opensAt === 'headers') this.open();
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
@@ -145,7 +158,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     }
     if (this.reader !== undefined) return this.flow();
     if (this.aheadBytes >= readAheadBytes) this.connection.hold();
-    this.wake?.();
+    this.open();
   }
 
   onResponseEnd(): void {
@@ -262,7 +275,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     if (this.over) return;
     this.over = true;
     this.ends.onOver(this.connection);
-    this.wake?.();
+    this.open();
     this.flow();
   }
 
@@ -271,7 +284,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   private fail(kind: HttpFailure['kind'], what: string, cause?: unknown): void {
     this.stopped ??= this.options.toError({ kind, what, cause });
     this.cut();
-    this.wake?.();
+    this.open();
     this.settle(this.stopped);
   }
 

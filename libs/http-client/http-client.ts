@@ -26,29 +26,23 @@ export class HttpClient {
    * @param weight How many exchanges it counts as against the maximum.
    * @throws what `toError` returns for a failure; AppError of the guard
    */
-  async open({ method, path, headers, body }: HttpRequest, call: HttpCall, weight = 1): Promise<HttpAnswer> {
+  open({ method, path, headers, body }: HttpRequest, call: HttpCall, weight = 1): Promise<HttpAnswer> {
     const { options } = this;
     if (this.underWay + weight > options.maxExchanges) {
-      throw options.toError({ kind: 'crowded', what: `has ${options.maxExchanges} calls under way, its maximum` });
+      const what = `has ${options.maxExchanges} calls under way, its maximum`;
+      return Promise.reject(options.toError({ kind: 'crowded', what }));
     }
     this.underWay += weight;
     const exchange = new Exchange(options, call, this.lend(), {
       onClose: () => (this.underWay -= weight),
       onOver: (connection) => this.takeBack(connection),
     });
-    try {
-      await exchange.begin({
-        method,
-        path: `${this.path}${withQuery(path, this.url.search)}`,
-        headers: headers === undefined ? options.headers : { ...options.headers, ...headers },
-        body: body ?? null,
-      });
-      return exchange;
-    } catch (error) {
-      const failure = exchange.failure(error);
-      exchange.close();
-      throw failure;
-    }
+    return exchange.begin({
+      method,
+      path: `${this.path}${withQuery(path, this.url.search)}`,
+      headers: headers === undefined ? options.headers : { ...options.headers, ...headers },
+      body: body ?? null,
+    });
   }
 
   /** Cuts exchanges under way. */

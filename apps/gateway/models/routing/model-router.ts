@@ -2,7 +2,6 @@
 // while nothing was sent to the caller.
 import type { Flow } from '#libs/concurrency/flow.js';
 import { abortAfter } from '#libs/concurrency/abort-after.js';
-import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
@@ -22,7 +21,7 @@ import type {
 import { listsNothing } from '../wire/provider-failures.js';
 import type { ModelCallMeasure } from './measure-model-calls.js';
 import { misnamedModels } from './check-models.js';
-import { RoutedCall } from './routed-call.js';
+import { RoutedCall, type RoutedCallParts } from './routed-call.js';
 import { firstChatModel, namedModel, resolveModel, type KnownModels, type Target } from './resolve-model.js';
 
 export interface ModelRouterOptions {
@@ -47,7 +46,7 @@ export function createModelRouter(config: Config['models'], options: ModelRouter
 class ConfiguredModelRouter implements ModelRouter {
   private readonly providers: Map<string, ModelProvider>;
   private readonly discovery: ModelDiscovery;
-  private readonly onAttempt: AttemptObserver;
+  private readonly calls: RoutedCallParts;
   private readonly known: KnownModels;
   /** By provider: that its last call was refused for its key. Some list their models to anyone. */
   private readonly refused = new Map<string, string>();
@@ -57,17 +56,22 @@ class ConfiguredModelRouter implements ModelRouter {
     private readonly options: ModelRouterOptions,
   ) {
     const { logger, offline, onAttempt, onCircuit } = options;
-    this.onAttempt = (attempt) => {
+    const observe: AttemptObserver = (attempt) => {
       const { requestId, error, ...metadata } = attempt;
       const what = attempt.next === 'none' ? 'the retry budget is used up' : `${attempt.next} follows`;
       logger.warn({ requestId, error, metadata }, `model call failed, ${what}`);
       onAttempt?.(attempt);
     };
+    this.calls = {
+      firstModel: (provider, call) => this.firstModel(provider, call),
+      onEnd: (provider, error) => this.noteKey(provider, error),
+      onAttempt: observe,
+    };
     this.discovery = new ModelDiscovery(logger);
     this.providers = createProviders(config, {
       logger,
       offline,
-      onAttempt: this.onAttempt,
+      onAttempt: observe,
       ...(onCircuit && { onCircuit }),
     });
     this.known = {
@@ -120,30 +124,13 @@ class ConfiguredModelRouter implements ModelRouter {
     return misnamedModels(config, offline, discovered).map(({ setting, message }) => `${setting}: ${message}`);
   }
 
-  async call(
+  call(
     route: ModelRoute,
     request: Omit<ModelRequest, 'model'>,
     call: ModelCall,
     take: (batch: readonly RoutedModelEvent[]) => Flow,
   ): Promise<void> {
-    const { candidates } = route;
-    const leave = this.options.measure?.enter(call.runId);
-    const routed = new RoutedCall(route, call, take, () => leave?.());
-    try {
-      for (const [position, { provider, model: named }] of candidates.entries()) {
-        const [model, noModel] = named === '' ? await this.firstModel(provider, call) : [named];
-        const mayMoveOn = position < candidates.length - 1 && steadyNow() < call.deadline;
-        const error = await routed.ask(provider, { ...request, model }, mayMoveOn, noModel);
-        this.noteKey(provider.name, error ?? routed.error);
-        if (error === undefined) return;
-        const { requestId } = call;
-        const attempt = position + 1;
-        this.onAttempt({ provider: provider.name, model, requestId, attempt, error, next: 'fallback', waitMs: 0 });
-      }
-    } finally {
-      leave?.();
-      this.options.measure?.report(routed);
-    }
+    return new RoutedCall(this.calls, route.candidates, call, take).run(request, this.options.measure);
   }
 
   async close(): Promise<void> {

@@ -1,12 +1,23 @@
 // One model call through the candidates of a route. Holds back `message_start` and `usage` so that another candidate can
 // still be tried, and records the outcome.
 import type { Flow } from '#libs/concurrency/flow.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { Usage } from '#libs/schemas/usage.js';
 import { tracing } from '#libs/tracing/tracing.js';
+import type { ModelCallMeasure } from './measure-model-calls.js';
+import type { AttemptObserver } from './model-attempt.js';
 import { TracedModelCall } from './traced-model-call.js';
 import type { ModelCall, ModelProvider, ModelRequest, ModelRoute, RoutedModelEvent } from '../model-provider.js';
+
+export interface RoutedCallParts {
+  /** The default model of a provider that was named without one, or why none is known. */
+  firstModel(provider: ModelProvider, call: ModelCall): Promise<[model: string, noModel?: AppError]>;
+  /** A candidate answered, or failed with `error`. */
+  onEnd(provider: string, error: AppError | undefined): void;
+  onAttempt: AttemptObserver;
+}
 
 export class RoutedCall {
   provider: string;
@@ -25,48 +36,60 @@ export class RoutedCall {
   private held: ModelEvent[] = [];
   private sent = false;
   private over = false;
+  private leave: (() => void) | undefined;
 
   constructor(
-    { candidates: [first] }: ModelRoute,
+    private readonly parts: RoutedCallParts,
+    private readonly candidates: ModelRoute['candidates'],
     readonly call: ModelCall,
     private readonly forward: (batch: readonly RoutedModelEvent[]) => Flow,
-    /** Called with the last event, without waiting for the flow of its receiver. */
-    private readonly onLast: () => void,
   ) {
-    this.provider = first?.provider.name ?? 'none';
-    this.model = first?.model ?? 'none';
+    this.provider = candidates[0]?.provider.name ?? 'none';
+    this.model = candidates[0]?.model ?? 'none';
   }
 
-  /**
-   * Returns undefined if this candidate answered, else the error for which the next one is tried.
-   * @param noModel why there is no model to ask for, and the candidate is not called
-   */
-  async ask(
-    provider: ModelProvider,
-    request: ModelRequest,
-    mayMoveOn: boolean,
-    noModel?: AppError,
-  ): Promise<AppError | undefined> {
-    this.provider = provider.name;
-    this.model = request.model;
+  /** @param measure told of the last event without waiting for the flow of its receiver, and of the end */
+  async run(request: Omit<ModelRequest, 'model'>, measure?: ModelCallMeasure): Promise<void> {
+    const { call, candidates, parts } = this;
+    this.leave = measure?.enter(call.runId);
+    try {
+      for (let position = 0; position < candidates.length; position += 1) {
+        const { provider, model: named } = candidates[position]!;
+        const [model, noModel] = named === '' ? await parts.firstModel(provider, call) : [named];
+        this.begin(provider.name, model, position < candidates.length - 1 && steadyNow() < call.deadline);
+        const asked = { ...request, model };
+        this.traced = tracing && new TracedModelCall(tracing, { provider: provider.name, request: asked, call });
+        try {
+          if (noModel !== undefined) throw noModel;
+          await provider.call(asked, this.traced?.call ?? call, this.take);
+          if (!this.over)
+            throw new AppError('model_stream_cut', `Model provider '${provider.name}' stopped without an end`);
+        } catch (error) {
+          await this.take([{ type: 'error', error: toAppError(error) }]);
+        } finally {
+          // If nobody wanted the rest.
+          this.traced?.end('cancelled');
+        }
+        const { failed: error } = this;
+        parts.onEnd(provider.name, error ?? this.error);
+        if (error === undefined) return;
+        const { requestId } = call;
+        const attempt = position + 1;
+        parts.onAttempt({ provider: provider.name, model, requestId, attempt, error, next: 'fallback', waitMs: 0 });
+      }
+    } finally {
+      this.leave?.();
+      measure?.report(this);
+    }
+  }
+
+  private begin(provider: string, model: string, mayMoveOn: boolean): void {
+    this.provider = provider;
+    this.model = model;
     this.mayMoveOn = mayMoveOn;
     this.failed = undefined;
     this.over = false;
     this.held = [];
-    const { call } = this;
-    this.traced = tracing && new TracedModelCall(tracing, { provider: provider.name, request, call });
-    try {
-      if (noModel !== undefined) throw noModel;
-      await provider.call(request, this.traced?.call ?? call, this.take);
-      if (!this.over)
-        throw new AppError('model_stream_cut', `Model provider '${provider.name}' stopped without an end`);
-    } catch (error) {
-      await this.take([{ type: 'error', error: toAppError(error) }]);
-    } finally {
-      // If nobody wanted the rest.
-      this.traced?.end('cancelled');
-    }
-    return this.failed;
   }
 
   private readonly take = (batch: readonly ModelEvent[]): Flow => {
@@ -136,6 +159,6 @@ export class RoutedCall {
 
   private end(): void {
     this.over = true;
-    this.onLast();
+    this.leave?.();
   }
 }

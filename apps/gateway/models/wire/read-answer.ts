@@ -23,25 +23,19 @@ export interface AnswerBounds {
  * Passes events to `take`, one batch per network read. The last batch ends with `message_end` or `error`, unless the reader
  * continues with another answer or `take` has enough.
  */
-export async function readAnswer(
+export function readAnswer(
   answer: Pick<HttpAnswer, 'headers' | 'read' | 'hurry'>,
   reader: AnswerReader,
   bounds: AnswerBounds,
   take: TakeModelEvents,
-): Promise<void> {
+): Promise<Flow> {
   const body = new AnswerBody(answer, reader, bounds, take);
-  const out: ModelEvent[] = [];
-  try {
-    await answer.read((bytes) => body.take(bytes));
-    if (body.over) return;
-    body.end(out);
-  } catch (error) {
-    // The finish reason had arrived, so the message is complete whatever happened to the connection afterwards.
-    if (reader.settled && error instanceof AppError && error.code !== 'cancelled') reader.end(false, out);
-    else reader.fail(toAppError(error), out);
-  }
-  const flow = out.length > 0 ? take(out) : undefined;
-  if (flow instanceof Promise) await flow;
+  return answer
+    .read((bytes) => body.take(bytes))
+    .then(
+      () => body.end(),
+      (error: unknown) => body.fail(error),
+    );
 }
 
 class AnswerBody {
@@ -76,12 +70,31 @@ class AnswerBody {
     return this.over ? 'enough' : undefined;
   }
 
-  /** The end of a complete body. */
-  end(out: ModelEvent[]): void {
+  /** The body is complete, or the reader has enough. */
+  end(): Flow {
+    if (this.over) return undefined;
     if (!this.started) this.start(new Uint8Array());
     const { reader, sse } = this;
-    if (sse === undefined) return this.readWhole(out);
-    if (!this.readEvents(lastFrames(sse.finish()), out)) reader.end(false, out);
+    const out: ModelEvent[] = [];
+    try {
+      if (sse === undefined) this.readWhole(out);
+      else if (!this.readEvents(lastFrames(sse.finish()), out)) reader.end(false, out);
+    } catch (error) {
+      return this.fail(error, out);
+    }
+    return this.told(out);
+  }
+
+  fail(error: unknown, out: ModelEvent[] = []): Flow {
+    const { reader } = this;
+    // The finish reason had arrived, so the message is complete whatever happened to the connection afterwards.
+    if (reader.settled && error instanceof AppError && error.code !== 'cancelled') reader.end(false, out);
+    else reader.fail(toAppError(error), out);
+    return this.told(out);
+  }
+
+  private told(out: readonly ModelEvent[]): Flow {
+    return out.length > 0 ? this.tell(out) : undefined;
   }
 
   private after(said: 'enough' | undefined): 'enough' | undefined {

@@ -97,7 +97,14 @@ export class WireProvider implements ModelProvider {
         answer?.close(true);
         answer = undefined;
         guarded.complete = false;
-        [wire, answer] = await this.openEither(wire, body, request.model, call);
+        try {
+          answer = await this.open(wire.path, body, request.model, call);
+        } catch (error) {
+          const other = wire.instead?.(toAppError(error));
+          if (other === undefined) throw error;
+          wire = other;
+          answer = await this.open(wire.path, wire.body, request.model, call);
+        }
         await readAnswer(answer, wire.reader, bounds, warnings.toldTo(guarded.take));
       }
     } catch (error) {
@@ -173,22 +180,6 @@ export class WireProvider implements ModelProvider {
   private writing(request: ModelRequest, warnings: Warnings): Writing {
     const names = mapToolNames(namesIn(request), this.family.toolNames);
     return { provider: this.name, errors: this.errors, names, warnings };
-  }
-
-  /** Opens the answer to the request, or to another that the family writes after a refusal. */
-  private async openEither(
-    wire: WireRequest,
-    body: string,
-    model: string,
-    call: ModelCall,
-  ): Promise<[WireRequest, HttpAnswer]> {
-    try {
-      return [wire, await this.open(wire.path, body, model, call)];
-    } catch (error) {
-      const other = wire.instead?.(toAppError(error));
-      if (other === undefined) throw error;
-      return [other, await this.open(other.path, other.body, model, call)];
-    }
   }
 
   private open(path: string, body: string, model: string, call: ModelCall): Promise<HttpAnswer> {
