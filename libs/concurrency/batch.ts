@@ -50,7 +50,7 @@ class Waiting<Item, Result> {
 
 export class Batch<Item, Result = void> {
   private readonly waiting: Waiting<Item, Result>[] = [];
-  private readonly flights = new Set<Promise<void>>();
+  private readonly flying = new Set<readonly Waiting<Item, Result>[]>();
   private waitingSize = 0;
   private scheduled = false;
   private closed = false;
@@ -85,7 +85,7 @@ export class Batch<Item, Result = void> {
   /** Resolves when everything submitted before has its result. Starts whatever can start immediately. */
   async settle(): Promise<void> {
     this.begin();
-    await Promise.allSettled([...this.flights, ...this.waiting.map(({ answer }) => answer)]);
+    await Promise.allSettled([...this.flying, this.waiting].flat().map(({ answer }) => answer));
   }
 
   /** Like `settle`, and refuses further items. */
@@ -106,18 +106,18 @@ export class Batch<Item, Result = void> {
   };
 
   private get isHeld(): boolean {
-    return this.rules.oneByOne && this.flights.size > 0;
+    return this.rules.oneByOne && this.flying.size > 0;
   }
 
   private begin(): void {
     while (this.waiting.length > 0 && !this.isHeld) {
       const batch = this.take();
       if (batch.length === 0) continue;
-      const flight = this.fly(batch).then(() => {
-        this.flights.delete(flight);
+      this.flying.add(batch);
+      this.fly(batch, () => {
+        this.flying.delete(batch);
         this.scheduleNext();
       });
-      this.flights.add(flight);
     }
   }
 
@@ -148,16 +148,31 @@ export class Batch<Item, Result = void> {
     return batch;
   }
 
-  private async fly(batch: readonly Waiting<Item, Result>[]): Promise<void> {
-    try {
-      const results = await this.rules.flush(itemsOf(batch));
-      for (let index = 0; index < batch.length; index += 1) batch[index]!.resolve(results?.[index] as Result);
-    } catch (error) {
-      if (batch.length > 1 && this.rules.triesAlone?.(error) === true) {
-        for (const each of batch) await this.fly([each]);
-      } else {
+  /** Calls `landed` when each item has its result. */
+  private fly(batch: readonly Waiting<Item, Result>[], landed: () => void): void {
+    this.flush(itemsOf(batch)).then(
+      (results) => {
+        for (let index = 0; index < batch.length; index += 1) batch[index]!.resolve(results?.[index] as Result);
+        landed();
+      },
+      (error: unknown) => {
+        if (batch.length > 1 && this.rules.triesAlone?.(error) === true) return this.flyAlone(batch, 0, landed);
         for (const each of batch) each.reject(error);
-      }
+        landed();
+      },
+    );
+  }
+
+  private flyAlone(batch: readonly Waiting<Item, Result>[], index: number, landed: () => void): void {
+    if (index === batch.length) return landed();
+    this.fly([batch[index]!], () => this.flyAlone(batch, index + 1, landed));
+  }
+
+  private flush(items: readonly Item[]): ReturnType<BatchRules<Item, Result>['flush']> {
+    try {
+      return this.rules.flush(items);
+    } catch (error) {
+      return Promise.reject(error as Error);
     }
   }
 }

@@ -61,15 +61,13 @@ export class GroupCommit<Row, Result> {
     return this.batch.submit(row);
   }
 
-  private async writeInTime(rows: readonly Row[]): Promise<readonly Result[]> {
+  private writeInTime(rows: readonly Row[]): Promise<readonly Result[]> {
     const begun = performance.now();
-    try {
-      return await this.write(rows);
-    } catch (error) {
+    return this.write(rows).catch((error: unknown) => {
       // The store hangs, so nobody should wait for a second deadline after this one.
       if (performance.now() - begun >= this.timeoutMs / 2) this.batch.refuseWaiting(unanswered(error));
       throw toDatabaseError(error);
-    }
+    });
   }
 }
 

@@ -44,18 +44,15 @@ export function openDatabase(settings: DatabaseSettings): Database {
   const prisma = new PrismaClient({ adapter });
   let closing: Promise<void> | undefined;
 
-  const bounded = async <T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
-    try {
-      if (closing !== undefined) throw storeUnavailable('The store is closed');
-      return await withinDeadline(settings.timeoutMs, signal, work);
-    } catch (error) {
-      if (signal?.aborted) throw error;
-      throw toDatabaseError(error);
-    }
+  const bounded = <T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
+    if (closing !== undefined) return Promise.reject(storeUnavailable('The store is closed'));
+    return withinDeadline(settings.timeoutMs, signal, work).catch((error: unknown) => {
+      throw signal?.aborted ? error : toDatabaseError(error);
+    });
   };
   const call: Database['call'] = (work, signal) => bounded(() => work(prisma), signal);
   const query: Database['query'] = <Row extends object>(statement: string, parameters: readonly unknown[]) =>
-    bounded(async () => (await pool.runRaw<Row>(statement, parameters)).rows);
+    bounded(() => pool.runRaw<Row>(statement, parameters)).then(({ rows }) => rows);
   const close = async (): Promise<void> => {
     await prisma.$disconnect();
     await pool.close();

@@ -52,11 +52,17 @@ export class PostgresPool implements Answering {
   }
 
   /** Without the port's deadline, for callers that retry (the queue's loop). The driver's read timeout applies. */
-  async runRaw<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<pg.QueryResult<Row>> {
-    if (this.closing !== undefined) throw storeUnavailable('The store is closed');
-    const result = await this.pool.query<Row>({ name: this.nameOf(text), text, values: [...values] });
-    this.answeredAt = performance.now();
-    return result;
+  runRaw<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<pg.QueryResult<Row>> {
+    // With a callback, the driver makes no promises of its own.
+    return new Promise((resolve, reject) => {
+      if (this.closing !== undefined) return reject(storeUnavailable('The store is closed'));
+      const query = { name: this.nameOf(text), text, values: [...values] };
+      this.pool.query(query, (error: Error | undefined, result: pg.QueryResult<Row>) => {
+        if (error) return reject(error);
+        this.answeredAt = performance.now();
+        resolve(result);
+      });
+    });
   }
 
   /** A connection outside the pool, for LISTEN. End it with `endClient`; `close` cuts it. */

@@ -14,9 +14,9 @@ export type RunState = 'running' | 'waiting' | 'done' | 'failed' | 'cancelled' |
 export interface NewRun {
   id: string;
   principal: string;
-  keyId?: string;
+  keyId?: string | undefined;
   requestId: string;
-  idempotencyKey?: string;
+  idempotencyKey?: string | undefined;
   /** SHA-256 of canonical request body and path, to tell a retry from another request; '' if there is no key. */
   requestHash: string;
   sessionId?: string;

@@ -60,7 +60,7 @@ export class StoreWrites {
     return this.group.submit({ name, text: JSON.stringify(row) });
   }
 
-  private async write(rows: readonly Write[]): Promise<(Written | undefined)[]> {
+  private write(rows: readonly Write[]): Promise<(Written | undefined)[]> {
     const rowsOf = new Map<WriteName, string[]>();
     const places = rows.map(({ name, text }) => {
       const texts = rowsOf.get(name) ?? [];
@@ -69,11 +69,11 @@ export class StoreWrites {
     });
     const names = this.names.filter((name) => rowsOf.has(name));
     const parameters = names.map((name) => arrayOf(rowsOf.get(name)!));
-    const written = new Map<string, Written>();
-    for (const row of await this.database.query<WrittenRow>(this.statementOf(names), parameters)) {
-      written.set(`${row.name} ${row.ordinality}`, { result: row.result });
-    }
-    return places.map((place) => written.get(place));
+    return this.database.query<WrittenRow>(this.statementOf(names), parameters).then((found) => {
+      const written = new Map<string, Written>();
+      for (const row of found) written.set(`${row.name} ${row.ordinality}`, { result: row.result });
+      return places.map((place) => written.get(place));
+    });
   }
 
   /** Contains exactly the parts that have rows, so that a single write costs no more than itself. */

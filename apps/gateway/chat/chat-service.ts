@@ -9,19 +9,21 @@ import type { RequestContext, StoppableContext } from '#libs/schemas/call-contex
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
+import type { ChatMessage } from '#libs/schemas/message.js';
 import { turnSpan } from '#libs/tracing/spans.js';
-import { tracing } from '#libs/tracing/tracing.js';
+import { type Span, tracing } from '#libs/tracing/tracing.js';
 import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
 import type { Approvals } from '../tools/approvals/approvals.js';
 import type { CatalogOf } from '../tools/policy/tool-policy.js';
 import { type DoneEvent, runChatTurn, type Turn, type TurnPorts } from './chat-turn.js';
+import type { ModelRoute } from '../models/model-provider.js';
 import { requireModel } from '../models/require-model.js';
 import { countTokens } from './count-tokens.js';
 import { type FollowPorts, followRun, type RunReader } from './runs/follow-run.js';
 import { offerTools, type ToolOffer } from './offer-tools.js';
 import { TurnMeasure, type TurnMeasuring } from './measure-turn.js';
 import { answerOpenRounds, takeDecisions } from './runs/answer-approvals.js';
-import { conversationOf, type OpenRound } from './runs/restore-history.js';
+import { answersMintedCalls, conversation, conversationOf, type OpenRound } from './runs/restore-history.js';
 import { type ResumedTurn, resumeRound, resumeTurn } from './runs/resume-turn.js';
 import type { SettlePorts } from './runs/settle-round.js';
 import type { RunCancel, RunCancels } from './runs/run-cancels.js';
@@ -65,17 +67,30 @@ export interface ChatPorts extends Omit<TurnPorts, 'limits' | 'approvals'>, Foll
 export interface StartOptions {
   request: TurnRequest;
   context: StoppableContext;
-  idempotencyKey?: string;
+  idempotencyKey: string | undefined;
 }
 
 type Begun = Awaited<ReturnType<RunStore['begin']>>;
 
 interface Prepared extends Pick<StartOptions, 'request' | 'context'> {
+  /** The tools that the caller may use. */
+  catalog: ToolCatalog;
   offer: ToolOffer;
   run: NewRun;
   stored: boolean;
   /** Somebody may ask for the run other than by the id in its answer. */
   returns: boolean;
+}
+
+/** A run that can be stopped from now on. */
+interface RegisteredRun {
+  prepared: Prepared;
+  run: NewRun;
+  /** It is stored already. */
+  written: StoredRun | undefined;
+  cancel: RunCancel;
+  span: Span | undefined;
+  context: RequestContext;
 }
 
 /** A turn that is about to run here. */
@@ -104,23 +119,33 @@ export class ChatService {
     this.turnPorts = { ...ports, limits: config.limits };
   }
 
-  /** @throws AppError for everything that is wrong before the first model call */
-  async start(options: StartOptions): Promise<StartedTurn> {
-    const prepared = this.prepare(options.context.parentCall ? await turnOfCall(options, this.ports.models) : options);
-    const { run, stored } = prepared;
-    if (!stored) return this.execute(prepared, {});
-    if (options.idempotencyKey === undefined) {
+  /** At once if nothing has to be loaded or written. @throws AppError for everything that is wrong before the first model call */
+  start(options: StartOptions): StartedTurn | Promise<StartedTurn> {
+    if (options.context.parentCall === undefined) return this.startHere(this.prepare(options), options.idempotencyKey);
+    return turnOfCall(options, this.ports.models).then((asked) =>
+      this.startHere(this.prepare(asked), asked.idempotencyKey),
+    );
+  }
+
+  private startHere(prepared: Prepared, idempotencyKey: string | undefined): StartedTurn | Promise<StartedTurn> {
+    if (!prepared.stored) return this.execute(prepared);
+    if (idempotencyKey === undefined) {
       // Refused before anything is written, because nobody could come back to the run.
       this.requireWorker(prepared.offer);
       // No other request can have this run, so the model is asked while it is written. If the store fails, the answer of
       // the model is lost but has to be paid for: then the run is written first.
-      if (this.storeTakesRuns) return this.execute(prepared, {});
+      if (this.storeTakesRuns) return this.execute(prepared);
     }
+    return this.startWritten(prepared);
+  }
+
+  private async startWritten(prepared: Prepared): Promise<StartedTurn> {
+    const { run } = prepared;
     const release = this.ports.cancels.hold(run.id);
     let begun: Begun;
     try {
       begun = await this.begin(run);
-      if (begun.created) return await this.execute(prepared, { begun });
+      if (begun.created) return await this.execute(prepared, begun.run);
     } finally {
       release();
     }
@@ -136,8 +161,7 @@ export class ChatService {
    */
   resume(run: StoredRun, context: StoppableContext): Promise<StartedTurn | undefined> {
     const { idempotencyKey } = run;
-    const key = idempotencyKey === undefined ? {} : { idempotencyKey };
-    return this.goOn(this.prepare({ request: run.request as unknown as TurnRequest, context, ...key }), run);
+    return this.goOn(this.prepare({ request: run.request as unknown as TurnRequest, context, idempotencyKey }), run);
   }
 
   private async begin(run: NewRun): Promise<Begun> {
@@ -162,7 +186,8 @@ export class ChatService {
   private prepare(options: StartOptions): Prepared {
     const { request, context, idempotencyKey } = options;
     requireModel(request.model, context.access, this.ports.models);
-    const offer = offerTools(request, this.ports.catalogOf(context), this.config.limits.tools);
+    const catalog = this.ports.catalogOf(context);
+    const offer = offerTools(request, catalog, this.config.limits.tools);
     const detached = request.onDisconnect === 'detach';
     const run: NewRun = {
       id: mintRunId(),
@@ -174,79 +199,97 @@ export class ChatService {
       detached,
       request: request as unknown as JsonObject,
       owner: this.gatewayId,
-      ...(context.keyId === undefined ? {} : { keyId: context.keyId }),
-      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+      keyId: context.keyId,
+      idempotencyKey,
     };
     const returns = detached || idempotencyKey !== undefined || request.store === true;
-    return { request, context, offer, run, stored: offer.runsHere || returns, returns };
+    return { request, context, catalog, offer, run, stored: offer.runsHere || returns, returns };
   }
 
-  /** Makes the turn that runs here. `from`: a stored run that is continued after its last complete round. */
-  private async execute(
-    prepared: Prepared,
-    { begun, from }: { begun?: Begun; from?: StoredRun },
-  ): Promise<StartedTurn> {
-    const { request, offer } = prepared;
-    const run: NewRun =
-      from === undefined
-        ? prepared.run
-        : { ...prepared.run, id: from.id, sessionId: from.sessionId ?? prepared.run.sessionId! };
-    const written = from ?? begun?.run;
-    const cancel = this.ports.cancels.register(run.id, prepared.context, run.detached);
-    // Each call of the turn listens, and a turn may have many.
-    if (offer.runsHere) setMaxListeners(0, cancel.signal);
+  /** Makes the turn that runs here. `written`: its run is stored. `from`: it is continued after its last complete round. */
+  private execute(prepared: Prepared, written?: StoredRun, from?: StoredRun): StartedTurn | Promise<StartedTurn> {
+    const here = this.register(prepared, written, from);
+    if (written !== undefined || answersMintedCalls(prepared.request.messages)) return this.restore(here, from);
+    try {
+      const { request } = prepared;
+      const route = this.routeOf(prepared);
+      return this.started(here, this.turnOf(here, route, conversation(request, request.messages)), {});
+    } catch (error) {
+      release(here, error);
+      throw error;
+    }
+  }
+
+  private async restore(here: RegisteredRun, from: StoredRun | undefined): Promise<StartedTurn> {
+    const { prepared, run, context, cancel, written } = here;
+    try {
+      const route = this.routeOf(prepared);
+      const { messages, open } = await conversationOf(prepared.request, context.principal, this.ports.runs);
+      if (open.length > 0) await takeDecisions(open, context, this.ports.approvals);
+      const turn = this.turnOf(here, route, messages);
+      const past = from === undefined ? undefined : await resumeTurn(turn, from, this.ports);
+      return this.started(here, turn, { open, past });
+    } catch (error) {
+      release(here, error);
+      const underWay = from !== undefined;
+      if (written) await this.endEarly(run.id, endOf(error, cancel.signal, { ...prepared.run, underWay }));
+      throw error;
+    }
+  }
+
+  private register(prepared: Prepared, written?: StoredRun, from?: StoredRun): RegisteredRun {
+    const run = from === undefined ? prepared.run : continuedRun(prepared.run, from);
     const { id: runId, sessionId } = run;
-    const { model, dialect } = request;
+    const { model, dialect } = prepared.request;
+    const cancel = this.ports.cancels.register(runId, prepared.context, run.detached);
+    // Each call of the turn listens, and a turn may have many.
+    if (prepared.offer.runsHere) setMaxListeners(0, cancel.signal);
     const span = tracing?.start(turnSpan({ runId, sessionId, model, dialect }), prepared.context.traceparent);
     let context: RequestContext = prepared.context;
     if (run.detached) context = { ...context, signal: cancel.signal };
     if (span !== undefined) context = { ...context, traceparent: span.traceparent };
-    try {
-      this.requireWorker(offer);
-      const route = this.ports.models.resolve(request.model);
-      const { messages, open } = await conversationOf(request, context.principal, this.ports.runs);
-      if (open.length > 0) await takeDecisions(open, context, this.ports.approvals);
-      const maxRounds = Math.min(request.maxToolRounds ?? Infinity, this.config.limits.rounds);
-      const turn: Turn = {
-        runId: run.id,
-        sessionId: run.sessionId!,
-        request,
-        context,
-        route,
-        offer,
-        state: new TurnState(messages, this.config.limits, maxRounds, context.deadline),
-        announce: true,
-      };
-      turn.state.addWarnings(request.warnings);
-      const past = from === undefined ? undefined : await resumeTurn(turn, from, this.ports);
-      const { requestId, traceparent, keyId, ip } = context;
-      const record = new RunRecord(this.recordPorts, {
-        run,
-        createdAt: written?.createdAt ?? new Date(),
-        storing: written !== undefined ? 'begun' : prepared.stored ? 'begins' : 'late',
-        streams: request.stream,
-        returns: prepared.returns,
-        audit: { requestId, traceparent, keyId, ip },
-        cancel,
-        lastN: past?.lastN ?? 0,
-        measure: new TurnMeasure(turn, this.ports.measuring, span),
-      });
-      return {
-        runId: run.id,
-        get createdAt() {
-          return record.createdAt;
-        },
-        catalog: this.ports.catalogOf(prepared.context),
-        detached: run.detached,
-        tell: (take, reader) => this.run({ turn, past, open, record, cancel }, take, reader),
-      };
-    } catch (error) {
-      span?.end(toAppError(error).code);
-      cancel.release();
-      if (written !== undefined)
-        await this.endEarly(run.id, endOf(error, cancel.signal, { ...prepared.run, underWay: from !== undefined }));
-      throw error;
-    }
+    return { prepared, run, written, cancel, span, context };
+  }
+
+  /** @throws AppError no_worker, model_not_found */
+  private routeOf({ offer, request }: Prepared): ModelRoute {
+    this.requireWorker(offer);
+    return this.ports.models.resolve(request.model);
+  }
+
+  private turnOf({ prepared, run, context }: RegisteredRun, route: ModelRoute, messages: ChatMessage[]): Turn {
+    const { request, offer } = prepared;
+    const { limits } = this.config;
+    const maxRounds = Math.min(request.maxToolRounds ?? Infinity, limits.rounds);
+    const state = new TurnState(messages, limits, maxRounds, context.deadline);
+    state.addWarnings(request.warnings);
+    return { runId: run.id, sessionId: run.sessionId!, request, context, route, offer, state, announce: true };
+  }
+
+  private started(here: RegisteredRun, turn: Turn, { past, open = [] }: Partial<Pick<Execution, 'past' | 'open'>>) {
+    const { prepared, run, written, cancel, span } = here;
+    const { requestId, traceparent, keyId, ip } = here.context;
+    const record = new RunRecord(this.recordPorts, {
+      run,
+      createdAt: written?.createdAt ?? new Date(),
+      storing: written !== undefined ? 'begun' : prepared.stored ? 'begins' : 'late',
+      streams: prepared.request.stream,
+      returns: prepared.returns,
+      audit: { requestId, traceparent, keyId, ip },
+      cancel,
+      lastN: past?.lastN ?? 0,
+      measure: new TurnMeasure(turn, this.ports.measuring, span),
+    });
+    const started: StartedTurn = {
+      runId: run.id,
+      get createdAt() {
+        return record.createdAt;
+      },
+      catalog: prepared.catalog,
+      detached: run.detached,
+      tell: (take, reader) => this.run({ turn, past, open, record, cancel }, take, reader),
+    };
+    return started;
   }
 
   private async run(
@@ -293,7 +336,7 @@ export class ChatService {
     if (run.state === 'failed') throw storedError(run);
     return {
       runId: run.id,
-      catalog: this.ports.catalogOf(prepared.context),
+      catalog: prepared.catalog,
       createdAt: run.createdAt,
       detached: true,
       tell: (take) => this.follow(prepared, run, take),
@@ -307,7 +350,7 @@ export class ChatService {
       if (!(await this.ports.runs.adopt(run.id, this.gatewayId))) return undefined;
       // This gateway was suspended, counted as dead, and still runs it: adopting it has told the store.
       if (this.ports.cancels.isRunning(run.id)) return undefined;
-      return await this.execute(prepared, { from: run });
+      return await this.execute(prepared, run, run);
     } finally {
       release();
     }
@@ -338,6 +381,18 @@ export class ChatService {
     throw new AppError('cancelled', 'The run of this Idempotency-Key was cancelled');
   }
 }
+
+/** What was registered for a turn that does not start. */
+function release({ span, cancel }: RegisteredRun, error: unknown): void {
+  span?.end(toAppError(error).code);
+  cancel.release();
+}
+
+const continuedRun = (run: NewRun, from: StoredRun): NewRun => ({
+  ...run,
+  id: from.id,
+  sessionId: from.sessionId ?? run.sessionId!,
+});
 
 function hashRequest(request: TurnRequest): string {
   return createHash('sha256').update(JSON.stringify(request)).digest('hex');

@@ -57,7 +57,7 @@ export interface TurnRecord {
   /** A round and its calls, before any of them is dispatched. */
   commit(round: ToldRound, calls: PlannedCall[]): Promise<void>;
   /** The turn is over. `round`: its last one, where that was not committed. */
-  finish(done: DoneEvent, round?: ToldRound): Promise<void>;
+  finish(done: DoneEvent, round?: ToldRound): Promise<void> | undefined;
 }
 
 /** One turn, from its first model call to `done`. @throws AppError where it cannot go on */

@@ -14,13 +14,11 @@ class StoreAway extends Error {
 const toldReason = (cause: unknown) =>
   cause instanceof AppError || cause instanceof StoreRefuses ? cause.message : 'The store is not reachable';
 
-export async function told<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
+/** A failure of `work` in BullMQ's words. */
+export const told = <T>(work: () => Promise<T>): Promise<T> =>
+  work().catch((error: unknown) => {
     throw inItsWords(error);
-  }
-}
+  });
 
 /** Converts an error that was already caught. */
 export const inItsWords = (error: unknown): unknown => (isStoreAway(error) ? new StoreAway(error) : error);

@@ -26,12 +26,23 @@ export interface OpenRound {
 
 /** All messages for the model. @throws the errors of restoreHistory */
 export async function conversationOf(request: TurnRequest, principal: string, runs: RunStore): Promise<Restored> {
-  const { instructions, history = [], messages } = request;
-  const first: ChatMessage[] = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
-  const restored =
-    mintedCallIds(messages).length > 0 ? await restoreHistory(messages, principal, runs) : { messages, open: [] };
-  return { open: restored.open, messages: [...first, ...history, ...restored.messages] };
+  const { messages, open } = await restoreHistory(request.messages, principal, runs);
+  return { messages: conversation(request, messages), open };
 }
+
+/** The messages of a request with what comes before them. */
+export function conversation({ instructions, history }: TurnRequest, messages: ChatMessage[]): ChatMessage[] {
+  if (instructions === undefined && history === undefined) return [...messages];
+  const first: ChatMessage[] = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
+  return [...first, ...(history ?? []), ...messages];
+}
+
+/** Whether they have calls of a turn that was stored. */
+export const answersMintedCalls = (messages: readonly ChatMessage[]): boolean =>
+  messages.some((message) => message.role === 'assistant' && hasMintedCall(message));
+
+const hasMintedCall = ({ tool_calls: calls }: AssistantMessage): boolean =>
+  calls !== undefined && calls.some(({ id }) => isMintedCallId(id));
 
 const mintedCallIds = (messages: ChatMessage[]): string[] =>
   messages.flatMap((message) =>

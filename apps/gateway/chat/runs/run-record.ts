@@ -159,9 +159,13 @@ export class RunRecord implements TurnRecord {
   }
 
   /** The caller sees `done` when the run's end has been written, or at once if nobody can come back to the run. */
-  async finish(done: DoneEvent, told?: ToldRound): Promise<void> {
+  finish(done: DoneEvent, told?: ToldRound): Promise<void> | undefined {
     if (this.options.storing === 'begins') this.begin();
-    if (this.beginning !== undefined) await this.beginning;
+    if (this.beginning !== undefined) return this.beginning.then(() => this.finishNow(done, told));
+    return this.finishNow(done, told);
+  }
+
+  private finishNow(done: DoneEvent, told?: ToldRound): Promise<void> | undefined {
     if (this.beginFailure !== undefined) throw this.beginFailure;
     const { fold } = this;
     fold.add(done);
@@ -173,11 +177,10 @@ export class RunRecord implements TurnRecord {
       if (told !== undefined) end.round = { ...told, lastEvent };
       const ending = this.end(end, last);
       // A caller that gets calls is expected to come back.
-      if (this.options.returns || done.finishReason === 'tool_calls') await ending;
-      else this.ending = ending;
+      if (this.options.returns || done.finishReason === 'tool_calls') return ending.then(() => this.show(last));
+      this.ending = ending;
     }
-    const shown = this.show(last);
-    if (shown !== undefined) await shown;
+    return this.show(last);
   }
 
   /** The turn ended in any other way. Returns the error for its caller. */
