@@ -1,6 +1,6 @@
 // Wraps the gateway's ports with points where tests can kill the process.
 import type { Backing } from '#libs/backing/backing.js';
-import { type Faults, noFaults, replaceMembers } from '#libs/config/fault-points.js';
+import { type Faults, replaceMembers } from '#libs/config/fault-points.js';
 import type { RunStore } from '#libs/runs/run-store.js';
 import type { ModelRouter } from './models/model-provider.js';
 
@@ -11,8 +11,8 @@ interface FaultyPorts {
 }
 
 /** Without faults, the ports are returned unchanged. */
-export function faultyPorts(faults: Faults): FaultyPorts {
-  if (faults === noFaults) return { runs: (runs) => runs, backing: (backing) => backing, models: (models) => models };
+export function faultyPorts(faults: Faults | undefined): FaultyPorts {
+  if (faults === undefined) return { runs: (runs) => runs, backing: (backing) => backing, models: (models) => models };
   return {
     runs: (runs) => {
       const methods: Partial<RunStore> = {

@@ -10,7 +10,7 @@ export interface JobQueue {
    * that got no answer from the store, the next one sets it.
    * @throws AppError store_unavailable if the backing answers nothing for `silenceMs`. A slow one is waited for.
    */
-  add(job: ToolJob, options: AddOptions): Promise<void>;
+  add(job: ToolJob, options: AddOptions): Promise<unknown>;
   /** Which of these wait or run. */
   existing(callIds: readonly string[], signal: AbortSignal): Promise<Set<string>>;
   /** Removes a waiting job for good; false if it runs, does not exist, or other calls in it still need it. */
@@ -29,7 +29,7 @@ export interface AddOptions {
   signal: AbortSignal;
   /** Absent: the backing's deadline. */
   silenceMs?: number;
-  worker?: string;
+  worker?: string | undefined;
   again?: boolean;
   /**
    * May share a job with others that are added at this moment: for calls that are quick and safe to deliver twice. The

@@ -33,12 +33,29 @@ export class FairSlots {
    */
   async take(key: string, { signal, deadline }: { signal: AbortSignal; deadline: number }): Promise<() => void> {
     signal.throwIfAborted();
-    const line = this.lines.get(key) ?? { taken: 0, waiting: new Set() };
-    this.lines.set(key, line);
-    if (line.taken < this.allowed(key)) {
-      line.taken += 1;
-      this.changed(key, line);
-    } else await this.wait(key, line, { signal, deadline });
+    const free = this.takeFree(key);
+    if (free !== undefined) return free;
+    const line = this.lineOf(key);
+    await this.wait(key, line, { signal, deadline });
+    return this.taken(key, line);
+  }
+
+  /** Like `take` where nothing has to be waited for, else undefined. */
+  takeFree(key: string): (() => void) | undefined {
+    const line = this.lineOf(key);
+    if (line.taken >= this.allowed(key)) return undefined;
+    line.taken += 1;
+    this.changed(key, line);
+    return this.taken(key, line);
+  }
+
+  private lineOf(key: string): Line {
+    let line = this.lines.get(key);
+    if (line === undefined) this.lines.set(key, (line = { taken: 0, waiting: new Set() }));
+    return line;
+  }
+
+  private taken(key: string, line: Line): () => void {
     let given = false;
     return () => {
       if (given) return;

@@ -14,8 +14,6 @@ export interface Faults {
   at(point: FaultPoint): Promise<void>;
 }
 
-export const noFaults: Faults = { at: () => Promise.resolve() };
-
 /** Wraps an object with some members replaced, to add fault points to it. */
 export function replaceMembers<T extends object>(target: T, members: Partial<T>): T {
   return new Proxy(target, {
@@ -28,11 +26,11 @@ export function replaceMembers<T extends object>(target: T, members: Partial<T>)
 
 /**
  * With `SIGNALBOX_FAULTS=after-effect`, or `after-effect:2` for the second time, this process kills itself at that point.
- * Read only if `NODE_ENV` is `test`.
+ * Read only if `NODE_ENV` is `test`; undefined where it is not set.
  */
-export function readFaults(environment: NodeJS.ProcessEnv = process.env): Faults {
+export function readFaults(environment: NodeJS.ProcessEnv = process.env): Faults | undefined {
   const text = environment['SIGNALBOX_FAULTS'];
-  if (environment['NODE_ENV'] !== 'test' || text === undefined || text === '') return noFaults;
+  if (environment['NODE_ENV'] !== 'test' || text === undefined || text === '') return undefined;
   const [point, nth = '1'] = text.split(':');
   let left = Number(nth);
   return {

@@ -22,7 +22,10 @@ export function createMcpServer(instances: object | readonly object[], options: 
     throw new Error(`One MCP server of several names: ${declared.map((server) => server.name).join(', ')}`);
   }
   const authorizers = targets.flatMap((target, index) => authorizersOf(target, declared[index]!.authorize));
-  const hooks = { authorize: joined(authorizers), around: nested(targets.flatMap(aroundOf)) };
+  const hooks = {
+    authorize: authorizers.length === 0 ? undefined : joined(authorizers),
+    around: nested(targets.flatMap(aroundOf)),
+  };
   const server = new ToolServer(first, hooks, options);
   for (const target of targets) {
     for (const tool of readDeclaredTools(target.constructor)) {

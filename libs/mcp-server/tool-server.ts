@@ -82,7 +82,7 @@ export class ToolServer {
 
   constructor(
     private readonly declared: McpServerOptions,
-    private readonly hooks: { authorize: Authorize; around: Around },
+    private readonly hooks: { authorize: Authorize | undefined; around: Around },
     private readonly options: ToolServerOptions,
   ) {}
 
@@ -220,14 +220,11 @@ export class ToolServer {
     const signal = clock?.signal ?? call.signal;
     const context = this.context(call, signal);
     let failure: unknown;
-    const run = async () => {
-      try {
-        return await unlessAborted(this.authorizedRun(tool, call.arguments, context), signal);
-      } catch (error) {
+    const run = () =>
+      unlessAborted(this.authorizedRun(tool, call.arguments, context), signal).catch((error: unknown) => {
         failure = signal.aborted ? abortError(signal) : error;
         throw failure;
-      }
-    };
+      });
     try {
       return await this.hooks.around({ tool: call.tool, arguments: call.arguments, context }, run);
     } catch (error) {
@@ -245,12 +242,9 @@ export class ToolServer {
     }
   }
 
-  private async authorizedRun(tool: ServedTool, args: unknown, context: ToolContext) {
-    if ((await this.hooks.authorize(tool.name, context)) === false) {
-      throw new AppError('tool_denied', `UNAUTHORIZED: tool '${tool.name}' may not be called`);
-    }
-    context.signal.throwIfAborted();
-    return runTool(tool, args, context);
+  private authorizedRun(tool: ServedTool, args: unknown, context: ToolContext): ReturnType<typeof runTool> {
+    const { authorize } = this.hooks;
+    return authorize === undefined ? runTool(tool, args, context) : runIfAllowed(authorize, tool, args, context);
   }
 
   private context({ meta, userId: caller, sessionId: connected, onProgress, asking }: ServedCall, signal: AbortSignal) {
@@ -287,6 +281,19 @@ export class ToolServer {
     };
     return context;
   }
+}
+
+async function runIfAllowed(
+  authorize: Authorize,
+  tool: ServedTool,
+  args: unknown,
+  context: ToolContext,
+): ReturnType<typeof runTool> {
+  if ((await authorize(tool.name, context)) === false) {
+    throw new AppError('tool_denied', `UNAUTHORIZED: tool '${tool.name}' may not be called`);
+  }
+  context.signal.throwIfAborted();
+  return runTool(tool, args, context);
 }
 
 const unknownTool = 'Unknown tool';

@@ -38,7 +38,9 @@ export class PostgresJournal implements Journal {
 
   async plan(call: PlannedCall, audit: AuditContext, place?: CallPlace): Promise<void> {
     const row = plannedCallRow(call, audit, place ?? { runId: null, round: null, position: 0 });
-    await Promise.all([this.writes.submit('plan', row), makeSessions([call], this.sessions)]);
+    const sessions = makeSessions([call], this.sessions);
+    await this.writes.submit('plan', row);
+    for (const made of sessions) await made;
   }
 
   async replan(job: ToolJob): Promise<boolean> {
@@ -53,16 +55,15 @@ export class PostgresJournal implements Journal {
     return written === 1;
   }
 
-  async claim({ callId, worker, takeOver, withArguments = false }: CallClaim): Promise<Claimed | undefined> {
-    if (takeOver !== undefined && !fencePattern.test(takeOver)) return undefined;
+  claim({ callId, worker, takeOver, withArguments = false }: CallClaim): Promise<Claimed | undefined> {
+    if (takeOver !== undefined && !fencePattern.test(takeOver)) return Promise.resolve(undefined);
     const row = { id: storedText(callId), worker, take_over: takeOver ?? null, with_arguments: withArguments };
-    const written = await this.writes.submit('claim', row);
-    return written?.result as unknown as Claimed | undefined;
+    return this.writes.submit('claim', row).then((written) => written?.result as unknown as Claimed | undefined);
   }
 
-  async end(end: CallEnd): Promise<boolean> {
-    if (end.fence !== undefined && !fencePattern.test(end.fence)) return false;
-    return (await this.writes.submit('outcome', endedCallRow(end))) !== undefined;
+  end(end: CallEnd): Promise<boolean> {
+    if (end.fence !== undefined && !fencePattern.test(end.fence)) return Promise.resolve(false);
+    return this.writes.submit('outcome', endedCallRow(end)).then((written) => written !== undefined);
   }
 
   async cancelPlanned(callIds: readonly string[], audit: AuditContext, why?: unknown): Promise<string[]> {

@@ -18,7 +18,7 @@ import type {
   StoredRound,
   StoredRun,
 } from './run-store.js';
-import { StoreWrites } from './store-writes.js';
+import { StoreWrites, type Written } from './store-writes.js';
 
 const removeRun = `/* runs.remove */ with
   gone as (
@@ -55,7 +55,7 @@ export interface RunStoreOptions {
   /** Creates the sessions of planned calls in the same statements. */
   sessions?: SessionMaker;
   /** Writes what was used by now, in the statement of the round or the end that it was used for. */
-  usage?: { flush(): unknown };
+  usage?: { send(): void };
 }
 
 export class PostgresRunStore implements RunStore {
@@ -74,14 +74,19 @@ export class PostgresRunStore implements RunStore {
     this.writes = writes;
   }
 
-  async begin(run: NewRun): Promise<{ created: boolean; run: StoredRun }> {
-    const row = newRunRow(run);
-    // A key that is taken may expire, and its run may be deleted, between two reads.
+  begin(run: NewRun): Promise<BegunRun> {
+    return this.writes
+      .submit('begin', newRunRow(run))
+      .then((begun) => (begun === undefined ? this.beginWhereTaken(run) : created(run, begun)));
+  }
+
+  /** A key that is taken may expire, and its run may be deleted, between two reads. */
+  private async beginWhereTaken(run: NewRun): Promise<BegunRun> {
     for (let attempt = 0; attempt < 5; attempt += 1) {
-      const begun = await this.writes.submit('begin', row);
-      if (begun !== undefined) return { created: true, run: begunRun(run, new Date(begun.result as string)) };
       const stored = await this.holderOf(run);
       if (stored !== undefined) return { created: false, run: stored };
+      const begun = await this.writes.submit('begin', newRunRow(run));
+      if (begun !== undefined) return created(run, begun);
     }
     throw new AppError('store_unavailable', 'The store is busy', { retryAfterSeconds: 1 });
   }
@@ -106,11 +111,10 @@ export class PostgresRunStore implements RunStore {
   }
 
   async planRound(round: PlannedRound, audit: AuditContext): Promise<void> {
-    this.usage?.flush();
-    const [written] = await Promise.all([
-      this.writes.submit('round', plannedRoundRow(round, audit)),
-      makeSessions(round.calls, this.sessions),
-    ]);
+    this.usage?.send();
+    const sessions = makeSessions(round.calls, this.sessions);
+    const written = await this.writes.submit('round', plannedRoundRow(round, audit));
+    for (const made of sessions) await made;
     if (written === undefined)
       throw new AppError('shutting_down', 'The run continues elsewhere or has ended', { retryAfterSeconds: 1 });
   }
@@ -119,9 +123,9 @@ export class PostgresRunStore implements RunStore {
     return (await this.roundsOf([runId])).get(runId) ?? [];
   }
 
-  async end(runId: string, owner: string, end: RunEnd): Promise<boolean> {
-    this.usage?.flush();
-    return (await this.writes.submit('end', runEndRow(runId, owner, end))) !== undefined;
+  end(runId: string, owner: string, end: RunEnd): Promise<boolean> {
+    this.usage?.send();
+    return this.writes.submit('end', runEndRow(runId, owner, end)).then((written) => written !== undefined);
   }
 
   async adopt(runId: string, owner: string): Promise<boolean> {
@@ -223,6 +227,13 @@ export class PostgresRunStore implements RunStore {
     return byRun;
   }
 }
+
+type BegunRun = Awaited<ReturnType<RunStore['begin']>>;
+
+const created = (run: NewRun, { result }: Written): BegunRun => ({
+  created: true,
+  run: begunRun(run, new Date(result as string)),
+});
 
 function append<Value>(lists: Map<string, Value[]>, key: string, value: Value): void {
   const list = lists.get(key);

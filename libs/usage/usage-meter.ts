@@ -78,22 +78,24 @@ export class UsageMeter {
     this.soon = true;
     setImmediate(() => {
       this.soon = false;
-      void this.flush();
+      this.send();
     });
+  }
+
+  /** Writes what was added by now together with whatever else is written in this turn of the event loop. */
+  send(): void {
+    if (this.failing || this.unsure.length > 0) return void this.flush();
+    this.stopTimer();
+    this.writeSums();
   }
 
   /** Resolves when all that was added by now is written, or could not be. Never rejects. */
   async flush(): Promise<void> {
-    clearTimeout(this.timer);
-    this.timer = undefined;
+    this.stopTimer();
     for (const batch of this.unsure.splice(0)) this.write(batch);
     // Sums gather while the store is away, instead of batches.
     if (this.failing) await Promise.all(this.writing);
-    if (this.sums.size > 0 && (!this.failing || this.closed)) {
-      const sums = [...this.sums.values()].map((used) => rowOf(used, this.shard));
-      this.sums.clear();
-      this.write({ id: uuidv7(), sums });
-    }
+    if (!this.failing || this.closed) this.writeSums();
     await Promise.all(this.writing);
   }
 
@@ -102,24 +104,43 @@ export class UsageMeter {
     await this.flush();
   }
 
+  private writeSums(): void {
+    if (this.sums.size === 0) return;
+    const sums = [...this.sums.values()].map((used) => rowOf(used, this.shard));
+    this.sums.clear();
+    this.write({ id: uuidv7(), sums });
+  }
+
   private write(batch: UsageBatch): void {
-    const written = this.parts.writes
-      .submit('usage', { ...batch })
-      .then(() => void (this.failing = false))
-      .catch((error: unknown) => {
-        if (!isStoreAway(error)) {
-          this.parts.logger.warn({ error }, 'usage was refused by the store');
-          for (const _sum of batch.sums) this.parts.onDropped();
-          return;
-        }
-        if (!this.failing) this.parts.logger.warn({ error }, 'usage could not be written yet');
-        this.failing = true;
-        if (this.closed) return;
-        this.unsure.push(batch);
-        this.schedule(againMs);
-      })
-      .finally(() => this.writing.delete(written));
+    const written = this.parts.writes.submit('usage', { ...batch }).then(
+      () => {
+        this.writing.delete(written);
+        this.failing = false;
+      },
+      (error: unknown) => {
+        this.writing.delete(written);
+        this.failed(batch, error);
+      },
+    );
     this.writing.add(written);
+  }
+
+  private failed(batch: UsageBatch, error: unknown): void {
+    if (!isStoreAway(error)) {
+      this.parts.logger.warn({ error }, 'usage was refused by the store');
+      for (const _sum of batch.sums) this.parts.onDropped();
+      return;
+    }
+    if (!this.failing) this.parts.logger.warn({ error }, 'usage could not be written yet');
+    this.failing = true;
+    if (this.closed) return;
+    this.unsure.push(batch);
+    this.schedule(againMs);
+  }
+
+  private stopTimer(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
   }
 
   private schedule(ms: number): void {

@@ -64,7 +64,8 @@ export interface TurnRecord {
 export async function runChatTurn(turn: Turn, ports: TurnPorts, record: TurnRecord): Promise<void> {
   const { state, offer } = turn;
   for (;;) {
-    const stop = offer.runsHere ? (state.bound() ?? (await spentBudget(turn, ports))) : undefined;
+    const reached = offer.runsHere ? reachedBound(turn, ports) : undefined;
+    const stop = reached instanceof Promise ? await reached : reached;
     const stoppedBy = stop?.cause ?? null;
     if (stop !== undefined) state.addWarnings([{ message: toldToCaller(stop) }]);
     state.round++;
@@ -89,7 +90,8 @@ export async function runChatTurn(turn: Turn, ports: TurnPorts, record: TurnReco
     }
 
     const context = { ...turn.context, ...callContext(turn, message) };
-    const planned = await planCalls({ calls, offer, context, admit: admission(turn, ports) }, ports);
+    const planning = planCalls({ calls, offer, context, admit: admission(turn, ports) }, ports);
+    const planned = planning instanceof Promise ? await planning : planning;
     const rows = planned.map((call) => call.planned);
     // A caller that is not held answers for the calls that wait; they stay parked until it comes back.
     const holds = turn.request.approval === 'hold';
@@ -120,10 +122,12 @@ export async function runChatTurn(turn: Turn, ports: TurnPorts, record: TurnReco
   }
 }
 
-/** A turn that begins was admitted by its budget. */
-async function spentBudget({ state, context }: Turn, { budgets }: TurnPorts): Promise<Stop | undefined> {
-  const spent = state.round > 0 ? await budgets.spentBy(context) : undefined;
-  return spent === undefined ? undefined : budgetStop(spent);
+/** Why the model may call no more tools. A turn that begins was admitted by its budget. */
+function reachedBound({ state, context }: Turn, { budgets }: TurnPorts): Stop | undefined | Promise<Stop | undefined> {
+  const bound = state.bound();
+  if (bound !== undefined || state.round === 0) return bound;
+  const spent = budgets.spentBy(context);
+  return spent instanceof Promise ? spent.then((read) => read && budgetStop(read)) : spent && budgetStop(spent);
 }
 
 const admission =

@@ -1,5 +1,6 @@
 // Turns the calls of the model into journal rows: who runs each call, and whether it may run at all. A call that cannot run
 // gets its outcome here; nothing is dispatched in this file.
+import type { NewApproval } from '#libs/approvals/approval.js';
 import type { AuditNotes } from '#libs/audit/audit-notes.js';
 import type { Decision } from '#libs/policy/decision.js';
 import type { PlannedCall } from '#libs/runs/run-store.js';
@@ -46,11 +47,13 @@ export interface PlanInput {
   admit: () => Stop | undefined;
 }
 
-export function planCalls(input: PlanInput, ports: PlanPorts): Promise<TurnCall[]> {
-  return Promise.all(input.calls.map((call) => planOne(call, input, ports)));
+/** At once, if nothing has to be written or counted first. */
+export function planCalls(input: PlanInput, ports: PlanPorts): TurnCall[] | Promise<TurnCall[]> {
+  const planned = input.calls.map((call) => planOne(call, input, ports));
+  return planned.every((each) => !(each instanceof Promise)) ? (planned as TurnCall[]) : Promise.all(planned);
 }
 
-async function planOne(call: AssembledCall, input: PlanInput, ports: PlanPorts): Promise<TurnCall> {
+function planOne(call: AssembledCall, input: PlanInput, ports: PlanPorts): TurnCall | Promise<TurnCall> {
   const context: CallContext = { ...input.context, callId: call.id };
   const offered = input.offer.tools.get(call.name);
   if (offered !== undefined && offered.tool === undefined) return { planned: unrun(call, context, 'client') };
@@ -67,20 +70,39 @@ async function planOne(call: AssembledCall, input: PlanInput, ports: PlanPorts):
     const message = `${call.parseError}; send one complete JSON object`;
     return refused(call, context, failedOutcome('failed', 'invalid_tool_arguments', message), offered.tool);
   }
-  const validated = await ports.validator.validate(offered.tool, call.arguments, 'model');
+  const validated = ports.validator.validate(offered.tool, call.arguments, 'model');
   if (!validated.ok) {
     return refused(call, context, failedOutcome('failed', 'invalid_tool_arguments', validated.message), offered.tool);
   }
-  if (validated.sent !== undefined) await noteConversion(ports.notes, offered.tool, validated.sent, context);
-  const tool = toolOfCall(offered.tool, validated.arguments);
-  const decision = tightened(ports.decide(tool, validated.arguments, context), offered);
+  const { sent, arguments: args } = validated;
+  const valid = { call, arguments: args, offered, tool: offered.tool, context };
+  const decide = () => decideOn(valid, ports);
+  return sent === undefined ? decide() : noteConversion(ports.notes, offered.tool, sent, context).then(decide);
+}
+
+/** A call of an offered server tool with arguments that it takes. */
+interface ValidCall {
+  call: AssembledCall;
+  arguments: JsonObject;
+  offered: OfferedTool;
+  tool: CatalogTool;
+  context: CallContext;
+}
+
+function decideOn(valid: ValidCall, ports: PlanPorts): TurnCall | Promise<TurnCall> {
+  const { call, arguments: args, offered, context } = valid;
+  const tool = toolOfCall(valid.tool, args);
+  const decision = tightened(ports.decide(tool, args, context), offered);
   if (decision.effect === 'deny') return decidedAgainst(call, context, tool, decision);
-  const runs = ports.runner.plan(tool, validated.arguments, context, { policyRule: decision.rule });
+  const runs = ports.runner.plan(tool, args, context, { policyRule: decision.rule });
   if (decision.effect === 'allow') return { planned: runs.planned, runs };
-  const approval = newApproval(validated.arguments, decision, ports.approval);
-  const refusal = await ports.approvalRoom.refusalOf(context.principal, approval.id);
+  return parked(runs, valid.tool, newApproval(args, decision, ports.approval), ports);
+}
+
+async function parked(runs: ServerCall, tool: CatalogTool, approval: NewApproval, ports: PlanPorts): Promise<TurnCall> {
+  const refusal = await ports.approvalRoom.refusalOf(runs.context.principal, approval.id);
   if (refusal !== undefined) return { planned: { ...runs.planned, outcome: refusal } };
-  return { planned: { ...runs.planned, approval }, runs, awaits: { approvalId: approval.id, tool: offered.tool } };
+  return { planned: { ...runs.planned, approval }, runs, awaits: { approvalId: approval.id, tool } };
 }
 
 /** A request may require approvals that the policy does not require. */

@@ -45,7 +45,8 @@ export async function runCalls(
       if (held.ms > 0 && call.awaits === undefined) call.runs?.postpone(held.ms);
       const approved = call.awaits === undefined ? call : await approvals.of(call);
       const running = new ToldCall(call.planned.id, events, held);
-      const ended = waits ? await skipped(approved, ports.runner) : await outcomeOf(approved, ports.runner, running);
+      const end = waits ? skipped(approved, ports.runner) : outcomeOf(approved, ports.runner, running);
+      const ended = end instanceof Promise ? await end : end;
       if ('expiresAt' in ended) {
         asked.push(ended);
         waits = true;
@@ -56,11 +57,12 @@ export async function runCalls(
     }
   };
   try {
-    await Promise.all(lines.map(runLine));
+    if (lines.length === 1) await runLine(lines[0]!);
+    else await Promise.all(lines.map(runLine));
   } finally {
     approvals.close();
   }
-  await events.told;
+  if (events.told !== undefined) await events.told;
   return { outcomes, asked, waitedMs: held.ms };
 }
 
@@ -100,22 +102,35 @@ function inLines(calls: readonly TurnCall[]): TurnCall[][] {
   return [...lines.values()];
 }
 
-/** Returns an approval if the call waits for an answer, with which its caller comes back. */
-async function outcomeOf(call: TurnCall, runner: ToolRunner, told: ToldCall): Promise<ToolOutcome | Approval> {
-  if (call.planned.outcome !== undefined) return call.planned.outcome;
-  if (call.runs === undefined) throw new Error('a planned call that neither runs nor has an outcome');
-  try {
-    return await runner.run(call.runs, (progress) => told.onProgress(progress));
-  } catch (error) {
-    if (error instanceof ApprovalNeeded) return error.approval;
-    // It is unknown whether cancelling the call was written, so only the journal may decide how it ends.
-    if (error instanceof AppError && error.code === 'store_unavailable') throw error;
-    // Within a turn, a full queue counts as a failure of the tool: the model may answer without it.
-    if (error instanceof AppError) return failedOutcome('failed', 'tool_unavailable', error.message);
-    throw error;
-  } finally {
-    told.ended();
-  }
+/** An approval if the call waits for an answer, with which its caller comes back. */
+function outcomeOf(
+  { planned, runs }: TurnCall,
+  runner: ToolRunner,
+  told: ToldCall,
+): ToolOutcome | Promise<ToolOutcome | Approval> {
+  if (planned.outcome !== undefined) return planned.outcome;
+  if (runs === undefined) throw new Error('a planned call that neither runs nor has an outcome');
+  return runner
+    .run(runs, (progress) => told.onProgress(progress))
+    .then(
+      (outcome) => {
+        told.ended();
+        return outcome;
+      },
+      (error: unknown) => {
+        told.ended();
+        return failed(error);
+      },
+    );
+}
+
+function failed(error: unknown): ToolOutcome | Approval {
+  if (error instanceof ApprovalNeeded) return error.approval;
+  // It is unknown whether cancelling the call was written, so only the journal may decide how it ends.
+  if (error instanceof AppError && error.code === 'store_unavailable') throw error;
+  // Within a turn, a full queue counts as a failure of the tool: the model may answer without it.
+  if (error instanceof AppError) return failedOutcome('failed', 'tool_unavailable', error.message);
+  throw error;
 }
 
 /** Not run, because it may depend on the call before it, which has not ended. */

@@ -16,13 +16,27 @@ export interface ResultBounds {
 /** Stores a whole result; resolves with the path as the session's tools know it. */
 export type KeepWhole = (text: string) => Promise<string>;
 
-export async function clampResult(outcome: ReadOutcome, bounds: ResultBounds, keep: KeepWhole): Promise<ReadOutcome> {
+/** At once, if nothing has to be stored. */
+export function clampResult(
+  outcome: ReadOutcome,
+  bounds: ResultBounds,
+  keep: KeepWhole,
+): ReadOutcome | Promise<ReadOutcome> {
   const bytes = bytesOf(outcome);
   if (bytes <= bounds.maxResultBytes) return outcome;
   if (bytes > bounds.maxReadBytes) {
     bounds.onBound?.('message_bytes');
     return failed('result_too_large', `The result of the tool has ${bytes} bytes; the limit is ${bounds.maxReadBytes}`);
   }
+  return shortened(outcome, bytes, bounds, keep);
+}
+
+async function shortened(
+  outcome: ReadOutcome,
+  bytes: number,
+  bounds: ResultBounds,
+  keep: KeepWhole,
+): Promise<ReadOutcome> {
   const whole = wholeText(outcome);
   const path = await keep(whole).catch((error: unknown) => (error instanceof Error ? error : new Error('not stored')));
   const where =

@@ -55,13 +55,18 @@ export class OutcomeWriter {
     return this.spool.rows;
   }
 
-  async end(end: CallEnd): Promise<Ended> {
+  end(end: CallEnd): Promise<Ended> {
+    return this.journal.end(end).then(said, (error: unknown) => this.endLater(end, error));
+  }
+
+  private async endLater(end: CallEnd, failure: unknown): Promise<Ended> {
+    if (!isStoreAway(failure)) throw failure;
     for (const pause of retryDelaysMs) {
+      await delay(pause);
       try {
-        return (await this.journal.end(end)) ? 'written' : 'stale';
+        return said(await this.journal.end(end));
       } catch (error) {
         if (!isStoreAway(error)) throw error;
-        await delay(pause);
       }
     }
     try {
@@ -74,7 +79,7 @@ export class OutcomeWriter {
       this.homeless += 1;
       const ask = () => this.journal.end(end);
       const asked = untilStoreAnswers(ask, Infinity, this.closed.signal).finally(() => (this.homeless -= 1));
-      return (await asked) ? 'written' : 'stale';
+      return said(await asked);
     }
     this.logger.warn({ metadata: { callId: end.callId } }, 'the store is unavailable: an outcome was spooled');
     return 'spooled';
@@ -89,6 +94,8 @@ export class OutcomeWriter {
     return this.loading;
   }
 }
+
+const said = (written: boolean): Ended => (written ? 'written' : 'stale');
 
 export function isStoreAway(error: unknown): boolean {
   return error instanceof AppError && error.code === 'store_unavailable';

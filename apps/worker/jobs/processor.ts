@@ -32,8 +32,8 @@ export class JobProcessor {
     this.consumer = await backing.consume((delivery) => this.handle(delivery), { worker: workerId, concurrency });
   }
 
-  async handle(delivery: JobDelivery): Promise<void> {
-    await this.parts.affinity.run(delivery.job, () => this.parts.calls.run(delivery));
+  handle(delivery: JobDelivery): Promise<void> {
+    return this.parts.affinity.run(delivery.job, () => this.parts.calls.run(delivery));
   }
 
   /** Takes no new job; resolves when running ones have ended and their replies are sent. Rejects on abort. */

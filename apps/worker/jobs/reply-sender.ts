@@ -77,10 +77,10 @@ export class ReplySender {
     return JSON.stringify(rest);
   }
 
-  private async publish(replies: readonly Addressed[]): Promise<void> {
+  private publish(replies: readonly Addressed[]): Promise<void> {
     const texts = replies.map(({ text }) => text);
     const message = `{"version":1,"replies":[${texts.join(',')}]}`;
-    await this.channels.publish(channelNames.replies(replies[0]!.gatewayId), message).catch(this.onLost);
+    return this.channels.publish(channelNames.replies(replies[0]!.gatewayId), message).catch(this.onLost);
   }
 
   private readonly onLost = (error: unknown): void => {

@@ -5,7 +5,6 @@ import type { Answer, Question } from '#libs/approvals/question.js';
 import type { SamplingAnswer, SamplingRequest } from '#libs/approvals/sampling.js';
 import { PutBack, type JobDelivery } from '#libs/backing/job-queue.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
-import type { WorkerFaultPoint } from '#libs/config/fault-points.js';
 import { requestFields } from '#libs/logging/request-fields.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
@@ -52,8 +51,9 @@ export class RunToolCall implements CallListener {
     const call = new ToolCall(delivery, this);
     running.begin(call);
     try {
-      if (await this.mayRun(call)) await this.runPermitted(call);
-      await this.fault('before-ack');
+      if (this.parts.faults !== undefined) await this.parts.faults.at('before-dispatch');
+      if (this.mayRunAtOnce(call) || (await this.mayRun(call))) await this.runPermitted(call);
+      if (this.parts.faults !== undefined) await this.parts.faults.at('before-ack');
     } finally {
       call.forgetSecrets?.();
       running.end(callId);
@@ -91,7 +91,7 @@ export class RunToolCall implements CallListener {
   private async runPermitted(call: ToolCall): Promise<void> {
     const { replies, running, workerId } = this.parts;
     const { callId, replyTo } = call.job;
-    await this.fault('after-dispatch');
+    if (this.parts.faults !== undefined) await this.parts.faults.at('after-dispatch');
     running.markStarted(callId);
     replies.send(replyTo, { kind: 'started', callId, worker: workerId });
     // Read now: the server's configuration may have changed when the call ends.
@@ -100,16 +100,21 @@ export class RunToolCall implements CallListener {
     await this.end(call, withoutSecrets(read), call.queueWaitMs);
   }
 
+  /** The usual safe call: it is written only with its outcome, because running it twice is harmless. */
+  private mayRunAtOnce({ job, redelivered, repeated, queueWaitMs }: ToolCall): boolean {
+    const isFirst = !redelivered && !repeated && queueWaitMs <= lookAfterMs;
+    const isWanted = steadyNow() <= job.deadline && !this.parts.running.wasCancelled(job.callId);
+    return job.safe && job.arguments !== undefined && isFirst && isWanted;
+  }
+
   /** False: this delivery may not run the call, and any reply has been sent. */
   private async mayRun(call: ToolCall): Promise<boolean> {
     const { job, redelivered } = call;
-    await this.fault('before-dispatch');
     if (redelivered || call.repeated || (job.safe && call.queueWaitMs > lookAfterMs)) {
       const stored = await this.stored(job);
       if (stored?.state !== 'planned') return this.judge(call, stored);
     }
     if (await this.refusedBeforeStart(call)) return false;
-    // A safe call is written only with its outcome: running it twice is harmless.
     if (job.safe && job.arguments !== undefined) return true;
     const claim = { callId: job.callId, worker: this.parts.workerId, withArguments: job.arguments === undefined };
     const claimed = await this.ask(job, () => this.parts.journal.claim(claim));
@@ -207,7 +212,7 @@ export class RunToolCall implements CallListener {
     this.log(job, outcome, ended);
     // Perhaps ended by this very outcome: the write got no answer and was retried.
     if (ended === 'stale') return this.reply(job, undefined);
-    await this.fault('after-outcome');
+    if (this.parts.faults !== undefined) await this.parts.faults.at('after-outcome');
     await this.reply(job, outcome);
     call.span?.end(outcome.error?.code);
   }
@@ -217,7 +222,7 @@ export class RunToolCall implements CallListener {
   }
 
   private async reply({ callId, replyTo }: ToolJob, outcome: ToolOutcome | undefined): Promise<void> {
-    await this.fault('before-reply');
+    if (this.parts.faults !== undefined) await this.parts.faults.at('before-reply');
     this.parts.replies.send(replyTo, { kind: 'outcome', callId, outcome });
   }
 
@@ -233,10 +238,6 @@ export class RunToolCall implements CallListener {
       },
       'tool call run',
     );
-  }
-
-  private fault(point: WorkerFaultPoint): Promise<void> | undefined {
-    return this.parts.faults?.at(point);
   }
 }
 

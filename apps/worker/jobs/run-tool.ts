@@ -8,7 +8,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import { callMetaKeys, callTokenMetaKey, toCallMeta } from '#libs/mcp-server/call-meta.js';
 import type { SessionStore } from '#libs/runs/sessions/session-store.js';
 import { AppError, toAppError, toolErrorCodes, type ToolErrorCode } from '#libs/schemas/errors.js';
-import type { Json, JsonObject } from '#libs/schemas/json.js';
+import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { mcpClientSpan, toolErrorType } from '#libs/tracing/spans.js';
 import { tracing } from '#libs/tracing/tracing.js';
@@ -19,6 +19,7 @@ import { ownName, type ConfiguredServer } from '../mcp/servers/configured-server
 import type { RawToolResult, ToolConnection } from '../mcp/servers/connection.js';
 import type { ServerBound } from '../mcp/wire/server-bound.js';
 import { resultsDirectory } from '../builtin/search-tools.js';
+import type { OutputCheck } from '../mcp/catalog/output-schemas.js';
 import { clampResult, type ResultBounds } from './clamp-result.js';
 import { untilStoreAnswers } from './outcome-writer.js';
 import { failed, readResult, type ReadOutcome } from './read-result.js';
@@ -33,8 +34,8 @@ export interface ToolRunParts {
   sealed: Pick<SealedValues, 'get'>;
   /** For servers that act for their caller. */
   callTokens: Pick<CallTokenMint, 'mint'>;
-  /** Resolves with a check of structured content, if the tool declares a schema for it. */
-  outputCheck: (job: ToolJob) => Promise<((value: Json, bytes: number) => string | undefined) | undefined>;
+  /** A check of structured content, if the tool declares a schema for it. */
+  outputCheck: (job: ToolJob) => OutputCheck | Promise<OutputCheck>;
   onBound?: PoolEvents['onBound'];
   faults?: Faults | undefined;
   logger: Logger;
@@ -55,14 +56,18 @@ export async function runTool(parts: ToolRunParts, call: ToolCall): Promise<Read
       askTool(parts, call, connection, server),
     );
     call.answered();
-    await parts.faults?.at('after-effect');
+    if (parts.faults !== undefined) await parts.faults.at('after-effect');
     const onBound = (bound: ServerBound) => parts.onBound?.(job.server, bound);
-    const read = readResult(result, await outputCheck, onBound);
-    return await clampResult(read, { ...parts.bounds, onBound }, (text) => keepWhole(parts, call, text));
+    const check = outputCheck instanceof Promise ? await outputCheck : outputCheck;
+    const read = clampResult(readResult(result, check, onBound), { ...parts.bounds, onBound }, (text) =>
+      keepWhole(parts, call, text),
+    );
+    return read instanceof Promise ? await read : read;
   } catch (error) {
     return toOutcome(error, call, parts.logger);
   } finally {
-    await call.end();
+    const claiming = call.end();
+    if (claiming !== undefined) await claiming;
   }
 }
 

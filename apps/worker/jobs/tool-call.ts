@@ -159,12 +159,12 @@ export class ToolCall implements UseOptions, CallOptions {
     this.limitAt = Infinity;
   }
 
-  /** There is an outcome. Resolves when the result of a started claim is known. */
-  async end(): Promise<void> {
+  /** There is an outcome. The promise, if a claim has been started, resolves when its result is known. */
+  end(): Promise<void> | undefined {
     clearTimeout(this.timer);
     this.over?.abort(new Stopped('cancelled'));
     this.durationMs = Math.round((performance.now() - this.startedAt) * 1_000) / 1_000;
-    await this.claiming;
+    return this.claiming;
   }
 
   /** One after the other. @throws AppError tool_failed for too many; the signal's reason */

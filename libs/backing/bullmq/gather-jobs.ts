@@ -30,10 +30,10 @@ export class JobGatherer {
 
   private readonly batch: Batch<NewJob>;
 
-  constructor(private readonly add: (gathered: Gathered) => Promise<void>) {
+  constructor(private readonly add: (gathered: Gathered) => Promise<unknown>) {
     const { maxJobs, maxBytes, maxWaiting } = queueSettings.together;
     this.batch = new Batch({
-      flush: (together) => this.send(together),
+      flush: (together) => this.send(together).then(nothing),
       // After everything that this turn of the event loop has triggered so far.
       schedule: process.nextTick,
       oneByOne: false,
@@ -63,12 +63,12 @@ export class JobGatherer {
     return carrier?.wanted.size === 0 ? carrier.id : undefined;
   }
 
-  private async send(together: readonly NewJob[]): Promise<void> {
+  private send(together: readonly NewJob[]): Promise<unknown> {
     const [jobs, texts] = [together.map(({ job }) => job), together.map(({ text }) => text)];
     if (together.length === 1) return this.add({ jobs, texts });
     const id = `together-${randomBytes(12).toString('hex')}`;
     this.remember(jobs, id);
-    await this.add({ jobs, texts, id });
+    return this.add({ jobs, texts, id });
   }
 
   private remember(jobs: readonly ToolJob[], id: string): void {
@@ -84,3 +84,5 @@ export class JobGatherer {
     }
   }
 }
+
+const nothing = (): void => undefined;

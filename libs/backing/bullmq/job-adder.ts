@@ -20,23 +20,23 @@ export class JobAdder {
     private readonly onError: (error: unknown) => void,
   ) {}
 
-  async add(job: ToolJob, { worker, again, together }: Omit<AddOptions, 'signal' | 'silenceMs'>): Promise<void> {
+  add(job: ToolJob, { worker, again, together }: Omit<AddOptions, 'signal' | 'silenceMs'>): Promise<unknown> {
     const isFirst = again !== true;
     if (together === true && isFirst && worker === undefined && job.priority === 'interactive') {
       return this.gatherer.submit(job);
     }
     const queue = this.queue(worker === undefined ? commonQueueName : workerQueueName(worker));
     const priority = queueSettings.priority[job.priority];
-    await queue.add(nameOf(job), isFirst ? toPayload(job) : { ...toPayload(job), again: true }, {
+    return queue.add(nameOf(job), isFirst ? toPayload(job) : { ...toPayload(job), again: true }, {
       jobId: jobIdOf(job.callId),
       ...(priority === 0 ? {} : { priority }),
     });
   }
 
-  private async addGathered({ id, jobs, texts }: Gathered): Promise<void> {
+  private addGathered({ id, jobs, texts }: Gathered): Promise<unknown> {
     const [first, ...more] = texts;
     const payload = { job: first!, ...(more.length === 0 ? {} : { more }) };
-    await this.queue(commonQueueName).add(nameOf(jobs[0]!), payload, { jobId: id ?? jobIdOf(jobs[0]!.callId) });
+    return this.queue(commonQueueName).add(nameOf(jobs[0]!), payload, { jobId: id ?? jobIdOf(jobs[0]!.callId) });
   }
 
   /** The ids under which the queue may hold a call. */

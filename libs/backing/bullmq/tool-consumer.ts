@@ -3,6 +3,7 @@
 import { DelayedError, type Job, type KeepJobs, WaitingError, Worker } from 'bullmq';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
+import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { type JobConsumer, type JobHandler, PutBack } from '../job-queue.js';
 import type { BullmqSource } from './bullmq-source.js';
 import { commonQueueName, workerQueueName } from './job-id.js';
@@ -82,12 +83,13 @@ export class ToolConsumer implements JobConsumer {
     const redelivered = job.stalledCounter > 0;
     // A call that was put back with others may have ended before.
     const repeated = read.again || (read.jobs.length > 1 && job.attemptsStarted > 1);
-    const ended = await Promise.allSettled(
-      read.jobs.map((each) => this.handler({ job: each, redelivered, ...(repeated ? { repeated } : {}) })),
-    );
-    const failures = ended.flatMap((end, index) =>
-      end.status === 'fulfilled' ? [] : [{ error: end.reason as unknown, job: read.jobs[index]! }],
-    );
+    const failures: { error: unknown; job: ToolJob }[] = [];
+    const handle = (each: ToolJob) =>
+      this.handler({ job: each, redelivered, repeated }).catch((error: unknown) => {
+        failures.push({ error, job: each });
+      });
+    if (read.jobs.length === 1) await handle(read.jobs[0]!);
+    else await Promise.all(read.jobs.map(handle));
     if (failures.some(({ error }) => error instanceof PutBack)) return this.putBack(job, token);
     for (const { error, job: failed } of failures) {
       this.logger.error({ error, tool: failed.tool, requestId: failed.requestId }, 'A tool job failed');

@@ -57,21 +57,19 @@ export class CarriedChannels implements Channels {
     return this.connection.isOpen;
   }
 
-  async publish(channel: string, message: string, signal?: AbortSignal): Promise<void> {
+  publish(channel: string, message: string, signal?: AbortSignal): Promise<void> {
     this.number += 1;
     const payload = toPayload({ channel, message }, this.number, this.carrier.limits);
     const outgoing = { name: this.carrier.physicalName(channel), payload, abandoned: false };
-    try {
-      await withinDeadline(this.carrier.timeoutMs, signal, () => this.batch.submit(outgoing));
-    } catch (error) {
+    return withinDeadline(this.carrier.timeoutMs, signal, () => this.batch.submit(outgoing)).catch((error: unknown) => {
       outgoing.abandoned = true;
       throw error;
-    }
+    });
   }
 
-  private async send(messages: readonly Outgoing[]): Promise<void> {
+  private send(messages: readonly Outgoing[]): Promise<void> {
     const wanted = messages.filter(({ abandoned }) => !abandoned);
-    if (wanted.length > 0) await this.carrier.send(wanted);
+    return wanted.length > 0 ? this.carrier.send(wanted) : Promise.resolve();
   }
 
   async subscribe(channel: string, listener: Listener): Promise<() => Promise<void>> {

@@ -46,9 +46,9 @@ export class PostgresJobQueue implements JobQueue {
     this.adder = new JobAdder(source, onError);
   }
 
-  async add(job: ToolJob, options: AddOptions): Promise<void> {
+  add(job: ToolJob, options: AddOptions): Promise<unknown> {
     const { signal, silenceMs: timeoutMs = this.database.timeoutMs } = options;
-    await retryWhileAway(this.database, { timeoutMs, signal }, (isRetry) =>
+    return retryWhileAway(this.database, { timeoutMs, signal }, (isRetry) =>
       this.adder.add(job, isRetry ? { ...options, again: true } : options),
     );
   }

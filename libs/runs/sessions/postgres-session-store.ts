@@ -69,18 +69,17 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
     this.writes = writes;
   }
 
-  async ensure(principal: string, id: string, given: GivenSession = {}): Promise<Session> {
+  ensure(principal: string, id: string, given: GivenSession = {}): Promise<Session> {
     const key = keyOf(principal, id);
     const known = this.knownSessions.get(key);
-    if (known !== undefined && given.metadata === undefined) return known;
+    if (known !== undefined && given.metadata === undefined) return Promise.resolve(known);
     // One write of a session at a time: a statement must not name a row twice.
     const earlier = this.ensuring.get(key);
     if (earlier !== undefined) {
       if (given.metadata === undefined) return earlier;
-      await earlier.catch(() => undefined);
-      return this.ensure(principal, id, given);
+      return earlier.catch(() => undefined).then(() => this.ensure(principal, id, given));
     }
-    const writing = this.write(key, { principal, id, ...given }).finally(() => this.ensuring.delete(key));
+    const writing = this.write(key, { principal, id, ...given });
     this.ensuring.set(key, writing);
     return writing;
   }
@@ -90,7 +89,7 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
     return this.knownSessions.get(keyOf(principal, id));
   }
 
-  private async write(key: string, given: GivenSession & { principal: string; id: string }): Promise<Session> {
+  private write(key: string, given: GivenSession & { principal: string; id: string }): Promise<Session> {
     const row = {
       principal: storedText(given.principal),
       id: storedText(given.id),
@@ -98,10 +97,18 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
       metadata: storedJsonOrNull(given.metadata),
       idle_ttl_ms: this.idleTtlMs,
     };
-    const written = await this.writes.submit('session', row);
-    const session = toSession(written!.result as unknown as SessionRow);
-    this.knownSessions.set(key, session);
-    return session;
+    return this.writes.submit('session', row).then(
+      (written) => {
+        this.ensuring.delete(key);
+        const session = toSession(written!.result as unknown as SessionRow);
+        this.knownSessions.set(key, session);
+        return session;
+      },
+      (error: unknown) => {
+        this.ensuring.delete(key);
+        throw error;
+      },
+    );
   }
 
   async get(principal: string, id: string): Promise<Session | undefined> {

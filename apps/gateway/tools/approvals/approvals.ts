@@ -176,7 +176,7 @@ export class Approvals {
       const message = `'${approval.name}' has changed since the call was made: its arguments cannot be edited`;
       throw new AppError('invalid_tool_arguments', message, { http: 400, param: 'arguments' });
     }
-    const validated = await validator.validate(found, JSON.stringify(args));
+    const validated = validator.validate(found, JSON.stringify(args));
     if (!validated.ok) {
       throw new AppError('invalid_tool_arguments', validated.message, { http: 400, param: 'arguments' });
     }

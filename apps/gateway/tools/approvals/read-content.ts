@@ -17,7 +17,7 @@ export async function readContent(
   if (Buffer.byteLength(text) > maxAnswerBytes) throw invalid(`An answer may have at most ${maxAnswerBytes} bytes`);
   const inputSchema: JsonObject = { ...schema, additionalProperties: false };
   const definitionHash = canonicalHash(['question', inputSchema]);
-  const read = await validator.validate({ name, server, definitionHash, inputSchema }, text);
+  const read = validator.validate({ name, server, definitionHash, inputSchema }, text);
   if (!read.ok) throw invalid(read.message);
   return read.arguments;
 }

@@ -118,7 +118,7 @@ export class ToolCalls {
       const call = this.ports.runner.plan(offered, args, context, { policyRule: decision.rule });
       return this.refuse(call, refusalOf(offered, decision));
     }
-    const validated = await this.ports.validator.validate(offered, request.argumentsText, request.from);
+    const validated = this.ports.validator.validate(offered, request.argumentsText, request.from);
     if (!validated.ok) {
       // The arguments are not kept: they were refused for what they are.
       const planned = this.ports.runner.plan(offered, {}, context);

@@ -164,7 +164,7 @@ verifies('tools.refusal-means-nothing-ran', 'its plan was written, and nobody wa
   const tool = { name: 'write_file', timeoutMs: 1_000, maxTimeoutMs: 1_000 } as CatalogTool;
   const calls = new ToolCalls({
     catalog: { find: () => tool },
-    validator: { validate: async () => ({ ok: true, arguments: {} }) },
+    validator: { validate: () => ({ ok: true, arguments: {} }) },
     decide: () => ({ effect: 'allow' }),
     deniedTool: () => undefined,
     journal,

@@ -41,12 +41,11 @@ export class DispatchedCall implements ReplyListener {
   private poll?: NodeJS.Timeout;
   private deadline?: NodeJS.Timeout;
   private readonly question: AskedQuestion;
-  private settle!: (outcome: ToolOutcome) => void;
-  private leave!: (needed: ApprovalNeeded) => void;
-  private readonly outcome = new Promise<ToolOutcome>((resolve, reject) => {
-    this.settle = resolve;
-    this.leave = reject;
-  });
+  private resolve!: (outcome: ToolOutcome) => void;
+  private reject!: (error: unknown) => void;
+  private stopListening!: () => void;
+  /** Whoever still waits for the queue's answer need not. */
+  private readonly ending = new AbortController();
 
   constructor(
     private readonly services: DispatchServices,
@@ -55,44 +54,65 @@ export class DispatchedCall implements ReplyListener {
   ) {
     this.job = call.job;
     this.question = new AskedQuestion(services.questions, call.job);
-    this.outcome.catch(() => undefined);
   }
 
-  /** @throws AppError store_unavailable when the job could not be added; the call has not begun then, or is safe, or of a run. */
-  async run(): Promise<ToolOutcome> {
-    const { inbox } = this.services;
+  /** Call it once. @throws AppError store_unavailable when the job could not be added; the call has not begun then, or is safe, or of a run. */
+  run(): Promise<ToolOutcome> {
+    const outcome = new Promise<ToolOutcome>((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
     const { signal } = this.call.context;
-    const { onProgress } = this;
-    const stopListening = inbox.listen(this.job.callId, this);
-    const aborted = () => void this.stop('cancelled');
-    const over = new AbortController();
-    try {
-      this.armDeadline(this.job.deadline);
-      if (signal.aborted) aborted();
-      else signal.addEventListener('abort', aborted, { once: true });
-      // A slow queue may answer after the worker, whose word is enough, or after a stop, which settles the call itself.
-      const added = this.add(over.signal).catch((error: unknown) => {
-        if (!this.started && !this.stopping) throw error;
-      });
-      await Promise.race([added, this.outcome]);
-      onProgress({ status: 'queued' });
-      this.queuedIsTold = true;
-      for (const progress of this.early.splice(0)) onProgress(progress);
-      this.armPoll();
-      return await this.outcome;
-    } catch (error) {
-      if (error instanceof ApprovalNeeded) throw error;
-      return await this.refused(error);
-    } finally {
-      this.over = true;
-      // With a reason: without one, Node makes an exception with a stack for every call.
-      over.abort('over');
-      stopListening();
-      this.question.close();
-      signal.removeEventListener('abort', aborted);
-      clearTimeout(this.poll);
-      clearTimeout(this.deadline);
-    }
+    this.stopListening = this.services.inbox.listen(this.job.callId, this);
+    this.armDeadline(this.job.deadline);
+    if (signal.aborted) this.aborted();
+    else signal.addEventListener('abort', this.aborted, { once: true });
+    this.add(this.ending.signal).then(this.added, this.notAdded);
+    return outcome;
+  }
+
+  private readonly aborted = (): void => void this.stop('cancelled');
+
+  private readonly added = (): void => {
+    if (this.over) return;
+    this.tellQueued();
+    this.armPoll();
+  };
+
+  /** A slow queue may answer after the worker, whose word is enough, or after a stop, which settles the call itself. */
+  private readonly notAdded = (error: unknown): void => {
+    if (!this.over && !this.started && !this.stopping) void this.refused(error);
+  };
+
+  private tellQueued(): void {
+    if (this.queuedIsTold) return;
+    this.queuedIsTold = true;
+    this.onProgress({ status: 'queued' });
+    for (const progress of this.early.splice(0)) this.onProgress(progress);
+  }
+
+  private settle(outcome: ToolOutcome): void {
+    if (this.over) return;
+    this.tellQueued();
+    this.finish();
+    this.resolve(outcome);
+  }
+
+  private fail(error: unknown): void {
+    if (this.over) return;
+    this.finish();
+    this.reject(error);
+  }
+
+  private finish(): void {
+    this.over = true;
+    // With a reason: without one, Node makes an exception with a stack for every call.
+    this.ending.abort('over');
+    this.stopListening();
+    this.question.close();
+    this.call.context.signal.removeEventListener('abort', this.aborted);
+    clearTimeout(this.poll);
+    clearTimeout(this.deadline);
   }
 
   reply(reply: ToolReply): void {
@@ -147,7 +167,7 @@ export class DispatchedCall implements ReplyListener {
     if (this.over || this.stopping || asked === undefined) return;
     if (asked === 'none') return this.goOn();
     if (asked.kind === 'sampling') return this.askModel(asked);
-    if (this.call.context.questions !== 'hold') return this.leave(new ApprovalNeeded(asked));
+    if (this.call.context.questions !== 'hold') return this.fail(new ApprovalNeeded(asked));
     this.tell({ status: 'waiting_approval', asks: asked });
     // It ends by itself long before.
     this.stopAfter(asked.expiresAt.getTime() - Date.now() + this.job.timeoutMs + workerFirstMs);
@@ -256,10 +276,9 @@ export class DispatchedCall implements ReplyListener {
     const { again } = this.call;
     const together = maySharePlace(this.call);
     if (again && !(await this.takeUp())) return;
-    const options = { signal, silenceMs: addSilenceMs, together, again, ...(worker === undefined ? {} : { worker }) };
-    await this.services.queue.add(this.job, options);
+    await this.services.queue.add(this.job, { signal, silenceMs: addSilenceMs, together, again, worker });
     this.sentTo = worker;
-    await this.callBackFromGone();
+    if (worker !== undefined) await this.callBackFromGone();
   }
 
   /** The journal names this gateway's job from now on; false: somebody has begun the call, or ended it. */
@@ -318,20 +337,17 @@ export class DispatchedCall implements ReplyListener {
   }
 
   /** A refusal says that nothing happened, so that its caller asks again: the journal must agree. */
-  private async refused(error: unknown): Promise<ToolOutcome> {
+  private async refused(error: unknown): Promise<void> {
     const { callId, runId, safe } = this.job;
     const ended = await this.endPlanned(error);
-    if (ended === true) throw error;
-    if (ended === undefined) {
-      // Of a run: its end takes the call along.
-      if (runId !== undefined) throw error;
-      this.services.lateCancels.add(callId, this.call.audit, error);
-      if (safe) throw error;
-      return failedOutcome('indeterminate', 'tool_outcome_unknown', 'The store failed: the call may have begun');
-    }
+    if (ended === true) return this.fail(error);
     // Only the queue's answer was lost: a worker has the call.
-    this.armPoll();
-    return this.outcome;
+    if (ended === false) return this.armPoll();
+    // Of a run: its end takes the call along.
+    if (runId !== undefined) return this.fail(error);
+    this.services.lateCancels.add(callId, this.call.audit, error);
+    if (safe) return this.fail(error);
+    this.settle(failedOutcome('indeterminate', 'tool_outcome_unknown', 'The store failed: the call may have begun'));
   }
 
   /** False: it is not planned any more; undefined: the journal cannot say. */

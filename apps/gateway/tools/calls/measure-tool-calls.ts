@@ -26,22 +26,23 @@ export class ToolCallMeasure {
   constructor(private readonly measuring: ToolMeasuring) {}
 
   /** Counts, times and logs the call when it has ended, in whatever way. */
-  async of(call: ServerCall, ended: Promise<ToolOutcome>): Promise<ToolOutcome> {
+  of(call: ServerCall, ended: Promise<ToolOutcome>): Promise<ToolOutcome> {
     const startedAt = performance.now();
     this.measuring.accounts?.toolCall(call.context, call.tool);
     const leave = this.measuring.clocks.enter(call.context.runId);
-    try {
-      const outcome = await ended;
-      leave();
-      this.report(call, { outcome, durationMs: performance.now() - startedAt });
-      return outcome;
-    } catch (error) {
-      leave();
-      // It goes on without this process, and the journal has its end.
-      if (error instanceof ApprovalNeeded) throw error;
-      this.report(call, { error, durationMs: performance.now() - startedAt });
-      throw error;
-    }
+    return ended.then(
+      (outcome) => {
+        leave();
+        this.report(call, { outcome, durationMs: performance.now() - startedAt });
+        return outcome;
+      },
+      (error: unknown) => {
+        leave();
+        // It goes on without this process, and the journal has its end.
+        if (!(error instanceof ApprovalNeeded)) this.report(call, { error, durationMs: performance.now() - startedAt });
+        throw error;
+      },
+    );
   }
 
   private report(call: ServerCall, end: CallEnd): void {

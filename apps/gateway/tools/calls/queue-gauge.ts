@@ -19,18 +19,26 @@ export class QueueGauge {
 
   /** @throws AppError queue_full, store_unavailable */
   async admit(): Promise<void> {
-    const full = this.waiting >= this.limit;
-    if (performance.now() - this.countedAt >= freshMs) {
-      this.counting ??= this.count().finally(() => (this.counting = undefined));
-      // Waits only where the answer may change: the usual call is not delayed by a count.
-      if (full) await this.counting;
-      else this.counting.catch(() => undefined);
-    }
-    if (this.waiting >= this.limit) {
+    // Waits only where the answer may change: the usual call is not delayed by a count.
+    if (this.waiting >= this.limit) await this.counted();
+    if (!this.admitAtOnce()) {
       throw new AppError('queue_full', 'Too many tool calls are waiting', { retryAfterSeconds: 1 });
     }
+  }
+
+  /** False if the queue was full when it was last counted. */
+  admitAtOnce(): boolean {
+    if (this.waiting >= this.limit) return false;
+    this.counted()?.catch(() => undefined);
     this.waiting += 1;
     this.admitted += 1;
+    return true;
+  }
+
+  /** Undefined if the last count is fresh. */
+  private counted(): Promise<void> | undefined {
+    if (performance.now() - this.countedAt < freshMs) return undefined;
+    return (this.counting ??= this.count().finally(() => (this.counting = undefined)));
   }
 
   private async count(): Promise<void> {

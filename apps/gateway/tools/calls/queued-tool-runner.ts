@@ -186,21 +186,39 @@ export class QueuedToolRunner implements ToolRunner {
 
   private async dispatch(call: ServerCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
     const places: (() => void)[] = [];
+    let dispatched: DispatchedCall | undefined;
     try {
-      try {
-        await this.admit(call.tool, call.context, places);
-      } catch (error) {
-        return await this.neverQueued(error, call);
+      if (!this.admitAtOnce(call.context, places)) {
+        try {
+          await this.admit(call.tool, call.context, places);
+        } catch (error) {
+          return await this.neverQueued(error, call);
+        }
       }
       call.begin();
       this.nameDirectory(call.job);
-      const dispatched = new DispatchedCall(this.services, call, onProgress);
+      dispatched = new DispatchedCall(this.services, call, onProgress);
       const outcome = dispatched.run();
       this.active.set(dispatched, outcome);
-      return await outcome.finally(() => this.active.delete(dispatched));
+      return await outcome;
     } finally {
+      if (dispatched !== undefined) this.active.delete(dispatched);
       for (const giveBack of places) giveBack();
     }
+  }
+
+  /** False if something has to be waited for, or refused. */
+  private admitAtOnce({ principal, sessionId, signal }: CallContext, places: (() => void)[]): boolean {
+    if (this.closing || signal.aborted || !this.watch.hasWorker) return false;
+    const ofSession = this.sessions.takeFree(sessionKey(principal, sessionId));
+    const ofPrincipal = ofSession && this.principals.takeFree(principal);
+    if (ofSession === undefined || ofPrincipal === undefined || !this.gauge.admitAtOnce()) {
+      ofSession?.();
+      ofPrincipal?.();
+      return false;
+    }
+    places.push(ofSession, ofPrincipal);
+    return true;
   }
 
   /** Of a session that was made with the call. The worker of a stateful server makes it itself: it may have a spare. */
@@ -213,7 +231,7 @@ export class QueuedToolRunner implements ToolRunner {
   private async admit(tool: CatalogTool, context: CallContext, places: (() => void)[]): Promise<void> {
     if (this.closing) throw shuttingDown();
     const since = steadyNow();
-    const session = `${context.principal}\n${context.sessionId}`;
+    const session = sessionKey(context.principal, context.sessionId);
     // Always in this order, so that two calls never wait for each other.
     places.push(await this.counted('session_calls', this.sessions.take(session, context)));
     places.push(await this.counted('principal_calls', this.principals.take(context.principal, context)));
@@ -245,5 +263,7 @@ export class QueuedToolRunner implements ToolRunner {
     throw error;
   }
 }
+
+const sessionKey = (principal: string, sessionId: string): string => `${principal}\n${sessionId}`;
 
 const shuttingDown = () => new AppError('shutting_down', 'The gateway is stopping', { retryAfterSeconds: 2 });

@@ -35,11 +35,7 @@ export class CompiledArgumentValidator implements ArgumentValidator {
     private readonly logger: Logger,
   ) {}
 
-  validate(tool: SchemaOwner, argumentsText: string, from?: 'model'): Promise<ValidatedArguments> {
-    return Promise.resolve(this.validateNow(tool, argumentsText, from));
-  }
-
-  private validateNow(tool: SchemaOwner, text: string, from?: 'model'): ValidatedArguments {
+  validate(tool: SchemaOwner, text: string, from?: 'model'): ValidatedArguments {
     const bytes = Buffer.byteLength(text);
     if (bytes > this.bounds.maxArgumentBytes) {
       return refuse(tool, `they have ${bytes} bytes; the limit is ${this.bounds.maxArgumentBytes}`);
@@ -65,13 +61,13 @@ export class CompiledArgumentValidator implements ArgumentValidator {
     const converted = from === 'model' ? convertTexts(value, tool.inputSchema) : value;
     if (converted === value) return refuse(tool, problem);
     // Its own bounds apply to what was in a text.
-    const read = this.validateNow(tool, JSON.stringify(converted));
+    const read = this.validate(tool, JSON.stringify(converted));
     return read.ok ? { ...read, sent: value } : refuse(tool, problem);
   }
 
   /** All arguments, written as one text. */
   private validateText(tool: SchemaOwner, text: string): ValidatedArguments {
-    const read = parseJsonObject(text) === undefined ? undefined : this.validateNow(tool, text, 'model');
+    const read = parseJsonObject(text) === undefined ? undefined : this.validate(tool, text, 'model');
     if (read === undefined) return refuse(tool, 'they must be a JSON object');
     return read.ok ? { sent: read.arguments, ...read } : read;
   }

@@ -30,5 +30,5 @@ export interface ArgumentValidator {
    * Parses JSON text and checks it against the tool's input schema; bounded in time and size. Defaults are filled in. Of a
    * model's arguments, texts that the schema does not accept are converted where that loses nothing.
    */
-  validate(tool: SchemaOwner, argumentsText: string, from?: 'model'): Promise<ValidatedArguments>;
+  validate(tool: SchemaOwner, argumentsText: string, from?: 'model'): ValidatedArguments;
 }

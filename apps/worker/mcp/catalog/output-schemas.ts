@@ -10,7 +10,7 @@ import type { SchemaLimits } from './read-definitions.js';
 const checkDeadlineMs = 100;
 const maxCompiled = 2_000;
 
-type Check = (value: Json, bytes: number) => string | undefined;
+export type OutputCheck = ((value: Json, bytes: number) => string | undefined) | undefined;
 
 export class OutputSchemas {
   /** By server and definition hash, least recently used first. Null if the definition has no usable schema. */
@@ -22,11 +22,14 @@ export class OutputSchemas {
     private readonly logger: Logger,
   ) {}
 
-  /** Describes what is wrong with structured content; undefined if there is no schema. */
-  async checkOf(job: { server: string; tool: string; definitionHash: string }): Promise<Check | undefined> {
+  /** Describes what is wrong with structured content; undefined if there is no schema. At once, if it has been read. */
+  checkOf(job: { server: string; tool: string; definitionHash: string }): OutputCheck | Promise<OutputCheck> {
     const key = `${job.server}\n${job.definitionHash}`;
     const known = this.compiled.get(key);
-    const compiled = known === undefined ? await this.read(job) : known;
+    return known === undefined ? this.read(job).then((read) => this.keep(key, read)) : this.keep(key, known);
+  }
+
+  private keep(key: string, compiled: CompiledSchema | null | undefined): OutputCheck {
     if (compiled === undefined) return undefined;
     this.compiled.delete(key);
     this.compiled.set(key, compiled);
