@@ -26,8 +26,9 @@ export interface OutcomeAudit {
   cached: boolean;
 }
 
-export function auditArguments(args: JsonObject): ArgumentsAudit {
-  return { arguments: clamp(JSON.stringify(redact(args))), argumentsDigest: digest(JSON.stringify(args)) };
+/** `text`: the arguments as JSON. */
+export function auditArguments(args: JsonObject, text = JSON.stringify(args)): ArgumentsAudit {
+  return { arguments: clamp(JSON.stringify(redact(args))), argumentsDigest: digest(text) };
 }
 
 export function auditOutcome(outcome: ToolOutcome): OutcomeAudit {

@@ -20,6 +20,7 @@ export function plannedCallRow(
   audit: AuditContext,
   place: { runId: string | null; round: number | null; position: number },
 ): JsonObject {
+  const argumentsText = storedJson(call.arguments);
   return {
     id: call.id,
     run_id: place.runId,
@@ -32,12 +33,12 @@ export function plannedCallRow(
     server: storedText(call.server),
     tool: storedText(call.tool),
     definition_hash: storedText(call.definitionHash),
-    arguments: storedJson(call.arguments),
+    arguments: argumentsText,
     safe: call.safe,
     job: storedJsonOrNull(call.job),
     // Both from one machine's clock: the difference is the same on any.
     time_budget_ms: call.job === undefined ? null : call.job.deadline - call.job.queuedAt,
-    audit: plannedAudit(call, audit),
+    audit: plannedAudit(call, argumentsText, audit),
     approval: call.approval === undefined ? null : approvalRow(call.approval),
     state: call.outcome?.state ?? (call.approval === undefined ? 'planned' : 'parked'),
     ...outcomeMembers(call.outcome),
@@ -79,11 +80,14 @@ export function outcomeMembers(outcome: ToolOutcome | undefined): JsonObject {
   };
 }
 
-function plannedAudit(call: PlannedCall, audit: AuditContext): JsonObject {
+function plannedAudit(call: PlannedCall, argumentsText: string, audit: AuditContext): JsonObject {
   const context = auditContext(audit);
   if (call.policyRule !== undefined) context['policyRule'] = storedText(call.policyRule);
   if (call.approval !== undefined) context['approvalId'] = call.approval.id;
-  return { ...context, ...auditArguments(call.arguments) };
+  const told = auditArguments(call.arguments, argumentsText);
+  context['arguments'] = told.arguments;
+  context['argumentsDigest'] = told.argumentsDigest;
+  return context;
 }
 
 function approvalRow({ id, argumentsHash, reason, expiresMs, notify }: NewApproval): JsonObject {

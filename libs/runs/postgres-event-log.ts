@@ -4,7 +4,7 @@ import type { Database } from '#libs/postgres/open-database.js';
 import { storedText } from '#libs/postgres/stored-text.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { burst } from './run-rows.js';
+import { addEvents } from './run-rows.js';
 import type { EventLog, NumberedEvent } from './run-store.js';
 import { StoreWrites } from './store-writes.js';
 
@@ -58,5 +58,7 @@ export class PostgresEventLog implements EventLog {
 }
 
 function burstRow(runId: string, events: readonly NumberedEvent[]): JsonObject {
-  return { run_id: runId, ...burst(events) };
+  const row: JsonObject = { run_id: runId };
+  addEvents(row, events);
+  return row;
 }

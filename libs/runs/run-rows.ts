@@ -38,26 +38,45 @@ export function newRunRow(run: NewRun): JsonObject {
 
 /** A run as it stands right after it was begun. */
 export function begunRun(run: NewRun, createdAt: Date): StoredRun {
-  return { ...run, state: 'running', createdAt, endedAt: null, usage: noUsage, answer: null, error: null };
-}
-
-export function runEndRow(runId: string, owner: string, end: RunEnd): JsonObject {
   return {
-    id: runId,
-    owner,
-    state: end.state,
-    usage: storedJson(end.usage),
-    answer: storedJsonOrNull(end.answer),
-    error: storedJsonOrNull(end.error),
-    ...(end.round && roundColumns(end.round)),
-    ...burst(end.events),
+    id: run.id,
+    principal: run.principal,
+    keyId: run.keyId,
+    requestId: run.requestId,
+    idempotencyKey: run.idempotencyKey,
+    requestHash: run.requestHash,
+    sessionId: run.sessionId,
+    dialect: run.dialect,
+    detached: run.detached,
+    request: run.request,
+    owner: run.owner,
+    state: 'running',
+    createdAt,
+    endedAt: null,
+    usage: noUsage,
+    answer: null,
+    error: null,
   };
 }
 
-/** Members of a row that carries events; none if there are no events. */
-export function burst(events: readonly NumberedEvent[] = []): JsonObject {
-  if (events.length === 0) return {};
-  return { first_n: events[0]!.n, last_n: events.at(-1)!.n, events: storedJson(events) };
+export function runEndRow(runId: string, owner: string, end: RunEnd): JsonObject {
+  const row: JsonObject = end.round === undefined ? {} : roundColumns(end.round);
+  row['id'] = runId;
+  row['owner'] = owner;
+  row['state'] = end.state;
+  row['usage'] = storedJson(end.usage);
+  row['answer'] = storedJsonOrNull(end.answer);
+  row['error'] = storedJsonOrNull(end.error);
+  addEvents(row, end.events);
+  return row;
+}
+
+/** Adds the members of a row that carries events; none if there are no events. */
+export function addEvents(row: JsonObject, events: readonly NumberedEvent[] = []): void {
+  if (events.length === 0) return;
+  row['first_n'] = events[0]!.n;
+  row['last_n'] = events.at(-1)!.n;
+  row['events'] = storedJson(events);
 }
 
 /** What the model said, stored as one document: byte for byte, even where a text column could not hold it. */
@@ -65,12 +84,12 @@ interface StoredMessage {
   content: string;
   reasoning: string;
   toolCalls: ToolCall[];
-  providerState?: ProviderState;
+  providerState: ProviderState | undefined;
 }
 
 function roundColumns(round: ModelRound): JsonObject {
   const { content, reasoning, toolCalls, providerState } = round;
-  const message: StoredMessage = { content, reasoning, toolCalls, ...(providerState && { providerState }) };
+  const message: StoredMessage = { content, reasoning, toolCalls, providerState };
   return {
     round: round.round,
     provider: storedText(round.provider),
@@ -83,17 +102,17 @@ function roundColumns(round: ModelRound): JsonObject {
   };
 }
 
+/** `audit`: its model is that of the calls, if it has one. */
 export function plannedRoundRow(round: PlannedRound, audit: AuditContext): JsonObject {
-  const context = { model: round.model, ...audit };
-  return {
-    run_id: round.runId,
-    owner: round.owner ?? null,
-    ...roundColumns(round),
-    ...burst(round.events),
-    calls: round.calls.map((call, position) =>
-      plannedCallRow(call, context, { runId: round.runId, round: round.round, position }),
-    ),
-  };
+  const context = audit.model === undefined ? { ...audit, model: round.model } : audit;
+  const row = roundColumns(round);
+  row['run_id'] = round.runId;
+  row['owner'] = round.owner ?? null;
+  row['calls'] = round.calls.map((call, position) =>
+    plannedCallRow(call, context, { runId: round.runId, round: round.round, position }),
+  );
+  addEvents(row, round.events);
+  return row;
 }
 
 export function toStoredRun(row: RunRow): StoredRun {

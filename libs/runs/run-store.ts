@@ -63,7 +63,7 @@ export interface ModelRound {
   reasoning: string;
   /** All calls of the message in order, server and client, under minted ids. */
   toolCalls: ToolCall[];
-  providerState?: ProviderState;
+  providerState?: ProviderState | undefined;
   usage: Usage;
   finishReason: string;
   /** The number of the last event of the model's message. */
@@ -100,7 +100,7 @@ export interface PlannedCall {
   /** The job of a server call, so that a process that finds it missing in the queue can add it again. */
   job?: ToolJob;
   /** The rule that decided, for the audit row. */
-  policyRule?: string;
+  policyRule?: string | undefined;
   /** The call is parked until this is decided. */
   approval?: NewApproval;
 }

@@ -275,7 +275,7 @@ export class ChatService {
       storing: written !== undefined ? 'begun' : prepared.stored ? 'begins' : 'late',
       streams: prepared.request.stream,
       returns: prepared.returns,
-      audit: { requestId, traceparent, keyId, ip },
+      audit: { requestId, traceparent, keyId, ip, model: undefined },
       cancel,
       lastN: past?.lastN ?? 0,
       measure: new TurnMeasure(turn, this.ports.measuring, span),

@@ -283,7 +283,7 @@ function toldRound(round: number, message: AssembledMessage): ToldRound {
     usage,
     finishReason,
     startedAt,
-    ...(providerState === undefined ? {} : { providerState }),
+    providerState,
   };
 }
 

@@ -135,17 +135,17 @@ export class RunRecord implements TurnRecord {
   async commit(told: ToldRound, calls: PlannedCall[]): Promise<void> {
     // A run that has not begun yet is written by the same statement: both are submitted in one turn of the event loop.
     if (!this.begin()) {
-      await this.beginning;
+      if (this.beginning !== undefined) await this.beginning;
       // Events that are on their way come first.
-      await this.writing;
+      if (this.writing !== undefined) await this.writing;
     }
     if (this.beginFailure !== undefined) throw this.beginFailure;
     const { run, audit } = this.options;
     const events = this.take();
     try {
-      const model = `${told.provider}/${told.model}`;
-      const round = { ...told, lastEvent: this.lastN, runId: run.id, owner: run.owner, calls, events };
-      await this.ports.runs.planRound(round, { ...audit, model });
+      audit.model = `${told.provider}/${told.model}`;
+      const place = { lastEvent: this.lastN, runId: run.id, owner: run.owner, calls, events };
+      await this.ports.runs.planRound(Object.assign(told, place), audit);
     } catch (error) {
       await this.beginning;
       if (this.beginFailure !== undefined) throw this.beginFailure;
@@ -153,7 +153,7 @@ export class RunRecord implements TurnRecord {
       if (events.length > 0) await this.write(events);
       throw error;
     }
-    await this.beginning;
+    if (this.beginning !== undefined) await this.beginning;
     this.underWay = true;
     this.announce();
   }
@@ -174,7 +174,7 @@ export class RunRecord implements TurnRecord {
     const last = [this.number(done)];
     if (this.stored) {
       const end: RunEnd = { state: 'done', usage: done.usage, answer: fold.answer as unknown as JsonObject };
-      if (told !== undefined) end.round = { ...told, lastEvent };
+      if (told !== undefined) end.round = Object.assign(told, { lastEvent });
       const ending = this.end(end, last);
       // A caller that gets calls is expected to come back.
       if (this.options.returns || done.finishReason === 'tool_calls') return ending.then(() => this.show(last));
@@ -285,14 +285,14 @@ export class RunRecord implements TurnRecord {
     const { id: runId, owner } = this.options.run;
     // The error of a failed run is always kept.
     const keeps = this.keepsEvents || end.state !== 'done';
-    const whole: RunEnd = keeps ? { ...end, events: [...this.take(), ...last] } : end;
-    await this.writing;
+    if (keeps) end.events = [...this.take(), ...last];
+    if (this.writing !== undefined) await this.writing;
     try {
-      await this.ports.runs.end(runId, owner, whole);
+      await this.ports.runs.end(runId, owner, end);
     } catch (error) {
       // The caller gets the answer anyway.
       this.ports.logger.error({ runId, error }, 'the end of a run was not stored yet');
-      this.ports.endLater(runId, whole);
+      this.ports.endLater(runId, end);
     }
     this.announce();
   }

@@ -65,7 +65,7 @@ export class ServerCall {
       arguments: this.arguments,
       safe: tool.safe,
       job: this.job,
-      ...(this.policyRule === undefined ? {} : { policyRule: this.policyRule }),
+      policyRule: this.policyRule,
     };
   }
 
@@ -86,27 +86,37 @@ export class ServerCall {
   }
 
   private toJob({ replyTo, questions }: ServerCallOptions): ToolJob {
-    const { tool, context } = this;
+    const { tool, context, audit } = this;
     const isCarried = Buffer.byteLength(this.argumentsText) <= maxCarriedArgumentsBytes;
+    const times = timesOf(tool, context);
     return {
-      ...(isCarried ? { version: 1, arguments: this.arguments } : { version: 2 }),
+      version: isCarried ? 1 : 2,
       callId: context.callId,
       replyTo,
       principal: context.principal,
-      ...this.audit,
-      ...(context.runId === undefined ? {} : { runId: context.runId }),
-      ...(context.round === undefined ? {} : { round: context.round }),
+      requestId: audit.requestId,
+      traceparent: audit.traceparent,
+      keyId: audit.keyId,
+      ip: audit.ip,
+      model: audit.model,
+      runId: context.runId,
+      round: context.round,
       sessionId: context.sessionId,
+      sessionDirectory: undefined,
       server: tool.server,
       tool: tool.tool,
       name: tool.name,
       definitionHash: tool.definitionHash,
+      arguments: isCarried ? this.arguments : undefined,
       safe: tool.safe,
-      ...(tool.stateful === true ? { stateful: true } : {}),
-      ...(this.sealedHeaders === undefined ? {} : { sealedHeaders: this.sealedHeaders }),
-      ...(questions === undefined || context.questions === undefined ? {} : { questions }),
+      stateful: tool.stateful === true ? true : undefined,
+      sealedHeaders: this.sealedHeaders,
+      questions: context.questions === undefined ? undefined : questions,
       priority: context.priority,
-      ...timesOf(tool, context),
+      timeoutMs: times.timeoutMs,
+      maxTimeoutMs: times.maxTimeoutMs,
+      deadline: times.deadline,
+      queuedAt: times.queuedAt,
     };
   }
 }
@@ -122,15 +132,13 @@ function timesOf({ timeoutMs, maxTimeoutMs }: CatalogTool, { deadline }: CallCon
   };
 }
 
-export function auditContext(context: RequestContext & Pick<CallContext, 'model'>): AuditContext {
-  return {
-    requestId: context.requestId,
-    ...(context.traceparent === undefined ? {} : { traceparent: context.traceparent }),
-    ...(context.keyId === undefined ? {} : { keyId: context.keyId }),
-    ...(context.ip === undefined ? {} : { ip: context.ip }),
-    ...(context.model === undefined ? {} : { model: context.model }),
-  };
-}
+export const auditContext = (context: RequestContext & Pick<CallContext, 'model'>): AuditContext => ({
+  requestId: context.requestId,
+  traceparent: context.traceparent,
+  keyId: context.keyId,
+  ip: context.ip,
+  model: context.model,
+});
 
 function forwardedHeaders({ forwardHeaders }: CatalogTool, { header }: CallContext): ServerCall['forwarded'] {
   if (forwardHeaders === undefined || header === undefined) return undefined;
