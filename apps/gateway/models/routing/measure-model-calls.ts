@@ -1,5 +1,6 @@
 // Counts, times and logs model calls: one line for each, never its content.
 import type { AuditNotes } from '#libs/audit/audit-notes.js';
+import { type CircuitState, circuitStates } from '#libs/concurrency/circuit-breaker.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { requestFields } from '#libs/logging/request-fields.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
@@ -7,7 +8,6 @@ import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import { tokenCount } from '#libs/usage/prices.js';
 import { usageDetail, type Usage } from '#libs/schemas/usage.js';
 import type { UsageAccounts } from '../../usage/usage-accounts.js';
-import { type CircuitState, circuitStates } from '../resilience/circuit-breaker.js';
 import type { ModelAttempt } from './model-attempt.js';
 import type { RoutedCall } from './routed-call.js';
 
@@ -24,7 +24,6 @@ export interface Measuring {
 export function createModelObservers(metrics: Metrics) {
   return {
     onAttempt: ({ provider, error: { code }, next }: ModelAttempt) => {
-      if (next === 'none') return metrics.modelRetriesRefused.inc({ provider });
       metrics.modelAttemptsFailed.inc({ provider, code, next });
       countRefusal(metrics, code);
     },
