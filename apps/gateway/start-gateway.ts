@@ -48,7 +48,6 @@ import { registerDirectRoutes } from './http/turns/direct-routes.js';
 import { registerFileUploads } from './http/files/file-uploads.js';
 import { controllersOf, setupOpenApi } from './http/openapi/open-api.js';
 import { McpRoute } from './http/mcp/mcp-route.js';
-import { PrincipalPlaces } from './http/turns/principal-places.js';
 import { TurnAdmission, turnsOfPrincipal } from './http/turns/turn-admission.js';
 import { openGatewayEndpoint } from './mcp/gateway-endpoint.js';
 import { boundServer } from '#libs/http-server/bound-server.js';
@@ -71,11 +70,10 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
     await gateway.close();
     throw error;
   }
-  const places = new PrincipalPlaces({ counters: gateway.backing.counters, gatewayId: gateway.id, logger });
   const admission = new TurnAdmission({
     turns: config.limits.turns,
     principalTurns: turnsOfPrincipal(config.limits.principal_turns),
-    places,
+    places: gateway.places,
     budgets: gateway.usage.budgets,
     onRefused: (limit) => metrics.rateLimited.inc({ limit }),
   });
@@ -187,7 +185,6 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
       mcpRoute.stopWaiting();
       await admission.drain(graceMs);
       await mcpRoute.close();
-      places.close();
       await gateway.close();
       connections.close();
       await Promise.all([app.close(), metricsPort?.close()]);
