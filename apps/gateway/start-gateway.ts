@@ -25,7 +25,6 @@ import { Health } from '#libs/health/health.js';
 import { openMetricsPort } from '#libs/health/metrics-port.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { OperationsModule } from '#libs/health/operations.module.js';
-import { QuietConnections } from '#libs/http-server/quiet-connections.js';
 import { ignoreExpectations, refusalHandlers } from '#libs/http-server/refused-requests.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { OpenLogger } from '#libs/logging/open-logger.js';
@@ -50,7 +49,7 @@ import { controllersOf, setupOpenApi } from './http/openapi/open-api.js';
 import { McpRoute } from './http/mcp/mcp-route.js';
 import { TurnAdmission, turnsOfPrincipal } from './http/turns/turn-admission.js';
 import { openGatewayEndpoint } from './mcp/gateway-endpoint.js';
-import { boundServer } from '#libs/http-server/bound-server.js';
+import { boundServer } from '#libs/http-server/connections.js';
 import { parseBody } from '#libs/http-server/parse-body.js';
 
 const migrationMs = 60_000;
@@ -128,9 +127,8 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
   const filter = new AppErrorFilter(logger, (error) => metrics.countError(error));
   const module = GatewayModule.of({ config, gateway, workspaces, admission, mcp, logger, metrics, operations, filter });
   const fastify: FastifyInstance = adapter.getInstance();
-  const connections = new QuietConnections(fastify.server);
   const onBound = (limit: string) => metrics.rateLimited.inc({ limit });
-  boundServer(fastify.server, { stuckReaderMs: config.server.stuck_reader_ms, onBound, logger });
+  const connections = boundServer(fastify.server, { stuckReaderMs: config.server.stuck_reader_ms, onBound, logger });
   const authentication = new Authentication({
     ring: gateway.keyRing,
     tokens: gateway.tokenRing,
@@ -146,8 +144,7 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
     logger,
   });
   const rates = new LimitRequests({ rates: gateway.usage.rates, limits: config.limits, onRefused: onBound });
-  const onPipelineRefused = () => onBound('pipelined_requests');
-  prepare(fastify, { config, access, logger, onPipelineRefused, authentication, rates });
+  prepare(fastify, { config, access, logger, authentication, rates });
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
     logger: new NestLog(logger),
@@ -186,7 +183,7 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
       await admission.drain(graceMs);
       await mcpRoute.close();
       await gateway.close();
-      connections.close();
+      connections.closeQuiet();
       await Promise.all([app.close(), metricsPort?.close()]);
     },
   };

@@ -33,7 +33,6 @@ export async function openHttpServer(
     config,
     access: new OperatorAccess(config.metrics.token),
     logger: silentLogger,
-    onPipelineRefused: () => undefined,
   });
   const module = {
     module: Nothing,

@@ -105,7 +105,6 @@ export class TurnEndpoint {
       requestId,
       headersAfterMs: server.headers_after_ms,
       keepAliveMs: server.keep_alive_ms,
-      stuckReaderMs: server.stuck_reader_ms,
       onError: this.observeError,
     });
   }
