@@ -11,7 +11,6 @@ import { QuestionStore } from '#libs/approvals/question-store.js';
 import { AuditNotes } from '#libs/audit/audit-notes.js';
 import { readFaults } from '#libs/config/fault-points.js';
 import type { Config } from '#libs/config/schema.js';
-import { SharedPlaces } from '#libs/limits/shared-places.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
@@ -85,9 +84,6 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const journal = new PostgresJournal(database, writes, sessions);
   const registry = new PostgresProcessRegistry(database, { logger });
 
-  const isAlone = () => registry.peers(id) === 0;
-  const places = new SharedPlaces({ counters: backing.counters, holder: id, isAlone, logger });
-
   const clocks = new TurnClocks();
   const measuring = { metrics, clocks, logger, accounts, notes };
   const offline = new OfflineProvider();
@@ -119,7 +115,6 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     journal,
     sessions,
     registry,
-    places,
     lateCancels,
     approvals: { questions, settings: approval },
     sampling,
@@ -257,7 +252,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     callTokens,
     sessions,
     registry,
-    places,
+    places: runner.places,
     models,
     catalog,
     firstCatalog,

@@ -17,7 +17,6 @@ import type { Config } from '#libs/config/schema.js';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
-import { SharedPlaces } from '#libs/limits/shared-places.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
 import type { ToolServer } from '#libs/mcp-server/tool-server.js';
@@ -128,12 +127,6 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     journal,
     sessions,
     registry,
-    places: new SharedPlaces({
-      counters: backing.counters,
-      holder: id,
-      isAlone: () => registry.peers(id) === 0,
-      logger: silentLogger,
-    }),
     limits: {
       sessionCalls: limits.session_calls,
       principalCalls: limits.principal_calls,

@@ -21,7 +21,7 @@ import type { ApprovalSettings } from '../policy/decide.js';
 import { ForwardedHeaders } from './forwarded-headers.js';
 import { KeptResults, type KeptResultsParts } from './kept-results.js';
 import type { FairSlots } from '#libs/concurrency/fair-slots.js';
-import type { SharedPlaces } from '#libs/limits/shared-places.js';
+import { SharedPlaces } from '#libs/limits/shared-places.js';
 import type { LateCancels } from './late-cancels.js';
 import { ToolCallMeasure, type ToolMeasuring } from './measure-tool-calls.js';
 import { QueueGauge } from './queue-gauge.js';
@@ -34,13 +34,11 @@ import { WorkerWatch } from './worker-watch.js';
 
 export interface QueuedToolRunnerParts {
   gatewayId: string;
-  backing: Pick<Backing, 'queue' | 'channels' | 'cache'>;
+  backing: Pick<Backing, 'queue' | 'channels' | 'cache' | 'counters'>;
   journal: Journal;
   /** The sessions that were made with their calls: the worker is told where. */
   sessions: Pick<PostgresSessionStore, 'known'>;
   registry: ProcessRegistry;
-  /** Closed with the runner. */
-  places: SharedPlaces;
   lateCancels: LateCancels;
   approvals: { questions: Pick<QuestionStore, 'open'>; settings: ApprovalSettings };
   sampling: SamplingDesk;
@@ -66,6 +64,8 @@ export class QueuedToolRunner implements ToolRunner {
   private readonly watch: WorkerWatch;
   private readonly routes: SessionRoutes;
   private readonly gauge: QueueGauge;
+  /** Those that gateways share. Closed with the runner. */
+  readonly places: SharedPlaces;
   private readonly sessions: FairSlots;
   private readonly principals: FairSlots;
   private readonly measure: ToolCallMeasure;
@@ -82,6 +82,8 @@ export class QueuedToolRunner implements ToolRunner {
     this.watch = new WorkerWatch(registry, backing.channels, logger);
     this.routes = new SessionRoutes(this.watch);
     this.gauge = new QueueGauge(backing.queue, limits.queueLength);
+    const isAlone = () => registry.peers(gatewayId) === 0;
+    this.places = new SharedPlaces({ counters: backing.counters, holder: gatewayId, isAlone, logger });
     this.sessions = this.slotsOf('session', limits.sessionCalls);
     this.principals = this.slotsOf('principal', limits.principalCalls);
     this.measure = new ToolCallMeasure(parts.measuring);
@@ -116,11 +118,11 @@ export class QueuedToolRunner implements ToolRunner {
     this.watch.endWaits();
     await Promise.all([...this.active.keys()].map((call) => call.stop('cancelled')));
     await Promise.allSettled(this.active.values());
-    await Promise.all([this.inbox.close(), this.watch.close(), this.parts.places.close()]);
+    await Promise.all([this.inbox.close(), this.watch.close(), this.places.close()]);
   }
 
   private slotsOf(what: string, limit: number): FairSlots {
-    return this.parts.places.slots({ name: `${what}_calls`, limit, maxWaiting: limit * waitingPerPlace, what });
+    return this.places.slots({ name: `${what}_calls`, limit, maxWaiting: limit * waitingPerPlace, what });
   }
 
   hasWorker(): boolean {
