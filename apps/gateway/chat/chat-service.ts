@@ -217,6 +217,7 @@ export class ChatService {
         state: new TurnState(messages, this.config.limits, maxRounds, context.deadline),
         announce: true,
       };
+      prepared.context.runsTurn = true;
       turn.state.addWarnings(request.warnings);
       const past = from === undefined ? undefined : await resumeTurn(turn, from, this.ports);
       const { requestId, traceparent, keyId, ip } = context;

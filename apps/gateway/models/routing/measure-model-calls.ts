@@ -51,25 +51,20 @@ export class ModelCallMeasure {
     metrics.modelCalls.inc({ provider, model: labels.model, outcome });
     countRefusal(metrics, outcome);
     metrics.modelCallDuration.observe(labels, durationMs / 1000, call.traceparent);
-    const tokens = usage === undefined ? {} : tokensOf(usage);
+    const tokens = usage === undefined ? undefined : tokensOf(usage);
     for (const kind in tokens) {
-      const count = tokens[kind as keyof Tokens] ?? 0;
+      const count = tokens[kind as keyof Tokens];
       if (count > 0) metrics.tokens.inc({ provider, model: labels.model, kind }, count);
     }
-    const failed = outcome !== 'ok' && outcome !== 'cancelled';
     const { requestId, runId, traceparent, paidBy } = call;
     const callId = paidBy?.parentCall;
-    const metadata = {
-      provider,
-      model,
-      outcome,
-      ...(usage === undefined ? {} : { usage: tokens }),
-      ...(callId === undefined ? {} : { callId }),
-    };
-    const fields = requestFields({ requestId, runId, traceparent, principal: paidBy?.principal });
-    fields.duration = durationMs;
-    fields.metadata = metadata;
-    logger[failed ? 'warn' : 'info'](fields, 'model call');
+    const level = outcome === 'ok' || outcome === 'cancelled' ? 'debug' : 'warn';
+    if (logger.isLevelEnabled(level)) {
+      const fields = requestFields({ requestId, runId, traceparent, principal: paidBy?.principal });
+      fields.duration = durationMs;
+      fields.metadata = { provider, model, outcome, usage: tokens, callId };
+      logger[level](fields, 'model call');
+    }
     if (callId !== undefined) this.note(routed, callId, outcome);
   }
 
@@ -95,10 +90,10 @@ function countRefusal(metrics: Metrics, code: string): void {
 }
 
 interface Tokens {
-  prompt?: number;
-  completion?: number;
-  cached?: number;
-  reasoning?: number;
+  prompt: number;
+  completion: number;
+  cached: number;
+  reasoning: number;
 }
 
 /** `cached` is part of `prompt`, and `reasoning` part of `completion`. */
