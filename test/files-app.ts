@@ -76,7 +76,6 @@ async function startFilesApp() {
     config: readConfig({ environment: { LIMITS_TURN_MS: '60000' } }),
     access: new OperatorAccess(undefined),
     logger: silentLogger,
-    onPipelineRefused: () => undefined,
   });
   registerFileUploads(fastify);
   const module = {

@@ -252,6 +252,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     callTokens,
     sessions,
     registry,
+    places: runner.places,
     models,
     catalog,
     firstCatalog,

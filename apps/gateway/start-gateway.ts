@@ -25,7 +25,6 @@ import { Health } from '#libs/health/health.js';
 import { openMetricsPort } from '#libs/health/metrics-port.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { OperationsModule } from '#libs/health/operations.module.js';
-import { QuietConnections } from '#libs/http-server/quiet-connections.js';
 import { ignoreExpectations, refusalHandlers } from '#libs/http-server/refused-requests.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { OpenLogger } from '#libs/logging/open-logger.js';
@@ -48,10 +47,9 @@ import { registerDirectRoutes } from './http/turns/direct-routes.js';
 import { registerFileUploads } from './http/files/file-uploads.js';
 import { controllersOf, setupOpenApi } from './http/openapi/open-api.js';
 import { McpRoute } from './http/mcp/mcp-route.js';
-import { PrincipalPlaces } from './http/turns/principal-places.js';
 import { TurnAdmission, turnsOfPrincipal } from './http/turns/turn-admission.js';
 import { openGatewayEndpoint } from './mcp/gateway-endpoint.js';
-import { boundServer } from '#libs/http-server/bound-server.js';
+import { boundServer } from '#libs/http-server/connections.js';
 import { parseBody } from '#libs/http-server/parse-body.js';
 
 const migrationMs = 60_000;
@@ -71,11 +69,10 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
     await gateway.close();
     throw error;
   }
-  const places = new PrincipalPlaces({ counters: gateway.backing.counters, gatewayId: gateway.id, logger });
   const admission = new TurnAdmission({
     turns: config.limits.turns,
     principalTurns: turnsOfPrincipal(config.limits.principal_turns),
-    places,
+    places: gateway.places,
     budgets: gateway.usage.budgets,
     onRefused: (limit) => metrics.rateLimited.inc({ limit }),
   });
@@ -130,9 +127,8 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
   const filter = new AppErrorFilter(logger, (error) => metrics.countError(error));
   const module = GatewayModule.of({ config, gateway, workspaces, admission, mcp, logger, metrics, operations, filter });
   const fastify: FastifyInstance = adapter.getInstance();
-  const connections = new QuietConnections(fastify.server);
   const onBound = (limit: string) => metrics.rateLimited.inc({ limit });
-  boundServer(fastify.server, { stuckReaderMs: config.server.stuck_reader_ms, onBound, logger });
+  const connections = boundServer(fastify.server, { stuckReaderMs: config.server.stuck_reader_ms, onBound, logger });
   const authentication = new Authentication({
     ring: gateway.keyRing,
     tokens: gateway.tokenRing,
@@ -148,8 +144,7 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
     logger,
   });
   const rates = new LimitRequests({ rates: gateway.usage.rates, limits: config.limits, onRefused: onBound });
-  const onPipelineRefused = () => onBound('pipelined_requests');
-  prepare(fastify, { config, access, logger, onPipelineRefused, authentication, rates });
+  prepare(fastify, { config, access, logger, authentication, rates });
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
     logger: new NestLog(logger),
@@ -187,9 +182,8 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
       mcpRoute.stopWaiting();
       await admission.drain(graceMs);
       await mcpRoute.close();
-      places.close();
       await gateway.close();
-      connections.close();
+      connections.closeQuiet();
       await Promise.all([app.close(), metricsPort?.close()]);
     },
   };

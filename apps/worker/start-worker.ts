@@ -11,8 +11,7 @@ import { Health } from '#libs/health/health.js';
 import { openMetricsPort } from '#libs/health/metrics-port.js';
 import { OperationsModule } from '#libs/health/operations.module.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
-import { boundServer } from '#libs/http-server/bound-server.js';
-import { boundPipelines } from '#libs/http-server/pipelined-requests.js';
+import { boundPipelines, boundServer } from '#libs/http-server/connections.js';
 import { ignoreExpectations, refusalHandlers } from '#libs/http-server/refused-requests.js';
 import type { OpenLogger } from '#libs/logging/open-logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
@@ -65,7 +64,7 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
   ignoreExpectations(fastify.server);
   const onBound = (limit: string) => metrics.rateLimited.inc({ limit });
   boundServer(fastify.server, { stuckReaderMs: config.server.stuck_reader_ms, onBound, logger });
-  boundPipelines(fastify, () => onBound('pipelined_requests'));
+  boundPipelines(fastify);
   const app = await NestFactory.create<NestFastifyApplication>(
     OperationsModule.of({ health, scrape: config.metrics.port === undefined ? scrape : undefined, access }),
     adapter,

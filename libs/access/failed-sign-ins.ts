@@ -12,7 +12,7 @@ const leftAloneMs = 5_000;
 
 export interface FailedSignInsParts {
   perMinute: number;
-  counters: Pick<Counters, 'add'>;
+  counters: Pick<Counters, 'useWindows'>;
   logger: Logger;
   /** A monotonic clock, in milliseconds. */
   now?: () => number;
@@ -41,11 +41,12 @@ export class FailedSignIns {
     if (here.failures > perMinute) return this.secondsTo(here.until);
     if (this.now() < this.awayUntil) return undefined;
     try {
-      const signal = AbortSignal.timeout(answerMs);
-      const { total, resetInMs } = await counters.add(`failed_sign_ins:${address}`, 1, windowMs, signal);
-      here.failures = Math.max(here.failures, total);
-      here.until = this.now() + resetInMs;
-      return total > perMinute ? this.secondsTo(here.until) : undefined;
+      const use = { key: `failed_sign_ins:${address}`, take: 0, add: 1, limit: perMinute, windowMs };
+      const [state] = await counters.useWindows([use], AbortSignal.timeout(answerMs));
+      const { left, waitMs } = state!;
+      here.failures = Math.max(here.failures, perMinute - left);
+      if (waitMs > 0) here.until = this.now() + waitMs;
+      return left < 0 ? this.secondsTo(here.until) : undefined;
     } catch (error) {
       if (this.now() >= this.awayUntil) {
         logger.warn({ error }, 'the store is unavailable: each gateway counts failed sign-ins on its own');

@@ -49,7 +49,7 @@ export interface SignInFailure {
     | 'token_issuer';
   key?: Pick<StoredKey, 'id' | 'owner'> | undefined;
   /** Set for a token with a valid signature. */
-  principal?: string;
+  principal?: string | undefined;
 }
 
 const shown = `id, prefix, owner, name, roles, scopes, models, tools, limits, budgets, created_at as "createdAt",

@@ -18,7 +18,10 @@ const maxInnerLength = 262_144;
 
 /** On names without punctuation, in small letters. */
 const secretName =
-  /passw|passphrase|secret|apikey|privatekey|accesskey|signingkey|encryptionkey|authorization|credential|cookie|^(auth|pwd|pass|jwt|bearer)$|token$/;
+  /passw|passphrase|secret|apikey|privatekey|accesskey|signingkey|encryptionkey|authori[sz]ation|credential|cookie|^(x?auth|pwd|pass|jwt|bearer)$|token$/;
+
+/** Whether what has this name is a secret. */
+export const isSecretName = (name: string): boolean => secretName.test(name.toLowerCase().replace(/[^a-z\d]/g, ''));
 
 const secretValues: readonly RegExp[] = [
   /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g,
@@ -62,7 +65,6 @@ function redactInner(text: string, depth: number): string {
 }
 
 function redactMember(name: string, member: Json, depth: number): Json {
-  const plainName = name.toLowerCase().replace(/[^a-z\d]/g, '');
   const empty = member === null || member === '' || typeof member === 'boolean';
-  return !empty && secretName.test(plainName) ? redacted : redact(member, depth + 1);
+  return !empty && isSecretName(name) ? redacted : redact(member, depth + 1);
 }

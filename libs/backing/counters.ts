@@ -38,16 +38,8 @@ export interface PlaceShare {
 }
 
 export interface Counters {
-  /** Adds `by` to a counter that expires `windowMs` after its first add; returns the sum so far. */
-  add(key: string, by: number, windowMs: number, signal: AbortSignal): Promise<{ total: number; resetInMs: number }>;
   /** Takes and counts in sliding windows; the states stand in the order of the uses. */
   useWindows(uses: readonly WindowUse[], signal: AbortSignal): Promise<WindowState[]>;
-  /**
-   * Takes one of `limit` places under `key` for `holder`, for at most `ttlMs` unless taken again by the same holder.
-   * False when all are taken.
-   */
-  acquire(key: string, holder: string, limit: number, ttlMs: number, signal: AbortSignal): Promise<boolean>;
-  release(key: string, holder: string, signal: AbortSignal): Promise<void>;
   /**
    * How many places each holder may use, in the order of the shares. All holders of a key have no more than its limit; if they
    * want more, each gets an equal part first. A holder that uses more than it may takes no further ones until it does not;

@@ -33,18 +33,6 @@ export const providerSchema = z.strictObject({
     .max(10)
     .default(2)
     .describe('Retries before the first byte (429, 5xx, failed connection)'),
-  retry_budget: z
-    .strictObject({
-      share: z.number().min(0).max(10).default(0.2).describe('Retries per model call, on average over a gateway'),
-      reserve: z
-        .number()
-        .int()
-        .min(0)
-        .max(1_000)
-        .default(10)
-        .describe('Retries allowed regardless of the number of model calls; refilled within 10 s'),
-    })
-    .prefault({}),
   max_concurrency: count('Concurrent model calls').default(256),
   circuit: z
     .strictObject({

@@ -4,8 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { once } from 'node:events';
 import { ConfigError } from '#libs/config/config-error.js';
 import type { Config } from '#libs/config/schema.js';
-import { boundServer } from '#libs/http-server/bound-server.js';
-import { mayBeAnswered } from '#libs/http-server/pipelined-requests.js';
+import { boundServer, mayBeAnswered } from '#libs/http-server/connections.js';
 import { ignoreExpectations, refusalHandlers } from '#libs/http-server/refused-requests.js';
 import { renderError } from '#libs/http-server/render-error.js';
 import { logFailure } from '#libs/logging/log-failure.js';
@@ -65,10 +64,10 @@ async function listen(server: Server, port: number, host: string): Promise<void>
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { scrape, access, onBound, logger }: MetricsPortParts,
+  { scrape, access, logger }: MetricsPortParts,
 ): Promise<void> {
   try {
-    if (!mayBeAnswered(request, response, () => onBound('pipelined_requests'))) return;
+    if (!mayBeAnswered(request, response)) return;
     if (request.url?.split('?', 1)[0] !== '/metrics')
       throw new AppError('not_found', 'There is nothing at this address');
     if (request.method !== 'GET') throw new AppError('method_not_allowed', 'Allowed here: GET');

@@ -4,8 +4,8 @@ import { fastify, type FastifyInstance, type FastifyReply } from 'fastify';
 import { expect } from 'vitest';
 import type { AppError } from '#libs/schemas/errors.js';
 import { verifies } from '../../test/verifies.js';
-import { whenGone } from './exchanges.js';
-import { boundPipelines, maxPipelined } from './pipelined-requests.js';
+import { silentLogger } from '#libs/logging/logger.js';
+import { boundPipelines, boundServer, maxPipelined, whenGone } from './connections.js';
 
 const request = 'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
 
@@ -30,9 +30,11 @@ async function textOf(socket: Socket): Promise<string> {
 
 verifies('reliability.pipelines', 'a thousand in one write: as many as the bound, one refusal, the end', async () => {
   let refused = 0;
-  const { server, socket, held } = await holding(request.repeat(1_000), (each) =>
-    boundPipelines(each, () => void (refused += 1)),
-  );
+  const { server, socket, held } = await holding(request.repeat(1_000), (each) => {
+    const onBound = () => void (refused += 1);
+    boundServer(each.server, { stuckReaderMs: 60_000, onBound, logger: silentLogger });
+    boundPipelines(each);
+  });
   try {
     await expect.poll(() => held.length).toBe(maxPipelined);
     expect(refused).toBe(1);
@@ -48,7 +50,7 @@ verifies('reliability.pipelines', 'a thousand in one write: as many as the bound
 });
 
 verifies('reliability.pipelines', 'one after the other: as many as one likes on a connection', async () => {
-  const { server, socket, held } = await holding('', (each) => boundPipelines(each, () => undefined));
+  const { server, socket, held } = await holding('', boundPipelines);
   try {
     for (let asked = 1; asked <= 2 * maxPipelined; asked += 1) {
       const answered = once(socket, 'data');

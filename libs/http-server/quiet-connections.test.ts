@@ -3,14 +3,16 @@ import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { expect } from 'vitest';
 import { verifies } from '../../test/verifies.js';
-import { QuietConnections } from './quiet-connections.js';
+import { silentLogger } from '#libs/logging/logger.js';
+import { boundServer } from './connections.js';
 
 const request = 'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
 
 verifies('deployment.stop-quiet-connections', 'unused, half a request, keep-alive, one under way', async () => {
   const held: ServerResponse[] = [];
   const server = createServer((_request, answer) => void held.push(answer));
-  const connections = new QuietConnections(server);
+  const bounds = { stuckReaderMs: 60_000, onBound: () => undefined, logger: silentLogger };
+  const connections = boundServer(server, bounds);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -33,7 +35,7 @@ verifies('deployment.stop-quiet-connections', 'unused, half a request, keep-aliv
     const quiet = [kept, await open(''), await open('GET / HT')];
     const closes = quiet.map((socket) => once(socket, 'close'));
     const stopped = once(server, 'close');
-    connections.close();
+    connections.closeQuiet();
     server.close();
     await Promise.all(closes);
     expect(busy.destroyed).toBe(false);

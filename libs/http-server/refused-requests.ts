@@ -6,6 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRequestId } from '#libs/schemas/identifiers.js';
+import { lastReply } from './connections.js';
 import { renderError } from './render-error.js';
 import { answerUnread } from './unread-body.js';
 
@@ -14,8 +15,6 @@ export interface RefusalHandlers {
   frameworkErrors(error: Error, request: FastifyRequest, reply: FastifyReply): void;
   clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket): void;
 }
-
-const replies = new WeakMap<Socket, FastifyReply>();
 
 /** Each refusal is reported to `observe` and has one log line. */
 export function refusalHandlers(logger: Logger, observe: (error: AppError) => void): RefusalHandlers {
@@ -34,7 +33,7 @@ export function refusalHandlers(logger: Logger, observe: (error: AppError) => vo
       answerUnread(request.raw, reply.raw, { status: error.http, headers: headersOf(body, requestId), text: body });
     },
     clientErrorHandler(thrown, socket) {
-      const reply = replies.get(socket);
+      const reply = lastReply(socket);
       const answering = reply !== undefined && !reply.raw.writableFinished;
       // The client has disconnected, or is receiving an answer: it would not read a second one.
       if (thrown.code === 'ECONNRESET' || !socket.writable || (answering && reply.raw.headersSent)) {
@@ -49,19 +48,6 @@ export function refusalHandlers(logger: Logger, observe: (error: AppError) => vo
       socket.end(rawAnswer(error, requestId), () => socket.destroy(thrown));
     },
   };
-}
-
-/**
- * Any number of headers: their bytes are bounded. Above a limit by number, some versions of Node refuse the request,
- * others silently drop headers, even the `Origin`.
- */
-export function takeAllHeaders(server: Server): void {
-  server.maxHeadersCount = 0;
-}
-
-/** For each request, so that no refusal is written into an answer that has begun. */
-export function rememberReply(request: FastifyRequest, reply: FastifyReply): void {
-  replies.set(request.raw.socket, reply);
 }
 
 /** An unknown `Expect` is ignored (RFC 9110, 10.1.1). */

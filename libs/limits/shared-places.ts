@@ -1,5 +1,5 @@
-// Calls at once that all processes of a kind share. A process that is alone counts by itself, without a store. Where there are
-// others, each asks for what it needs, keeps it for a moment after its use, and counts by itself while the store is away.
+// Turns and calls at once that all processes of a kind share. A process that is alone counts by itself, without a store. Where
+// there are others, each asks for what it needs, keeps it for a moment after its use, and counts by itself while the store is away.
 import { Batch } from '#libs/concurrency/batch.js';
 import { FairSlots } from '#libs/concurrency/fair-slots.js';
 import type { Counters } from '#libs/backing/counters.js';
@@ -11,9 +11,10 @@ const ttlMs = 10_000;
 const sweepMs = 100;
 /** What is in use is reported again. */
 const renewMs = 1_000;
-/** Unused places are kept for the next call. */
+/** Unused places of calls are kept for the next one. */
 const keepMs = 500;
-const answerMs = 1_000;
+/** Short, because turns wait for it, and a slow store must not delay plain chats. */
+const answerMs = 500;
 /** After a store that did not answer; until then this process counts for itself. */
 const leftAloneMs = 5_000;
 const maxAtOnce = 256;
@@ -38,15 +39,21 @@ export interface SharedLimit {
   what: string;
 }
 
+/** Releases it. */
+export type TakenPlace = () => void;
+
 interface Share {
   readonly key: string;
-  readonly limit: number;
+  limit: number;
   readonly admit: () => void;
+  /** Unused places are kept so long for the next call. */
+  readonly keepMs: number;
   taken: number;
   waiting: number;
   /** Of the store; more may be in use. */
   places: number;
-  asking: boolean;
+  /** Resolves also where the store did not answer. */
+  asking: Promise<void> | undefined;
   asked: { used: number; wanted: number };
   askedAt: number;
   usedAt: number;
@@ -72,17 +79,50 @@ export class SharedPlaces {
     this.timer.unref();
   }
 
+  /** Places that calls wait for. */
   slots({ name, limit, maxWaiting: mayWait, what }: SharedLimit): FairSlots {
     const slots: FairSlots = new FairSlots(limit, mayWait, what, {
       allowed: (key) => (this.countsAlone ? limit : (this.shares.get(`${name}:${key}`)?.places ?? 0)),
       onChange: (key, taken, waiting) => {
         const id = `${name}:${key}`;
-        const share = this.shares.get(id) ?? newShare(id, limit, () => slots.admit(key));
-        this.shares.set(id, share);
+        const share = this.shares.get(id) ?? this.open(id, limit, { keepMs, admit: () => slots.admit(key) });
         this.note(share, taken, waiting);
       },
     });
     return slots;
+  }
+
+  /**
+   * A place that nobody waits for, as a function that releases it, once; undefined if all `limit` places are taken. At once,
+   * unless the store has to be asked.
+   */
+  takeNow(key: string, limit: number): TakenPlace | undefined | Promise<TakenPlace | undefined> {
+    const share = this.shares.get(key) ?? this.open(key, limit, { keepMs: 0, admit: () => undefined });
+    share.limit = limit;
+    const alone = this.countsAlone;
+    if (share.taken < (alone ? limit : share.places)) return this.hold(share);
+    return alone || share.taken >= limit ? undefined : this.askForOne(share);
+  }
+
+  private async askForOne(share: Share): Promise<TakenPlace | undefined> {
+    share.waiting += 1;
+    // What is being asked for has not this one in it.
+    await share.asking;
+    await this.ask(share);
+    share.waiting -= 1;
+    if (share.taken < (this.countsAlone ? share.limit : share.places)) return this.hold(share);
+    this.note(share, share.taken, share.waiting);
+    return undefined;
+  }
+
+  private hold(share: Share): TakenPlace {
+    this.note(share, share.taken + 1, share.waiting);
+    let given = false;
+    return () => {
+      if (given) return;
+      given = true;
+      this.note(share, share.taken - 1, share.waiting);
+    };
   }
 
   /** Gives back what is held; what is still in use runs out. */
@@ -90,7 +130,7 @@ export class SharedPlaces {
     clearInterval(this.timer);
     for (const share of this.shares.values()) {
       share.taken = share.waiting = 0;
-      if (share.asked.wanted > 0) this.ask(share);
+      if (share.asked.wanted > 0) void this.ask(share);
     }
     await this.asking.close();
     this.shares.clear();
@@ -98,6 +138,24 @@ export class SharedPlaces {
 
   private get countsAlone(): boolean {
     return performance.now() < this.awayUntil || this.parts.isAlone();
+  }
+
+  private open(key: string, limit: number, { keepMs, admit }: Pick<Share, 'keepMs' | 'admit'>): Share {
+    const share: Share = {
+      key,
+      limit,
+      admit,
+      keepMs,
+      taken: 0,
+      waiting: 0,
+      places: 0,
+      asking: undefined,
+      asked: { used: 0, wanted: 0 },
+      askedAt: -Infinity,
+      usedAt: -Infinity,
+    };
+    this.shares.set(key, share);
+    return share;
   }
 
   private note(share: Share, taken: number, waiting: number): void {
@@ -109,20 +167,20 @@ export class SharedPlaces {
   }
 
   private askWhereNeeded(share: Share): void {
-    const { asked, places, taken, waiting } = share;
-    const needsMore = waiting > 0 && taken + waiting > asked.wanted;
+    const { asked, limit, places, taken, waiting } = share;
+    const needsMore = waiting > 0 && Math.min(limit, taken + waiting) > asked.wanted;
     // Another process waits for what this one used too many.
     const owesLess = places < asked.used && taken < asked.used;
-    if (needsMore || owesLess) this.ask(share);
+    const keepsNothing = share.keepMs === 0 && taken + waiting < asked.wanted;
+    if (needsMore || owesLess || keepsNothing) void this.ask(share);
   }
 
-  private ask(share: Share): void {
-    if (share.asking) return;
-    share.asking = true;
-    this.asking.submit(share).catch((error: unknown) => {
-      share.asking = false;
+  /** Resolves when the store has answered, or this process counts alone. Never rejects. */
+  private ask(share: Share): Promise<void> {
+    return (share.asking ??= this.asking.submit(share).catch((error: unknown) => {
+      share.asking = undefined;
       this.countAlone(error);
-    });
+    }));
   }
 
   private async askFor(shares: readonly Share[]): Promise<void> {
@@ -135,7 +193,7 @@ export class SharedPlaces {
     const places = await counters.sharePlaces(uses, AbortSignal.timeout(answerMs));
     for (const [at, share] of shares.entries()) {
       share.places = places[at]!;
-      share.asking = false;
+      share.asking = undefined;
       share.askedAt = performance.now();
       share.admit();
       this.askWhereNeeded(share);
@@ -167,14 +225,9 @@ export class SharedPlaces {
         if (idle) this.shares.delete(share.key);
         else share.admit();
       } else if (idle && asked.wanted === 0) this.shares.delete(share.key);
-      else if (idle ? now - usedAt >= keepMs : waiting > 0 || taken > places || now - askedAt >= renewMs) {
-        this.ask(share);
+      else if (idle ? now - usedAt >= share.keepMs : waiting > 0 || taken > places || now - askedAt >= renewMs) {
+        void this.ask(share);
       }
     }
   }
-}
-
-function newShare(key: string, limit: number, admit: () => void): Share {
-  const state = { taken: 0, waiting: 0, places: 0, asking: false, asked: { used: 0, wanted: 0 } };
-  return { key, limit, admit, ...state, askedAt: -Infinity, usedAt: -Infinity };
 }

@@ -1,7 +1,7 @@
 // The log: pino's JSON lines with exactly the fields of LogFields, pretty on a terminal. Everything passes the redactor;
 // the length of a line is bounded. Refuses to throw, also when nobody reads any more.
 import { pino } from 'pino';
-import { BoundedOutput, type LineStream } from './bounded-output.js';
+import { type BoundedOutput, type LineStream, openOutput } from './bounded-output.js';
 import { describeError } from './describe-error.js';
 import type { LogFields, Logger, LogLevel } from './logger.js';
 import { createRedactor, type Redactor } from './redact.js';
@@ -31,11 +31,11 @@ const maxMetadataLength = 12_288;
 
 export async function openLogger(options: LoggerOptions): Promise<OpenLogger> {
   const redactor = createRedactor(options.secrets);
-  const { stream, flush } = await openStream(options, (lines) => {
+  const output = await openStream(options, (lines) => {
     logger.warn({ metadata: { lines } }, 'log lines were left out: the reader of the log was too slow or gone');
   });
-  const logger = bind(writers(createPino(options, redactor, stream), options.level === 'debug'));
-  return { ...logger, strikeOut: redactor.strikeOut, flush };
+  const logger = bind(writers(createPino(options, redactor, output), options.level === 'debug'));
+  return { ...logger, strikeOut: redactor.strikeOut, flush: output.flush };
 }
 
 function createPino({ service, level }: LoggerOptions, redactor: Redactor, stream: LineStream) {
@@ -134,21 +134,16 @@ function createTimestamps(): () => string {
   };
 }
 
-interface OpenStream {
-  stream: LineStream;
-  flush: () => void;
-}
-
 async function openStream(
   { destination, ...options }: LoggerOptions,
   onCaughtUp: (lines: number) => void,
-): Promise<OpenStream> {
+): Promise<BoundedOutput> {
   const given = typeof destination === 'object' ? destination : undefined;
   // Named here, so that libuv lets a write to its pipe return instead of wait.
   const standard = destination === 'stderr' ? process.stderr : process.stdout;
-  const pretty = options.pretty ?? (given === undefined && standard.isTTY);
-  const output = given === undefined ? openOutput(standard.fd, onCaughtUp) : { stream: given, flush: () => undefined };
-  if (!pretty) return output;
+  const output = given === undefined ? openOutput({ fd: standard.fd, onCaughtUp }) : lines(given);
+  if (given === undefined) process.once('exit', output.flush);
+  if (!(options.pretty ?? (given === undefined && standard.isTTY))) return output;
   const { prettyFactory } = await import('pino-pretty');
   const prettify = prettyFactory({
     messageKey: 'message',
@@ -159,12 +154,11 @@ async function openStream(
     ignore: 'service',
     messageFormat: '{service}: {message}',
   });
-  return { ...output, stream: { write: (line) => output.stream.write(prettify(line)) } };
+  return { write: (line) => output.write(prettify(line)), flush: output.flush };
 }
 
-function openOutput(fd: number, onCaughtUp: (lines: number) => void): OpenStream {
-  const stream = new BoundedOutput({ fd, onCaughtUp });
-  const flush = () => stream.flush();
-  process.once('exit', flush);
-  return { stream, flush };
-}
+/** What holds nothing back. */
+const lines = (stream: LineStream): BoundedOutput => ({
+  write: (line) => stream.write(line),
+  flush: () => undefined,
+});

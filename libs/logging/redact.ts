@@ -1,6 +1,6 @@
 // Makes anything fit for a log: secrets struck out by key, by pattern and by value, sizes bounded, control characters
 // visible, so that no value can forge a line or repaint a terminal. Never throws; reads no getters twice.
-import { redactText } from '#libs/audit/redact.js';
+import { isSecretName, redactText } from '#libs/audit/redact.js';
 
 export interface Redactor {
   text(value: string, maxLength?: number): string;
@@ -10,21 +10,13 @@ export interface Redactor {
   strikeOut(secrets: readonly string[]): void;
 }
 
-const maskCharacter = '[redacted]';
+const mask = '[redacted]';
 const maxText = 2_048;
 const maxItems = 50;
 const maxDepth = 6;
 
-const secretKey =
-  /pass(?:word|wd|phrase)?$|secret|token$|api[-_]?key|authori[sz]ation|cookie|credential|private[-_]?key|^(?:x-)?auth$/i;
-
 /** Too short for any pattern, or an id that was minted here: most of what is logged, and not worth a search. */
 const harmless = /^(?:[\w ./-]{0,11}|(?:req|run|sess|call)_[0-9a-f]{24,32})$/;
-/** An id or a digest comes once. */
-const minted = /[0-9a-f]{12}/;
-const maxRemembered = 64;
-/** Names repeat for ever; strangers do not fill the memory. */
-const maxNames = 1_000;
 
 /** C0, DEL, C1, line and paragraph separators, bidirectional overrides. */
 const invisible = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
@@ -33,38 +25,17 @@ const escapes: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' 
 export function createRedactor(secrets: readonly string[] = []): Redactor {
   let known = longestFirst(secrets);
 
-  /** Short texts that were found clean: messages, routes, models, most of what every line says again. */
-  const clean = new Set<string>();
-
   function text(value: string, maxLength = maxText): string {
-    if (value.length > maxRemembered || value.length > maxLength) return cleaned(value, maxLength);
-    if (clean.has(value)) return value;
-    const shown = cleaned(value, maxLength);
-    if (shown === value && clean.size < maxNames && !minted.test(value)) clean.add(value);
-    return shown;
-  }
-
-  function cleaned(value: string, maxLength: number): string {
     if (harmless.test(value) && !known.some((secret) => value.includes(secret))) return value;
     // Cut long before the patterns run, and again after; the margin keeps a secret at the edge whole for them.
     let shown = value.length > maxLength + 4_096 ? value.slice(0, maxLength + 4_096) : value;
-    for (const secret of known) if (shown.includes(secret)) shown = shown.replaceAll(secret, maskCharacter);
+    for (const secret of known) if (shown.includes(secret)) shown = shown.replaceAll(secret, mask);
     shown = redactText(shown);
     if (shown.length > maxLength) shown = `${shown.slice(0, maxLength)}… (${value.length} characters)`;
     return shown.replace(
       invisible,
       (character) => escapes[character] ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
     );
-  }
-
-  const names = new Map<string, { shown: string; secret: boolean }>();
-  function nameOf(key: string): { shown: string; secret: boolean } {
-    let name = names.get(key);
-    if (name === undefined) {
-      name = { shown: text(key, 128), secret: secretKey.test(key) };
-      if (names.size < maxNames && key.length <= 128) names.set(key, name);
-    }
-    return name;
   }
 
   /** Characters that the value may still become. */
@@ -115,10 +86,10 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
       if (members === maxItems || left <= 0) break;
       members += 1;
       const inner = (value as Record<string, unknown>)[key];
-      const name = nameOf(key);
-      left -= name.shown.length + 8;
-      const hide = name.secret && typeof inner !== 'number' && typeof inner !== 'boolean' && inner != null;
-      shown[name.shown] = hide ? maskCharacter : walk(inner, depth + 1, path);
+      const name = text(key, 128);
+      left -= name.length + 8;
+      const mayHide = inner != null && typeof inner !== 'number' && typeof inner !== 'boolean';
+      shown[name] = mayHide && isSecretName(key) ? mask : walk(inner, depth + 1, path);
     }
     if (keys.length > members) shown['…'] = `${keys.length - members} more`;
     return shown;
@@ -126,11 +97,7 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
 
   return {
     text,
-    strikeOut: (others) => {
-      known = longestFirst(others);
-      clean.clear();
-      names.clear();
-    },
+    strikeOut: (others) => void (known = longestFirst(others)),
     value: (value, maxLength) => {
       left = maxLength;
       try {

@@ -2,7 +2,7 @@ import { connect as connectTo } from 'node:net';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterEach, expect } from 'vitest';
 import { z } from 'zod';
-import { maxPipelined } from '#libs/http-server/pipelined-requests.js';
+import { maxPipelined } from '#libs/http-server/connections.js';
 import { type LogFields, silentLogger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mcpClients } from '../../test/support/mcp-clients.js';

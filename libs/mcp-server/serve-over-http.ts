@@ -4,14 +4,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { once } from 'node:events';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { hostAllowed, originAllowed } from '#libs/http-server/allowed-caller.js';
-import { boundServer } from '#libs/http-server/bound-server.js';
-import { whenGone } from '#libs/http-server/exchanges.js';
+import {
+  type BoundedServer,
+  boundServer,
+  mayBeAnswered,
+  readerReady,
+  whenGone,
+} from '#libs/http-server/connections.js';
 import { parseBody } from '#libs/http-server/parse-body.js';
-import { mayBeAnswered } from '#libs/http-server/pipelined-requests.js';
-import { QuietConnections } from '#libs/http-server/quiet-connections.js';
 import { logFailure } from '#libs/logging/log-failure.js';
 import { onlyLineFeeds } from '#libs/http-server/event-lines.js';
-import { readerReady } from '#libs/http-server/stuck-readers.js';
 import { answerUnread, hasUnreadBody } from '#libs/http-server/unread-body.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { listeningPort } from '#libs/process/listening-port.js';
@@ -77,7 +79,7 @@ export async function serveOverHttp(server: ToolServer, options: HttpServingOpti
 
 class Serving implements HttpServing {
   private readonly http = createServer((request, response) => void this.take(request, response));
-  private readonly connections = new QuietConnections(this.http);
+  private readonly connections: BoundedServer;
   private readonly endpoint: McpEndpoint;
   private readonly hosts: ReadonlySet<string>;
   private readonly origins: ReadonlySet<string>;
@@ -86,7 +88,6 @@ class Serving implements HttpServing {
   /** Aborts requests that only wait. */
   private readonly stopping = new AbortController();
   private readonly calls = new Set<Promise<void>>();
-  private readonly stuckReaderMs: number;
   private readonly onRefused: (limit: string) => void;
 
   constructor(
@@ -99,14 +100,13 @@ class Serving implements HttpServing {
     this.hosts = new Set(['localhost', host, ...allowedHosts].map((name) => name.toLowerCase()));
     this.origins = new Set(allowedOrigins);
     const { logger, stuckReaderMs = 60_000 } = options;
-    this.stuckReaderMs = stuckReaderMs;
     this.onRefused = (limit) => {
       options.onRefused?.(limit);
       // Refused connections have log lines of their own.
       if (limit !== 'connections') logger.warn({ metadata: { limit } }, 'refused by a limit');
     };
     const onBound = this.onRefused;
-    boundServer(this.http, { stuckReaderMs, onBound, logger });
+    this.connections = boundServer(this.http, { stuckReaderMs, onBound, logger });
     this.endpoint = new McpEndpoint(
       {
         newServer: () => server.newServer(),
@@ -139,7 +139,7 @@ class Serving implements HttpServing {
     const grace = AbortSignal.timeout(graceMs);
     await Promise.race([Promise.allSettled(this.calls), once(grace, 'abort')]);
     await this.endpoint.close();
-    this.connections.close();
+    this.connections.closeQuiet();
     await Promise.race([closed, once(grace, 'abort')]);
     this.http.closeAllConnections();
     await closed;
@@ -149,7 +149,7 @@ class Serving implements HttpServing {
     const requestId = mintRequestId();
     let body: unknown;
     try {
-      if (!mayBeAnswered(request, response, () => this.onRefused('pipelined_requests'))) return;
+      if (!mayBeAnswered(request, response)) return;
       const page = request.method === 'GET' ? this.options.pages?.[pathOf(request)] : undefined;
       if (page !== undefined) {
         const { status, contentType, text } = await page(request);
@@ -224,7 +224,7 @@ class Serving implements HttpServing {
     if (frames?.calls === true) exchange.atEnd.push(this.enterCall());
     try {
       const answer = await this.endpoint.answer(webRequest(request, signal), exchange, frames);
-      await send(answer, response, { signal, stuckReaderMs: this.stuckReaderMs });
+      await send(answer, response, signal);
     } finally {
       for (const end of exchange.atEnd) end();
     }
@@ -243,11 +243,7 @@ class Serving implements HttpServing {
 
 const pathOf = ({ url = '' }: IncomingMessage) => url.split('?', 1)[0]!;
 
-async function send(
-  answer: Response,
-  response: ServerResponse,
-  { signal, stuckReaderMs }: { signal: AbortSignal; stuckReaderMs: number },
-): Promise<void> {
+async function send(answer: Response, response: ServerResponse, signal: AbortSignal): Promise<void> {
   if (!isStream(answer)) {
     const session = answer.headers.get('mcp-session-id');
     if (session !== null) response.setHeader('mcp-session-id', session);
@@ -265,8 +261,7 @@ async function send(
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
-      if (!response.write(onlyLineFeeds(decoder.decode(value, { stream: true }))))
-        await readerReady(response, stuckReaderMs);
+      if (!response.write(onlyLineFeeds(decoder.decode(value, { stream: true })))) await readerReady(response);
     }
   } finally {
     signal.removeEventListener('abort', cancel);

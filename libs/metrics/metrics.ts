@@ -113,9 +113,6 @@ export function createMetrics({ processMetrics = true, exemplars = false } = {})
       'code',
       'next',
     ]),
-    modelRetriesRefused: counter('model_retries_refused_total', 'Retries that the budget of a provider did not allow', [
-      'provider',
-    ]),
     modelCircuit: gauge('model_circuit', '1 for the current state of the circuit breaker of a provider', [
       'provider',
       'state',

@@ -49,6 +49,8 @@ export interface RequestContext {
 export interface StoppableContext extends RequestContext {
   /** Aborts `signal`; the first reason is kept. */
   abort(reason: AppError): void;
+  /** A turn runs for it, whose line in the log tells what there is to tell. */
+  runsTurn?: boolean;
 }
 
 export interface CallContext extends RequestContext {

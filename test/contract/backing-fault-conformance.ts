@@ -40,10 +40,9 @@ export function faultConformance(makeStore: MakeStore): void {
       ownQueues: () => backing.queue.ownQueues(signal),
       forgetWorker: () => backing.queue.forgetWorker('w', signal),
       publish: () => backing.channels.publish('workers', 'x', signal),
-      countersAdd: () => backing.counters.add('k', 1, 1_000, signal),
       useWindows: () => backing.counters.useWindows([{ key: 'k', take: 1, add: 0, limit: 1, windowMs: 1_200 }], signal),
-      acquire: () => backing.counters.acquire('k', 'h', 1, 1_000, signal),
-      release: () => backing.counters.release('k', 'h', signal),
+      sharePlaces: () =>
+        backing.counters.sharePlaces([{ key: 'k', holder: 'h', used: 0, wanted: 1, limit: 1, ttlMs: 1_000 }], signal),
       get: () => backing.cache.get('k', signal),
       set: () => backing.cache.set('k', 'v', 1_000, signal),
       delete: () => backing.cache.delete('k', signal),

@@ -10,37 +10,6 @@ export function memoryConformance(makeStore: MakeStore): void {
   const shared = sharedStore(makeStore, { cache: cacheBounds, sweepIntervalMs: 100 });
 
   describe('counters', () => {
-    verifies('backing.counter-exact', '200 adds at once from two processes', async () => {
-      const sums = await Promise.all(
-        Array.from({ length: 200 }, (_, index) =>
-          [shared.one, shared.two][index % 2]!.counters.add('rate:key', 2, 60_000, never()),
-        ),
-      );
-      expect(sums.map((sum) => sum.total).sort((a, b) => a - b)).toEqual(
-        Array.from({ length: 200 }, (_, index) => 2 * (index + 1)),
-      );
-      for (const { resetInMs } of sums) {
-        expect(resetInMs).toBeGreaterThan(30_000);
-        expect(resetInMs).toBeLessThanOrEqual(60_000);
-      }
-    });
-
-    verifies('backing.counter-window', 'forgotten a window after the first add, not after the last', async () => {
-      const start = performance.now();
-      await shared.one.counters.add('rate:window', 1, 400, never());
-      let largest = 1;
-      for (;;) {
-        const { total, resetInMs } = await shared.one.counters.add('rate:window', 1, 400, never());
-        expect(resetInMs).toBeLessThanOrEqual(400);
-        if (total === 1) break;
-        largest = total;
-        if (performance.now() - start > 5_000) throw new Error('The window never ended');
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-      expect(largest).toBeGreaterThan(1);
-      expect(performance.now() - start).toBeGreaterThanOrEqual(399);
-    });
-
     verifies('backing.windows-exact', '300 takes of 3 keys at once from two processes', async () => {
       const keys = ['window:a', 'window:b', 'window:c'];
       const states = await Promise.all(
@@ -97,50 +66,6 @@ export function memoryConformance(makeStore: MakeStore): void {
       }
       expect(takes[0]!.taken).toBe(5);
       expect(takes.at(-1)!.taken).toBe(5);
-    });
-
-    verifies('backing.places-exact', '200 holders for 7 places, from two processes', async () => {
-      const taken = await Promise.all(
-        Array.from({ length: 200 }, (_, index) =>
-          [shared.one, shared.two][index % 2]!.counters.acquire('place:key', `holder ${index}`, 7, 60_000, never()),
-        ),
-      );
-      expect(taken.filter(Boolean)).toHaveLength(7);
-      const holders = taken.flatMap((held, index) => (held ? [`holder ${index}`] : []));
-      // The same holder again takes no second place.
-      expect(await shared.two.counters.acquire('place:key', holders[0]!, 7, 60_000, never())).toBe(true);
-      expect(await shared.two.counters.acquire('place:key', 'another', 7, 60_000, never())).toBe(false);
-      await shared.two.counters.release('place:key', holders[0]!, never());
-      await shared.two.counters.release('place:key', holders[0]!, never());
-      expect(await shared.one.counters.acquire('place:key', 'another', 7, 60_000, never())).toBe(true);
-      expect(await shared.one.counters.acquire('place:key', 'one more', 7, 60_000, never())).toBe(false);
-      expect(await shared.one.counters.acquire('place:other', 'one more', 7, 60_000, never())).toBe(true);
-    });
-
-    verifies('backing.places-exact', 'many keys at once, where the first places are taken together', async () => {
-      // All connections are open before: else one of them takes every place before the others come.
-      await Promise.all(Array.from({ length: 64 }, (_, index) => [shared.one, shared.two][index % 2]!.ping(never())));
-      for (let round = 0; round < 20; round += 1) {
-        const taken = await Promise.all(
-          Array.from({ length: 24 }, (_, index) =>
-            [shared.one, shared.two][index % 2]!.counters.acquire(
-              `place:${round}`,
-              `holder ${index}`,
-              3,
-              60_000,
-              never(),
-            ),
-          ),
-        );
-        expect(taken.filter(Boolean)).toHaveLength(3);
-      }
-    });
-
-    verifies('backing.places-expire', 'a holder that died gives its place back', async () => {
-      expect(await shared.one.counters.acquire('place:dead', 'dead', 1, 300, never())).toBe(true);
-      expect(await shared.one.counters.acquire('place:dead', 'next', 1, 300, never())).toBe(false);
-      await eventually(() => shared.one.counters.acquire('place:dead', 'next', 1, 60_000, never()), 5_000);
-      expect(await shared.one.counters.acquire('place:dead', 'dead', 1, 300, never())).toBe(false);
     });
   });
 

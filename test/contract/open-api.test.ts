@@ -67,7 +67,6 @@ verifies('operations.open-api-served', 'page, script and document come from this
     config,
     access,
     logger: silentLogger,
-    onPipelineRefused: () => undefined,
   });
   const app = await NestFactory.create<NestFastifyApplication>(TestModule, adapter, { logger: false });
   try {

@@ -54,6 +54,7 @@ const tools = [{ type: 'mcp', server_label: 'workspace' }];
 
 beforeAll(async () => {
   box = await startSignalbox({
+    environment: { LOG_LEVEL: 'debug' },
     script: (request): ScriptedAnswer => {
       if (request.body['model'] === 'broken') return { status: 500, json: { error: { message: `no ${providerKey}` } } };
       if (JSON.stringify(request.body['model']).startsWith('"made-up')) {

@@ -11,6 +11,7 @@ import { CONFIG, ERROR_OBSERVER } from '../../apps/gateway/http/injection-tokens
 import { FirstCatalog } from '../../apps/gateway/tools/catalog/first-catalog.js';
 import { TurnAdmission } from '../../apps/gateway/http/turns/turn-admission.js';
 import { prepare } from '../../apps/gateway/start-gateway.js';
+import { lonePlaces } from './lone-places.js';
 import type { Services } from './queue-path.js';
 
 export interface OpenHttpServer {
@@ -32,7 +33,6 @@ export async function openHttpServer(
     config,
     access: new OperatorAccess(config.metrics.token),
     logger: silentLogger,
-    onPipelineRefused: () => undefined,
   });
   const module = {
     module: Nothing,
@@ -40,7 +40,12 @@ export async function openHttpServer(
     providers: [
       {
         provide: TurnAdmission,
-        useValue: new TurnAdmission({ turns: 100, principalTurns: () => 100, onRefused: () => undefined }),
+        useValue: new TurnAdmission({
+          turns: 100,
+          principalTurns: () => 100,
+          places: lonePlaces(),
+          onRefused: () => undefined,
+        }),
       },
       // Never started: there is no wait for a first worker here.
       {

@@ -263,6 +263,7 @@ export class ChatService {
     const maxRounds = Math.min(request.maxToolRounds ?? Infinity, limits.rounds);
     const state = new TurnState(messages, limits, maxRounds, context.deadline);
     state.addWarnings(request.warnings);
+    prepared.context.runsTurn = true;
     return { runId: run.id, sessionId: run.sessionId!, request, context, route, offer, state, announce: true };
   }
 

@@ -3,8 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
 import { operatorRequest, type OperatorAccess } from '#libs/health/operator-access.js';
-import { mayBeAnswered } from '#libs/http-server/pipelined-requests.js';
-import { rememberReply } from '#libs/http-server/refused-requests.js';
+import { mayBeAnswered, rememberReply } from '#libs/http-server/connections.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { tracing } from '#libs/tracing/tracing.js';
@@ -26,12 +25,11 @@ export interface OnRequestParts {
   /** If absent, callers may come as often as they like. */
   rates?: Pick<LimitRequests, 'admit'>;
   logger: Logger;
-  onPipelineRefused: () => void;
 }
 
 /** Call it before the routes are registered. */
 export function registerOnRequest(fastify: FastifyInstance, parts: OnRequestParts): void {
-  const { config, access, authentication, rates, logger, onPipelineRefused } = parts;
+  const { config, access, authentication, rates, logger } = parts;
   const routes = watchRoutes(fastify);
   const guard = originGuard(config.server);
   fastify.decorateRequest('signalboxContext', undefined);
@@ -67,7 +65,7 @@ export function registerOnRequest(fastify: FastifyInstance, parts: OnRequestPart
       rememberReply(request, reply);
       giveContext(request, reply, config.limits.turn_ms);
       if (tracing !== undefined) traceRequest(request, reply, tracing);
-      if (!mayBeAnswered(request.raw, reply.raw, onPipelineRefused)) return;
+      if (!mayBeAnswered(request.raw, reply.raw)) return;
       logAtEnd(request, reply, logger);
       if (guard(request, reply)) return;
       lookup = authentication?.authenticate(request);

@@ -1,7 +1,7 @@
 // Creates the context of a request, before anything else handles it: ids, principal, deadline and abort signal.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
-import { whenGone } from '#libs/http-server/exchanges.js';
+import { whenGone } from '#libs/http-server/connections.js';
 import { keylessPrincipal, type StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRequestId } from '#libs/schemas/identifiers.js';

@@ -1,5 +1,5 @@
-// Logs a line for each request when its connection ends. Health checks and scrapes are frequent, so theirs is only logged at
-// level debug. What a chat turn did stands in its own line (measure-turn.ts).
+// Logs a line for each request when its connection ends: at level debug that of health checks and scrapes, which are frequent, and
+// of a turn, which has a line of its own (measure-turn.ts).
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '#libs/logging/logger.js';
 import { requestFields } from '#libs/logging/request-fields.js';
@@ -12,10 +12,13 @@ export function logAtEnd(request: FastifyRequest, reply: FastifyReply, logger: L
   const startedAt = performance.now();
   reply.raw.once('close', () => {
     const route = request.routeOptions.url ?? 'unknown';
-    const { statusCode } = reply.raw;
-    const fields = requestFields(requestContext(request));
+    const context = requestContext(request);
+    const level = quietRoutes.has(route) || context.runsTurn === true ? 'debug' : 'info';
+    if (!logger.isLevelEnabled(level)) return;
+    const fields = requestFields(context);
     fields.duration = performance.now() - startedAt;
-    fields.metadata = { method: request.method, route, status: statusCode, complete: reply.raw.writableFinished };
-    logger[quietRoutes.has(route) ? 'debug' : 'info'](fields, 'request');
+    const { statusCode: status, writableFinished: complete } = reply.raw;
+    fields.metadata = { method: request.method, route, status, complete };
+    logger[level](fields, 'request');
   });
 }

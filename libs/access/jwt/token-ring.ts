@@ -6,7 +6,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { Access } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { SignInFailure } from '../key-store.js';
-import { IssuerKeys, refreshMs } from './issuer-keys.js';
+import { type IssuerKeys, openIssuerKeys } from './issuer-keys.js';
 import { accessOf, type JwtSettings, principalOf } from './read-claims.js';
 
 /** Excludes `none` and algorithms with shared secrets. */
@@ -27,9 +27,10 @@ const algorithms = [
 const types = new Set(['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt']);
 const toleranceSeconds = 30;
 const rememberMs = 60_000;
+/** Refreshed so often, so that keys withdrawn by the issuer stop working. */
+const refreshMs = 10 * 60_000;
 const maxTokens = 10_000;
 const maxAccesses = 1_000;
-const maxUnderWay = 256;
 /** Matches unsigned tokens too, so that they are refused as tokens. */
 const form = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/;
 
@@ -43,39 +44,32 @@ export type TokenSignIn = { token: TokenCaller } | SignInFailure;
 export interface TokenRingParts {
   settings: JwtSettings;
   logger: Logger;
-  /** Epoch ms. */
-  now?: () => number;
-  keys?: IssuerKeys;
 }
 
 interface Remembered {
   signIn: { token: TokenCaller };
-  /** Epoch ms. Outside this period the token is verified again. */
-  since: number;
+  /** Of a steady clock, ms. After it the token is verified again. */
   until: number;
 }
 
 export class TokenRing {
   private readonly tokens = new Map<string, Remembered>();
-  private readonly underWay = new Map<string, Promise<TokenSignIn>>();
   /** Equal accesses share one object, because derived data is cached per object. */
   private readonly accesses = new Map<string, Access>();
   private readonly keys: IssuerKeys;
-  private readonly now: () => number;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly parts: TokenRingParts) {
     const { settings, logger } = parts;
-    this.now = parts.now ?? Date.now;
-    this.keys = parts.keys ?? new IssuerKeys({ issuer: settings.issuer, jwksUrl: settings.jwks_url, logger });
+    this.keys = openIssuerKeys({ issuer: settings.issuer, jwksUrl: settings.jwks_url, logger });
   }
 
   /**
-   * Fetches the issuer's keys before the first token arrives, and again and again, so that an issuer that cannot be read is
-   * noticed while nobody signs in. A failure is logged.
+   * Fetches the issuer's keys before the first token arrives, and again and again, so that keys which it withdrew stop working,
+   * and an issuer that cannot be read is noticed while nobody signs in. A failure is logged.
    */
   start(): void {
-    const read = () => void this.keys.read().catch(() => undefined);
+    const read = () => void this.keys.find.reload().catch(() => undefined);
     read();
     this.timer = setInterval(read, refreshMs);
     this.timer.unref();
@@ -83,7 +77,7 @@ export class TokenRing {
 
   /** When the issuer last gave its keys, epoch ms; 0: never. */
   get keysReadAt(): number {
-    return this.keys.lastReadAt;
+    return this.keys.lastReadAt();
   }
 
   close(): void {
@@ -103,49 +97,33 @@ export class TokenRing {
   signIn(token: string): TokenSignIn | Promise<TokenSignIn> {
     const id = idOf(token);
     const known = this.tokens.get(id);
-    if (known !== undefined) {
-      const now = this.now();
-      if (known.since <= now && now < known.until) return known.signIn;
-    }
-    const joined = this.underWay.get(id);
-    if (joined !== undefined) return joined;
-    if (this.underWay.size >= maxUnderWay) {
-      throw new AppError('issuer_unavailable', 'Too many tokens are being verified', { retryAfterSeconds: 1 });
-    }
-    const verifying = this.verify(token, id).finally(() => this.underWay.delete(id));
-    this.underWay.set(id, verifying);
-    return verifying;
+    return known !== undefined && performance.now() < known.until ? known.signIn : this.verify(token, id);
   }
 
   private async verify(token: string, id: string): Promise<TokenSignIn> {
-    const since = this.now();
     const { issuer, audience } = this.parts.settings;
     try {
-      const { payload, protectedHeader } = await jwtVerify(token, (header, jws) => this.keys.find(header, jws), {
+      const { payload, protectedHeader } = await jwtVerify(token, this.keys.find, {
         issuer,
         audience,
         algorithms,
         clockTolerance: toleranceSeconds,
         requiredClaims: ['sub', 'exp'],
-        currentDate: new Date(since),
       });
       const principal = principalOf(payload);
       const { typ } = protectedHeader;
       if (principal === undefined || (typ !== undefined && !types.has(typ.toLowerCase()))) return this.refuse(id);
       const signIn = { token: { principal, access: this.accessOf(payload) } };
-      this.remember(id, { signIn, since, until: Math.min(since + rememberMs, endOf(payload)) });
+      // Moves the token behind those verified earlier: the oldest is dropped first.
+      this.tokens.delete(id);
+      if (this.tokens.size >= maxTokens) this.tokens.delete(this.tokens.keys().next().value!);
+      const leftMs = (payload.exp! + toleranceSeconds) * 1_000 - Date.now();
+      this.tokens.set(id, { signIn, until: performance.now() + Math.min(rememberMs, leftMs) });
       return signIn;
     } catch (error) {
       if (error instanceof AppError) throw error;
       return this.refuse(id, error);
     }
-  }
-
-  private remember(id: string, remembered: Remembered): void {
-    // Moves the token behind those verified earlier: the oldest is dropped first.
-    this.tokens.delete(id);
-    if (this.tokens.size >= maxTokens) this.tokens.delete(this.tokens.keys().next().value!);
-    this.tokens.set(id, remembered);
   }
 
   private refuse(id: string, error?: unknown): SignInFailure {
@@ -157,11 +135,8 @@ export class TokenRing {
       return { reason: 'token_invalid' };
     }
     // The signature is valid, so the principal can be named.
-    const principal = principalOf(error.payload);
-    const about = principal === undefined ? {} : { principal };
-    if (error instanceof errors.JWTExpired) return { reason: 'token_expired', ...about };
-    const reason = reasons[error.claim] ?? 'token_invalid';
-    return { reason, ...about };
+    const reason = error instanceof errors.JWTExpired ? 'token_expired' : (reasons[error.claim] ?? 'token_invalid');
+    return { reason, principal: principalOf(error.payload) };
   }
 
   private accessOf(payload: JWTPayload): Access {
@@ -182,5 +157,3 @@ const reasons: Partial<Record<string, SignInFailure['reason']>> = {
 };
 
 const idOf = (token: string): string => hash('sha256', token, 'base64url');
-
-const endOf = ({ exp }: JWTPayload): number => (exp! + toleranceSeconds) * 1_000;

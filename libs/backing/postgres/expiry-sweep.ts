@@ -7,7 +7,6 @@ const rowsAtOnce = 5_000;
 const expired = 'expires_at <= clock_timestamp()';
 const rows = {
   'signalbox_backing.counter': expired,
-  'signalbox_backing.place': expired,
   'signalbox_backing.shared_place': expired,
   'signalbox_backing.sliding_window': expired,
   'signalbox_backing.cache': expired,

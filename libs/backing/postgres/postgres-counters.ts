@@ -1,17 +1,8 @@
-// Counters in unlogged tables. Exact while the server lives: sums by row locks, places by a lock on their key.
+// Counters in unlogged tables. Exact while the server lives: each key is a row, which a statement locks.
 // Times are the server's, so that gateways' clocks need not agree.
 import type { Counters, PlaceShare, WindowState, WindowUse } from '../counters.js';
 import { storedKey } from '../stored-key.js';
 import type { Database } from './database.js';
-
-const addStatement = `
-insert into signalbox_backing.counter as c (key, total, expires_at)
-values ($1, $2, clock_timestamp() + $3::bigint * interval '1 millisecond')
-on conflict (key) do update set
-  total = case when c.expires_at <= clock_timestamp() then excluded.total else c.total + excluded.total end,
-  expires_at = case when c.expires_at <= clock_timestamp() then excluded.expires_at else c.expires_at end
-returning total::float8 as total,
-  greatest(0, ceil(extract(epoch from expires_at - clock_timestamp()) * 1000))::float8 as "resetInMs"`;
 
 const useStatement = `
 select place::int, taken::float8 as taken, room::float8 as left, wait_ms::float8 as "waitMs"
@@ -30,20 +21,6 @@ cross join lateral signalbox_backing.share_places(key, holder, used, wanted, bou
 export class PostgresCounters implements Counters {
   constructor(private readonly database: Database) {}
 
-  async add(
-    key: string,
-    by: number,
-    windowMs: number,
-    signal: AbortSignal,
-  ): Promise<{ total: number; resetInMs: number }> {
-    const { rows } = await this.database.run<{ total: number; resetInMs: number }>(
-      addStatement,
-      [storedKey(key), Math.round(by), Math.ceil(windowMs)],
-      signal,
-    );
-    return rows[0]!;
-  }
-
   async useWindows(uses: readonly WindowUse[], signal: AbortSignal): Promise<WindowState[]> {
     const sorted = byKey(uses);
     const { rows } = await this.database.run<WindowState & { place: number }>(
@@ -60,24 +37,6 @@ export class PostgresCounters implements Counters {
     const states: WindowState[] = [];
     for (const { place, ...state } of rows) states[sorted[place - 1]!.index] = state;
     return states;
-  }
-
-  // eslint-disable-next-line max-params -- the port's own shape
-  async acquire(key: string, holder: string, limit: number, ttlMs: number, signal: AbortSignal): Promise<boolean> {
-    const { rows } = await this.database.run<{ taken: boolean }>(
-      'select signalbox_backing.acquire_place($1, $2, $3, $4) as taken',
-      [storedKey(key), storedKey(holder), limit, Math.ceil(ttlMs)],
-      signal,
-    );
-    return rows[0]!.taken;
-  }
-
-  async release(key: string, holder: string, signal: AbortSignal): Promise<void> {
-    await this.database.run(
-      'delete from signalbox_backing.place where key = $1 and holder = $2',
-      [storedKey(key), storedKey(holder)],
-      signal,
-    );
   }
 
   async sharePlaces(shares: readonly PlaceShare[], signal: AbortSignal): Promise<number[]> {

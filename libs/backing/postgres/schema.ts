@@ -13,17 +13,11 @@ const lockKey = 0x5349_4742;
 const statements = `
 create schema if not exists signalbox_backing;
 
+-- A ping writes here.
 create unlogged table if not exists signalbox_backing.counter (
   key text primary key,
   total bigint not null,
   expires_at timestamptz not null
-);
-
-create unlogged table if not exists signalbox_backing.place (
-  key text not null,
-  holder text not null,
-  expires_at timestamptz not null,
-  primary key (key, holder)
 );
 
 create unlogged table if not exists signalbox_backing.cache (
@@ -35,29 +29,6 @@ create unlogged table if not exists signalbox_backing.cache (
   expires_at timestamptz not null
 );
 create index if not exists cache_number on signalbox_backing.cache (number);
-
--- The check and the taking must be one step for all processes: a lock of this key, then statements that see what the
--- holder before us committed.
-create or replace function signalbox_backing.acquire_place(
-  p_key text, p_holder text, p_limit integer, p_ttl_ms bigint
-) returns boolean language plpgsql as $$
-declare
-  v_until timestamptz;
-begin
-  perform pg_advisory_xact_lock(${lockKey}, hashtext(p_key));
-  v_until := clock_timestamp() + p_ttl_ms * interval '1 millisecond';
-  delete from signalbox_backing.place where key = p_key and expires_at <= clock_timestamp();
-  update signalbox_backing.place set expires_at = v_until where key = p_key and holder = p_holder;
-  if found then
-    return true;
-  end if;
-  if (select count(*) from signalbox_backing.place where key = p_key) >= p_limit then
-    return false;
-  end if;
-  insert into signalbox_backing.place (key, holder, expires_at) values (p_key, p_holder, v_until);
-  return true;
-end;
-$$;
 
 create unlogged table if not exists signalbox_backing.sliding_window (
   key text primary key,

@@ -12,10 +12,8 @@ export const publisherKey = `${queuePrefix}:publisher`;
 export const channelPrefix = 'signalbox:channel:';
 
 /** One key each: a cluster spreads them. */
-export const counterKey = (key: string): string => `signalbox:counter:${key}`;
 export const windowKey = (key: string): string => `signalbox:window:${key}`;
 export const sharedPlacesKey = (key: string): string => `signalbox:shared-places:${key}`;
-export const placesKey = (key: string): string => `signalbox:places:${key}`;
 
 /** The cache is bounded as a whole, so it is in one slot. */
 const cachePrefix = '{signalbox:cache}';

@@ -52,7 +52,6 @@ export class RunsController {
         // The run exists, so the status is already known.
         headersAfterMs: 0,
         keepAliveMs: server.keep_alive_ms,
-        stuckReaderMs: server.stuck_reader_ms,
         onError: this.ports.observeError,
       },
     );

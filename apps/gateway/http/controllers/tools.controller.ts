@@ -113,7 +113,6 @@ export class ToolsController {
         requestId: requestContext(request).requestId,
         headersAfterMs: server.headers_after_ms,
         keepAliveMs: server.keep_alive_ms,
-        stuckReaderMs: server.stuck_reader_ms,
         onError: this.observeError,
       },
     );

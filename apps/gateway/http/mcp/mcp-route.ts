@@ -116,13 +116,13 @@ export class McpRoute {
     reply: FastifyReply,
     { exchange, signal }: { exchange: McpExchange; signal: AbortSignal },
   ): Promise<void> {
-    const { keep_alive_ms: keepAliveMs, stuck_reader_ms: stuckReaderMs } = this.config.server;
+    const { keep_alive_ms: keepAliveMs } = this.config.server;
     const reader = body.getReader();
     const decoder = new TextDecoder();
     const cancel = () => void reader.cancel().catch(() => undefined);
     signal.addEventListener('abort', cancel, { once: true });
     if (signal.aborted) cancel();
-    const stream = openSse(reply, { keepAlive, keepAliveMs, stuckReaderMs });
+    const stream = openSse(reply, { keepAlive, keepAliveMs });
     // Sends the headers at once, because clients wait for them.
     await stream.write(keepAlive);
     try {

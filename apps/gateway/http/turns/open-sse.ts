@@ -1,8 +1,7 @@
-// Server-sent events on a Fastify reply, with keep-alives and backpressure. Closes the connection of a client that reads
-// nothing. Does not know what the events mean.
+// Server-sent events on a Fastify reply, with keep-alives and backpressure. Does not know what the events mean.
 import type { FastifyReply } from 'fastify';
 import { onlyLineFeeds } from '#libs/http-server/event-lines.js';
-import { readerReady } from '#libs/http-server/stuck-readers.js';
+import { readerReady } from '#libs/http-server/connections.js';
 
 export interface SseStream {
   /** Writes whole events. The promise resolves when the client can take more or has gone; undefined: no need to wait. */
@@ -15,8 +14,6 @@ export interface SseOptions {
   /** A comment or an empty event, sent if there was no event for `keepAliveMs`. */
   keepAlive: string;
   keepAliveMs: number;
-  /** A client that reads nothing for this long is disconnected. */
-  stuckReaderMs: number;
 }
 
 /** Sends the headers, with those that hooks have set, which Fastify's `hijack` alone would lose. */
@@ -43,7 +40,7 @@ export function openSse(reply: FastifyReply, options: SseOptions): SseStream {
     write(text) {
       if (!response.writable) return undefined;
       keepAlive.refresh();
-      return response.write(onlyLineFeeds(text)) ? undefined : readerReady(response, options.stuckReaderMs);
+      return response.write(onlyLineFeeds(text)) ? undefined : readerReady(response);
     },
     end() {
       clearInterval(keepAlive);

@@ -101,7 +101,6 @@ export class ResponsesController {
       requestId,
       headersAfterMs: 100,
       keepAliveMs: server.keep_alive_ms,
-      stuckReaderMs: server.stuck_reader_ms,
       onError: ports.observeError,
     });
   }

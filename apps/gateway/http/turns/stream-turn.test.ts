@@ -31,7 +31,6 @@ verifies('chat.stream.keep-alive', 'headers go out though nothing has happened a
         requestId: 'req_1',
         headersAfterMs: 10,
         keepAliveMs: 600_000,
-        stuckReaderMs: 600_000,
         onError: () => undefined,
       },
     ),
@@ -59,7 +58,7 @@ test('events of one batch go out in one chunk', async () => {
     end: '',
     keepAlive: commentKeepAlive,
   };
-  const options = { requestId: 'req_1', headersAfterMs: 600_000, keepAliveMs: 600_000, stuckReaderMs: 600_000 };
+  const options = { requestId: 'req_1', headersAfterMs: 600_000, keepAliveMs: 600_000 };
   server.get('/', (_request, reply) =>
     streamTurn(reply, tell, () => renderer, { ...options, onError: () => undefined }),
   );
@@ -98,7 +97,7 @@ test('a bug of ours after the first byte is logged with its request id', async (
     end: 'data: end\n\n',
     keepAlive: commentKeepAlive,
   };
-  const bounds = { headersAfterMs: 600_000, keepAliveMs: 600_000, stuckReaderMs: 600_000 };
+  const bounds = { headersAfterMs: 600_000, keepAliveMs: 600_000 };
   server.get('/', (_request, reply) =>
     streamTurn(reply, tell, () => renderer, { ...bounds, requestId: 'req_1', onError }),
   );

@@ -4,7 +4,7 @@ import type { Budgets, SpentBudget } from '#libs/usage/budgets.js';
 import { keylessPrincipal, type RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { budgetStop } from '#libs/limits/stop-notice.js';
-import type { PrincipalPlaces } from './principal-places.js';
+import type { SharedPlaces, TakenPlace } from '#libs/limits/shared-places.js';
 
 const keyTurns = 64;
 
@@ -14,11 +14,13 @@ export const turnsOfPrincipal =
   (principal: string): number =>
     configured ?? (principal === keylessPrincipal ? Infinity : keyTurns);
 
+type AdmittedCaller = Pick<RequestContext, 'principal' | 'keyId' | 'access' | 'parentCall'>;
+
 export interface TurnBounds {
   turns: number;
   principalTurns: (principal: string) => number;
-  /** Counts on all gateways. If absent, this gateway counts alone. */
-  places?: Pick<PrincipalPlaces, 'take'>;
+  /** Of each principal, on all gateways. */
+  places: Pick<SharedPlaces, 'takeNow'>;
   /** If absent, nobody has a budget. */
   budgets?: Pick<Budgets, 'spentBy'>;
   /** Called with the name of the limit. */
@@ -27,36 +29,58 @@ export interface TurnBounds {
 
 export class TurnAdmission {
   private underWay = 0;
-  /** Has only principals with turns under way. */
-  private readonly ofPrincipals = new Map<string, number>();
   private stopping = false;
   private idle: (() => void) | undefined;
 
   constructor(private readonly bounds: TurnBounds) {}
 
   /**
-   * The returned function must be called when the turn has ended.
+   * The returned function must be called when the turn has ended. At once, unless a store has to be asked.
    * @throws AppError concurrency_exceeded, budget_exceeded, shutting_down, store_unavailable
    */
-  async enter(caller: Pick<RequestContext, 'principal' | 'keyId' | 'access' | 'parentCall'>): Promise<() => void> {
-    const { principal, access, parentCall } = caller;
+  enter(caller: AdmittedCaller): (() => void) | Promise<() => void> {
     const spent = this.bounds.budgets?.spentBy(caller);
-    if (spent !== undefined) this.refuseSpent(await spent);
-    // It is a part of a call, which has a place of its own: the caller's turn that waits for it may be the last allowed.
-    if (parentCall !== undefined) return this.enterHere(`call ${parentCall}`, Infinity);
-    const keyLimit = access?.limits.turns ?? Infinity;
-    const limit = Math.min(keyLimit, this.bounds.principalTurns(principal));
-    const leave = this.enterHere(principal, limit);
-    const { places } = this.bounds;
-    if (places === undefined || limit === Infinity) return leave;
-    const giveBack = await places.take(principal, limit);
-    if (giveBack === undefined) {
-      leave();
-      throw this.refusal('principal_turns', `You already have ${limit} turns in progress`);
+    if (spent instanceof Promise) {
+      return spent.then((found) => {
+        this.refuseSpent(found);
+        return this.takePlace(caller);
+      });
     }
+    this.refuseSpent(spent);
+    return this.takePlace(caller);
+  }
+
+  private takePlace({ principal, access, parentCall }: AdmittedCaller): (() => void) | Promise<() => void> {
+    if (this.stopping) throw new AppError('shutting_down', 'This gateway is stopping', { retryAfterSeconds: 1 });
+    // It is a part of a call, which has a place of its own: the caller's turn that waits for it may be the last allowed.
+    const limit =
+      parentCall === undefined
+        ? Math.min(access?.limits.turns ?? Infinity, this.bounds.principalTurns(principal))
+        : Infinity;
+    if (limit === Infinity) return this.begin(undefined);
+    const place = this.bounds.places.takeNow(`principal_turns:${principal}`, limit);
+    const begin = (taken: TakenPlace | undefined) => {
+      if (taken === undefined) {
+        throw this.refusal('principal_turns', `You already have ${limit} turns in progress`);
+      }
+      return this.begin(taken);
+    };
+    return place instanceof Promise ? place.then(begin) : begin(place);
+  }
+
+  private begin(giveBack: TakenPlace | undefined): () => void {
+    const { turns } = this.bounds;
+    if (this.underWay >= turns) {
+      giveBack?.();
+      throw this.refusal('turns', `This gateway already has ${turns} turns in progress`);
+    }
+    this.underWay++;
+    let left = false;
     return () => {
-      giveBack();
-      leave();
+      if (left) return;
+      left = true;
+      giveBack?.();
+      if (--this.underWay === 0) this.idle?.();
     };
   }
 
@@ -66,25 +90,6 @@ export class TurnAdmission {
     this.bounds.onRefused(`budget_${period}`);
     const message = `Your budget of $${usd} for this ${period} is used up. ${budgetStop(spent).help}`;
     throw new AppError('budget_exceeded', message, { retryAfterSeconds: Math.ceil(leftMs / 1_000) });
-  }
-
-  private enterHere(principal: string, limit: number): () => void {
-    if (this.stopping) throw new AppError('shutting_down', 'This gateway is stopping', { retryAfterSeconds: 1 });
-    const { turns } = this.bounds;
-    const own = this.ofPrincipals.get(principal) ?? 0;
-    if (own >= limit) throw this.refusal('principal_turns', `You already have ${own} turns in progress`);
-    if (this.underWay >= turns) throw this.refusal('turns', `This gateway already has ${turns} turns in progress`);
-    this.underWay++;
-    this.ofPrincipals.set(principal, own + 1);
-    let left = false;
-    return () => {
-      if (left) return;
-      left = true;
-      const others = this.ofPrincipals.get(principal)! - 1;
-      if (others === 0) this.ofPrincipals.delete(principal);
-      else this.ofPrincipals.set(principal, others);
-      if (--this.underWay === 0) this.idle?.();
-    };
   }
 
   /** Refuses new turns. Resolves when all turns have ended, or after `graceMs`. */

@@ -51,7 +51,8 @@ export class TurnEndpoint {
     const resolve = dialect.resolver?.(request.body, limits);
     const whole = resolve === undefined ? dialect.read(request.body, limits) : undefined;
     const idempotencyKey = readIdempotencyKey(request);
-    const leave = await this.admission.enter(context);
+    const entered = this.admission.enter(context);
+    const leave = entered instanceof Promise ? await entered : entered;
     try {
       const read = whole ?? dialect.read(await resolve!(context), limits);
       const turn = dialect.complete === undefined ? read : await dialect.complete(read, context);
@@ -104,7 +105,6 @@ export class TurnEndpoint {
       requestId,
       headersAfterMs: server.headers_after_ms,
       keepAliveMs: server.keep_alive_ms,
-      stuckReaderMs: server.stuck_reader_ms,
       onError: this.observeError,
     });
   }

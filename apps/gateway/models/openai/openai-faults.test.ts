@@ -239,3 +239,21 @@ verifies(
     expect(foldEvents(await ask()).text).toBe('y');
   },
 );
+
+verifies(
+  'models.retry-budget',
+  'an upstream that fails every call of an overload is asked hardly more often',
+  async () => {
+    const failing = () => ({ status: 503, headers: { 'retry-after-ms': '1' }, json: { error: { message: 'down' } } });
+    const { requests } = await start(failing, { max_retries: 5 });
+    const calls = 200;
+    const ends = await Promise.all(Array.from({ length: calls }, () => ask()));
+    for (const events of ends) {
+      expect(events.at(-1)).toMatchObject({ type: 'error', error: { code: 'model_error', upstreamStatus: 503 } });
+    }
+    // The reserve refills slightly while they run.
+    expect(requests.length).toBeGreaterThan(calls);
+    expect(requests.length).toBeLessThan(calls * 1.2 + 30);
+    expect(attempts).toHaveLength(requests.length - calls);
+  },
+);

@@ -1,12 +1,12 @@
 // Reports the result of one call to its provider's circuit breaker, once. Failures after the first piece of an answer do
 // not count, because the provider did respond.
+import { CircuitBreaker, type CircuitState } from '#libs/concurrency/circuit-breaker.js';
 import type { Flow } from '#libs/concurrency/flow.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { ProviderConfig } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { CircuitBreaker, type CircuitPass, type CircuitState } from './circuit-breaker.js';
 import type { ModelCall, TakeModelEvents } from '../model-provider.js';
 
 export interface CircuitParts {
@@ -44,7 +44,7 @@ export class GuardedCall {
   private judged = false;
 
   constructor(
-    private readonly pass: CircuitPass,
+    private readonly circuit: CircuitBreaker,
     private readonly call: ModelCall,
     private readonly tell: TakeModelEvents,
   ) {}
@@ -57,7 +57,7 @@ export class GuardedCall {
 
   /** Called however the call ended. */
   end(): void {
-    this.pass.left();
+    if (!this.judged) this.circuit.left();
   }
 
   private look(batch: readonly ModelEvent[]): void {
@@ -65,7 +65,7 @@ export class GuardedCall {
       if (event.type === 'message_start' || event.type === 'usage') continue;
       this.judged = true;
       if (event.type === 'error') this.judge(event.error);
-      else this.pass.succeeded();
+      else this.circuit.succeeded();
       return;
     }
   }
@@ -76,18 +76,18 @@ export class GuardedCall {
     switch (code) {
       case 'model_timeout':
         // The turn's own deadline has passed, which does not blame the provider.
-        return steadyNow() >= this.call.deadline ? this.pass.left() : this.failed(error);
+        return steadyNow() >= this.call.deadline ? this.circuit.left() : this.failed(error);
       case 'model_error':
       case 'model_stream_cut':
       case 'model_bad_response':
-        return upstreamStatus === undefined || upstreamStatus >= 500 ? this.failed(error) : this.pass.succeeded();
+        return upstreamStatus === undefined || upstreamStatus >= 500 ? this.failed(error) : this.circuit.succeeded();
       default:
-        return upstreamStatus === undefined ? this.pass.left() : this.pass.succeeded();
+        return upstreamStatus === undefined ? this.circuit.left() : this.circuit.succeeded();
     }
   }
 
   private failed(error: AppError): void {
     this.failure = error;
-    this.pass.failed();
+    this.circuit.failed();
   }
 }

@@ -1,5 +1,5 @@
 // Opens an answer and retries failures that may be temporary: 429, 5xx, connection errors and timeouts before the first
-// byte, within the provider's retry budget. The observer is notified of every retry. Nothing is retried once an answer has
+// byte, as far as the provider's circuit breaker allows. The observer is notified of every retry. Nothing is retried once an answer has
 // begun.
 import { setTimeout as pause } from 'node:timers/promises';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -7,16 +7,14 @@ import type { HttpClient } from '#libs/http-client/http-client.js';
 import type { HttpAnswer, HttpCall, HttpRequest } from '#libs/http-client/outgoing.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { longestRetryAfterMs, retryDelayMs } from './retry-after.js';
-import type { RetryBudget } from './retry-budget.js';
 
 export interface RetryPolicy {
   maxRetries: number;
-  budget: RetryBudget;
+  /** Takes a retry, if the upstream is to get one more. */
+  mayRetry(): boolean;
   /** Converts an answer that is not 2xx to an error, and closes the answer. */
   toError(answer: HttpAnswer): Promise<UpstreamFailure>;
   onRetry(attempt: number, error: AppError, waitMs: number): void;
-  /** Called when the budget has no retry left, so that the failure is final. */
-  onRefused(attempt: number, error: AppError): void;
 }
 
 export interface UpstreamFailure {
@@ -34,7 +32,6 @@ export async function openWithRetries(
   call: HttpCall,
   policy: RetryPolicy,
 ): Promise<HttpAnswer> {
-  policy.budget.called();
   for (let attempt = 1; ; attempt += 1) {
     let failure: UpstreamFailure;
     try {
@@ -48,11 +45,7 @@ export async function openWithRetries(
     const { error, retryable, retryAfterSeconds } = failure;
     const waitMs = retryDelayMs(attempt, retryAfterSeconds);
     const tooLate = waitMs > longestRetryAfterMs || steadyNow() + waitMs >= call.deadline;
-    if (!retryable || attempt > policy.maxRetries || tooLate || call.signal.aborted) throw error;
-    if (!policy.budget.take()) {
-      policy.onRefused(attempt, error);
-      throw error;
-    }
+    if (!retryable || attempt > policy.maxRetries || tooLate || call.signal.aborted || !policy.mayRetry()) throw error;
     policy.onRetry(attempt, error, waitMs);
     try {
       await pause(waitMs, undefined, { signal: call.signal });

@@ -31,7 +31,8 @@ async function measured(events: ModelEvent[], options: { failure?: Error; take?:
   } as unknown as ModelProvider;
   const logger = {
     ...silentLogger,
-    info: (f: LogFields) => void lines.push(f),
+    isLevelEnabled: () => true,
+    debug: (f: LogFields) => void lines.push(f),
     warn: (f: LogFields) => void lines.push(f),
   };
   const measure = new ModelCallMeasure({ metrics, clocks: new TurnClocks(), logger });

@@ -1,5 +1,6 @@
 // Counts, times and logs model calls: one line for each, never its content.
 import type { AuditNotes } from '#libs/audit/audit-notes.js';
+import { type CircuitState, circuitStates } from '#libs/concurrency/circuit-breaker.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { requestFields } from '#libs/logging/request-fields.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
@@ -7,7 +8,6 @@ import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import { tokenCount } from '#libs/usage/prices.js';
 import { usageDetail, type Usage } from '#libs/schemas/usage.js';
 import type { UsageAccounts } from '../../usage/usage-accounts.js';
-import { type CircuitState, circuitStates } from '../resilience/circuit-breaker.js';
 import type { ModelAttempt } from './model-attempt.js';
 import type { RoutedCall } from './routed-call.js';
 
@@ -24,7 +24,6 @@ export interface Measuring {
 export function createModelObservers(metrics: Metrics) {
   return {
     onAttempt: ({ provider, error: { code }, next }: ModelAttempt) => {
-      if (next === 'none') return metrics.modelRetriesRefused.inc({ provider });
       metrics.modelAttemptsFailed.inc({ provider, code, next });
       countRefusal(metrics, code);
     },
@@ -52,25 +51,20 @@ export class ModelCallMeasure {
     metrics.modelCalls.inc({ provider, model: labels.model, outcome });
     countRefusal(metrics, outcome);
     metrics.modelCallDuration.observe(labels, durationMs / 1000, call.traceparent);
-    const tokens = usage === undefined ? {} : tokensOf(usage);
+    const tokens = usage === undefined ? undefined : tokensOf(usage);
     for (const kind in tokens) {
-      const count = tokens[kind as keyof Tokens] ?? 0;
+      const count = tokens[kind as keyof Tokens];
       if (count > 0) metrics.tokens.inc({ provider, model: labels.model, kind }, count);
     }
-    const failed = outcome !== 'ok' && outcome !== 'cancelled';
     const { requestId, runId, traceparent, paidBy } = call;
     const callId = paidBy?.parentCall;
-    const metadata = {
-      provider,
-      model,
-      outcome,
-      ...(usage === undefined ? {} : { usage: tokens }),
-      ...(callId === undefined ? {} : { callId }),
-    };
-    const fields = requestFields({ requestId, runId, traceparent, principal: paidBy?.principal });
-    fields.duration = durationMs;
-    fields.metadata = metadata;
-    logger[failed ? 'warn' : 'info'](fields, 'model call');
+    const level = outcome === 'ok' || outcome === 'cancelled' ? 'debug' : 'warn';
+    if (logger.isLevelEnabled(level)) {
+      const fields = requestFields({ requestId, runId, traceparent, principal: paidBy?.principal });
+      fields.duration = durationMs;
+      fields.metadata = { provider, model, outcome, usage: tokens, callId };
+      logger[level](fields, 'model call');
+    }
     if (callId !== undefined) this.note(routed, callId, outcome);
   }
 
@@ -96,10 +90,10 @@ function countRefusal(metrics: Metrics, code: string): void {
 }
 
 interface Tokens {
-  prompt?: number;
-  completion?: number;
-  cached?: number;
-  reasoning?: number;
+  prompt: number;
+  completion: number;
+  cached: number;
+  reasoning: number;
 }
 
 /** `cached` is part of `prompt`, and `reasoning` part of `completion`. */

@@ -1,4 +1,4 @@
-// Describes a failed attempt of a model call that would be followed by another; for metrics and logs.
+// Describes a failed attempt of a model call that another follows; for metrics and logs.
 import type { AppError } from '#libs/schemas/errors.js';
 
 export interface ModelAttempt {
@@ -9,11 +9,8 @@ export interface ModelAttempt {
   /** The number of the failed attempt, from 1. */
   attempt: number;
   error: AppError;
-  /**
-   * `retry`: the same upstream after `waitMs`. `fallback`: the next candidate at once. `none`: the provider's budget of
-   * retries is used up.
-   */
-  next: 'retry' | 'fallback' | 'none';
+  /** `retry`: the same upstream after `waitMs`. `fallback`: the next candidate at once. */
+  next: 'retry' | 'fallback';
   waitMs: number;
 }
 

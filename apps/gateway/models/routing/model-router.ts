@@ -1,13 +1,13 @@
 // Resolves model names to providers, lists the models, and calls the candidates in order. The next candidate is tried only
 // while nothing was sent to the caller.
 import type { Flow } from '#libs/concurrency/flow.js';
+import type { CircuitState } from '#libs/concurrency/circuit-breaker.js';
 import { abortAfter } from '#libs/concurrency/abort-after.js';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import { createProviders } from './create-provider.js';
 import { ModelDiscovery } from './model-discovery.js';
-import type { CircuitState } from '../resilience/circuit-breaker.js';
 import type { AttemptObserver } from './model-attempt.js';
 import type {
   ModelCall,
@@ -29,7 +29,7 @@ export interface ModelRouterOptions {
   /** Used if no provider is configured. Closed with the router. */
   offline: ModelProvider;
   measure?: ModelCallMeasure;
-  /** Called for every retry and fallback, and for retries that the budget refused. */
+  /** Called for every retry and fallback. */
   onAttempt?: AttemptObserver;
   /** Called with the first state of each provider's circuit breaker, and with every change. */
   onCircuit?: (provider: string, state: CircuitState) => void;
@@ -58,8 +58,7 @@ class ConfiguredModelRouter implements ModelRouter {
     const { logger, offline, onAttempt, onCircuit } = options;
     const observe: AttemptObserver = (attempt) => {
       const { requestId, error, ...metadata } = attempt;
-      const what = attempt.next === 'none' ? 'the retry budget is used up' : `${attempt.next} follows`;
-      logger.warn({ requestId, error, metadata }, `model call failed, ${what}`);
+      logger.warn({ requestId, error, metadata }, `model call failed, ${attempt.next} follows`);
       onAttempt?.(attempt);
     };
     this.calls = {

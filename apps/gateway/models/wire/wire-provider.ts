@@ -1,5 +1,6 @@
 // A provider over HTTP, of any family: one request, one answer, retries before the first byte, and model lists. The family
 // interprets the bytes; nothing here is vendor-specific.
+import type { CircuitBreaker } from '#libs/concurrency/circuit-breaker.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { ProviderConfig } from '#libs/config/schema.js';
 import type { HttpClient } from '#libs/http-client/http-client.js';
@@ -7,7 +8,6 @@ import type { HttpAnswer, HttpCall } from '#libs/http-client/outgoing.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { retried, retryEvent } from '#libs/tracing/spans.js';
-import type { CircuitBreaker } from '../resilience/circuit-breaker.js';
 import { exceedsWindow, isTooLong } from '../resilience/context-window.js';
 import { type CircuitParts, GuardedCall, isNotAsked, openCircuit } from '../resilience/guarded-call.js';
 import type { AttemptObserver, ModelAttempt } from '../routing/model-attempt.js';
@@ -15,7 +15,6 @@ import type { ModelCall, ModelProvider, ModelRequest, TakeModelEvents } from '..
 import { parse } from './frame-memory.js';
 import { openWithRetries, type UpstreamFailure } from '../resilience/open-with-retries.js';
 import { readAnswer } from './read-answer.js';
-import { RetryBudget } from '../resilience/retry-budget.js';
 import { createErrorReader, type ErrorReader } from './read-upstream-error.js';
 import { type MappedRequest, mapProperties } from '../conversation/property-names.js';
 import { providerToolsOf } from '../conversation/provider-tools.js';
@@ -43,7 +42,6 @@ export class WireProvider implements ModelProvider {
   private readonly access: ProviderAccess;
   private readonly client: HttpClient;
   private readonly errors: ErrorReader;
-  private readonly retries: RetryBudget;
   private readonly circuit: CircuitBreaker;
   /** Of the last failure that the circuit breaker counted. */
   private lastFailure = '';
@@ -55,7 +53,6 @@ export class WireProvider implements ModelProvider {
     private readonly parts: WireParts,
   ) {
     const { api_key, headers } = config;
-    this.retries = new RetryBudget(config.retry_budget);
     this.circuit = openCircuit(name, config.circuit, parts);
     const sent = {
       accept: 'text/event-stream, application/json',
@@ -81,13 +78,13 @@ export class WireProvider implements ModelProvider {
       await take([{ type: 'error', error: exceedsWindow(this.name, window) }]);
       return;
     }
-    const pass = this.circuit.enter();
-    if (typeof pass === 'number') {
-      await take([{ type: 'error', error: isNotAsked(this.name, pass, this.lastFailure) }]);
+    const waitSeconds = this.circuit.enter();
+    if (waitSeconds > 0) {
+      await take([{ type: 'error', error: isNotAsked(this.name, waitSeconds, this.lastFailure) }]);
       return;
     }
     const mapped = this.mapped(request);
-    const guarded = new GuardedCall(pass, call, withOwnPropertyNames(mapped.tools, take));
+    const guarded = new GuardedCall(this.circuit, call, withOwnPropertyNames(mapped.tools, take));
     let answer: HttpAnswer | undefined;
     try {
       const warnings = new Warnings();
@@ -187,10 +184,9 @@ export class WireProvider implements ModelProvider {
     const request = { method: 'POST', path, body, ...(traceparent !== undefined && { headers: { traceparent } }) };
     return openWithRetries(this.client, request, call, {
       maxRetries: this.config.max_retries,
-      budget: this.retries,
+      mayRetry: () => this.circuit.mayRetry(),
       toError: (answer) => this.toError(answer),
       onRetry: (attempt, error, waitMs) => this.observe(model, call, { attempt, error, next: 'retry', waitMs }),
-      onRefused: (attempt, error) => this.observe(model, call, { attempt, error, next: 'none', waitMs: 0 }),
     });
   }
 
@@ -199,7 +195,7 @@ export class WireProvider implements ModelProvider {
     { requestId, span }: ModelCall,
     failed: Omit<ModelAttempt, 'provider' | 'model' | 'requestId'>,
   ): void {
-    if (failed.next === 'retry') span?.event(retryEvent, retried(failed.attempt, failed.error.code, failed.waitMs));
+    span?.event(retryEvent, retried(failed.attempt, failed.error.code, failed.waitMs));
     this.parts.onAttempt?.({ provider: this.name, model, requestId, ...failed });
   }
 

@@ -64,7 +64,8 @@ export class QueuedToolRunner implements ToolRunner {
   private readonly watch: WorkerWatch;
   private readonly routes: SessionRoutes;
   private readonly gauge: QueueGauge;
-  private readonly places: SharedPlaces;
+  /** Those that gateways share. Closed with the runner. */
+  readonly places: SharedPlaces;
   private readonly sessions: FairSlots;
   private readonly principals: FairSlots;
   private readonly measure: ToolCallMeasure;

@@ -2,6 +2,7 @@
 // noticed at once, and the next call starts another.
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { FairSlots } from '#libs/concurrency/fair-slots.js';
+import { CircuitBreakers } from '#libs/concurrency/circuit-breaker.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -26,7 +27,6 @@ import {
   type UseOptions,
 } from './pool-instance.js';
 import { StartRefused, type ServerStarts } from '../servers/server-starts.js';
-import { ServerCircuits } from './server-circuits.js';
 import { maxWaitingCalls, serversByName, unknownServer, type ConfiguredServers } from '../servers/servers.js';
 import { Spares } from './spares.js';
 
@@ -36,14 +36,17 @@ export type PoolWork<T> = (connection: ToolConnection, server: ConfiguredServer)
 const unwantedStartMs = 3_000;
 /** How many directories of deleted sessions are remembered, because calls for them may still arrive. */
 const maxDeleted = 10_000;
+const circuitSettings = { failures: 5, coolDownMs: 30_000 };
+const maxCircuits = 1_000;
 
 export class ServerPool {
   private servers: ReadonlyMap<string, ConfiguredServer>;
   /** Least recently used first. */
   private readonly byKey = new Map<string, Instance>();
-  private readonly circuits = new ServerCircuits();
-  /** Back-off for instances that end before they have completed a call. */
-  private readonly crashes = new ServerCircuits();
+  /** By name: failures to connect. */
+  private readonly circuits = new CircuitBreakers(circuitSettings, maxCircuits);
+  /** By instance key: instances that end before they have completed a call. */
+  private readonly crashes = new CircuitBreakers(circuitSettings, maxCircuits);
   private readonly stop = new AbortController();
   /** Instances removed from `byKey` that still have calls. */
   private readonly outgoing = new Set<Instance>();
