@@ -13,7 +13,7 @@ export interface Setting {
   secrecy: Secrecy;
   description: string;
   /** Undefined if there is none. */
-  defaultValue: unknown;
+  defaultValue: string | number | boolean | object | undefined;
   choices: string[] | undefined;
 }
 
@@ -29,7 +29,7 @@ const kinds: Record<string, SettingKind> = { number: 'number', integer: 'number'
 function child({ properties, anyOf, additionalProperties, items }: Node, key: string | number): Node | undefined {
   if (properties !== undefined) return Object.hasOwn(properties, key) ? (properties[key] as Node) : undefined;
   // For a union, the alternative that has this key.
-  if (anyOf !== undefined) return anyOf.map((each) => child(each as Node, key)).find((each) => each !== undefined);
+  if (anyOf !== undefined) return anyOf.map((each) => child(each, key)).find((each) => each !== undefined);
   return (additionalProperties || items || undefined) as Node | undefined;
 }
 
@@ -69,14 +69,14 @@ function leaves(node: Node, path: string[]): Setting[] {
   if (node.properties !== undefined) {
     return Object.entries(node.properties).flatMap(([key, inner]) => leaves(inner as Node, [...path, key]));
   }
-  const choices = [node, ...((node.anyOf ?? []) as Node[])].find((each) => each.enum !== undefined)?.enum;
+  const choices = [node, ...(node.anyOf ?? [])].find((each) => each.enum !== undefined)?.enum;
   return [
     {
       path,
       kind: kindOf(node),
       secrecy: node['secret'] as Secrecy,
       description: node.description ?? '',
-      defaultValue: node.default,
+      defaultValue: node.default as Setting['defaultValue'],
       choices: choices?.map(String),
     },
   ];
