@@ -10,9 +10,11 @@ import { createMetrics } from '#libs/metrics/metrics.js';
 import { errorMeanings } from '#libs/schemas/error-meanings.js';
 import { errorTable, toolErrorCodes, type ErrorCode } from '#libs/schemas/errors.js';
 import { openApiDocument, routesOf } from '../apps/gateway/http/openapi/open-api-document.js';
+import { printClientTypes } from './client-types.js';
 import { gatewayControllers } from './gateway-controllers.js';
 
 export async function generatedDocuments(): Promise<Map<string, string>> {
+  const openApi = openApiDocument(routesOf(await gatewayControllers()));
   const documents = new Map([
     ['.env.example', printEnvironmentExample()],
     ['config/signalbox.schema.json', printJsonSchema()],
@@ -20,11 +22,12 @@ export async function generatedDocuments(): Promise<Map<string, string>> {
     ['docs/errors.md', printErrors()],
     ['docs/metrics.md', await printMetrics()],
     ['k8s/monitoring/prometheus-rule.yaml', await printPrometheusRule()],
-    ['docs/openapi.json', `${JSON.stringify(openApiDocument(routesOf(await gatewayControllers())), null, 2)}\n`],
+    ['docs/openapi.json', `${JSON.stringify(openApi, null, 2)}\n`],
+    ['clients/typescript/src/answers.ts', printClientTypes(openApi.components.schemas)],
   ]);
   const options = await prettier.resolveConfig('package.json');
   for (const [path, text] of documents) {
-    if (/\.(?:md|schema\.json|yaml)$/.test(path)) {
+    if (/\.(?:md|schema\.json|yaml|ts)$/.test(path)) {
       documents.set(path, await prettier.format(text, { ...options, filepath: path }));
     }
   }

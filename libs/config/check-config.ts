@@ -9,10 +9,8 @@ import type { Path } from './printing/schema-walk.js';
 
 export function checkConfig(config: Config, originOf: (path: Path) => string | undefined): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
-  const problem = (path: Path, message: string) => {
-    const origin = originOf(path);
-    problems.push({ key: formatKey(path), message, ...(origin === undefined ? {} : { origin }) });
-  };
+  const problem = (path: Path, message: string) =>
+    problems.push({ key: formatKey(path), message, origin: originOf(path) });
 
   if (config.isolation.minimum === 'none' && !config.isolation.allow_unsandboxed) {
     problem(

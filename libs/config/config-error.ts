@@ -7,7 +7,7 @@ export interface ConfigProblem {
   key: string;
   message: string;
   /** Where the value comes from: `environment PORT`, `signalbox.yaml:12`. */
-  origin?: string;
+  origin?: string | undefined;
 }
 
 export class ConfigError extends Error {

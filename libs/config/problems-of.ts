@@ -1,7 +1,7 @@
 // Translates zod's issues for operators: the key, the problem, the value (never a secret), and the nearest known key.
 import type { z } from 'zod';
 import { formatKey, type ConfigProblem } from './config-error.js';
-import { knownKeys, settings, type Path } from './printing/schema-walk.js';
+import { knownKeys, settings, valueAt, type Path } from './printing/schema-walk.js';
 import { showValue } from './secrets.js';
 
 export function problemsOf(
@@ -20,8 +20,7 @@ export function problemsOf(
   });
 
   function located(path: Path, message: string): ConfigProblem {
-    const origin = originOf(path);
-    return { key: formatKey(path) || 'configuration', message, ...(origin === undefined ? {} : { origin }) };
+    return { key: formatKey(path) || 'configuration', message, origin: originOf(path) };
   }
 }
 
@@ -82,13 +81,4 @@ function distance(left: string, right: string): number {
     row = next;
   }
   return row[b.length]!;
-}
-
-function valueAt(tree: unknown, path: Path): unknown {
-  let here = tree;
-  for (const key of path) {
-    if (typeof here !== 'object' || here === null) return undefined;
-    here = (here as Record<string | number, unknown>)[key];
-  }
-  return here;
 }

@@ -10,7 +10,7 @@ import { readPolicyFile } from './policy-file.js';
 import { noteProviderSources } from './provider-sources.js';
 import { problemsOf } from './problems-of.js';
 import { configSchema, type Config } from './schema.js';
-import type { Path } from './printing/schema-walk.js';
+import { type Path, valueAt } from './printing/schema-walk.js';
 import { makeUnprintable } from './secrets.js';
 
 export interface ConfigSource {
@@ -204,10 +204,6 @@ function objectAt(tree: Tree, path: readonly string[]): Tree | undefined {
     here = next;
   }
   return here;
-}
-
-function valueAt(tree: unknown, path: Path): unknown {
-  return path.reduce<unknown>((here, key) => (isTree(here) ? here[key] : undefined), tree);
 }
 
 function nearestOrigin(path: Path, origins: Origins): string | undefined {

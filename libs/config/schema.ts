@@ -6,14 +6,11 @@ import { budgetsSchema, limitsSchema, usageSchema } from './schemas/limits-schem
 import { policySchema } from './schemas/policy-schema.js';
 import { priceSchema } from './price-table.js';
 import { changePolicies, serverSchema } from './schemas/server-schema.js';
-import { bytes, count, ms, port, secret, secretUrl } from './setting-kinds.js';
+import { bytes, count, httpUrl, ms, port, secret, secretUrl } from './setting-kinds.js';
 
 export const providerSchema = z.strictObject({
   kind: z.enum(['openai', 'anthropic', 'gemini', 'offline']).describe('Wire format; openai for any compatible server'),
-  base_url: z
-    .url({ protocol: /^https?$/ })
-    .optional()
-    .describe('Address of the API'),
+  base_url: httpUrl('Address of the API').optional(),
   api_key: secret.optional().describe('API key sent to the provider'),
   headers: z
     .record(z.string(), z.string())
@@ -73,16 +70,11 @@ export const providerSchema = z.strictObject({
 });
 
 const jwtSchema = z.strictObject({
-  issuer: z
-    .url({ protocol: /^https?$/ })
-    .describe('OIDC issuer whose tokens are accepted, exactly as in their iss claim'),
+  issuer: httpUrl('OIDC issuer whose tokens are accepted, exactly as in their iss claim'),
   audience: z
     .union([z.string().min(1), z.array(z.string().min(1)).min(1)], { error: 'it must be a name or a list of names' })
     .describe('Required audience of tokens; any one of a list'),
-  jwks_url: z
-    .url({ protocol: /^https?$/ })
-    .optional()
-    .describe('URL of the keys of the issuer (JWKS); default: from its discovery document'),
+  jwks_url: httpUrl('URL of the keys of the issuer (JWKS); default: from its discovery document').optional(),
   roles_claim: z.string().min(1).optional().describe('Claim with the roles; default: roles; a.b is a nested claim'),
   scopes_claim: z
     .string()
@@ -199,9 +191,7 @@ export const configSchema = z.strictObject({
       expires_ms: ms('How long a call waits for an approval').default(600_000),
       webhook: z
         .strictObject({
-          url: z
-            .url({ protocol: /^https?$/ })
-            .describe('Webhook that is notified of every waiting call (docs/approvals.md)'),
+          url: httpUrl('Webhook that is notified of every waiting call (docs/approvals.md)'),
           secret: secret.describe('Secret that signs the notifications'),
         })
         .optional(),
@@ -272,10 +262,9 @@ export const configSchema = z.strictObject({
     .prefault({}),
   telemetry: z
     .strictObject({
-      otlp_endpoint: z
-        .url({ protocol: /^https?$/ })
-        .optional()
-        .describe('Where traces are sent by OTLP/HTTP, without /v1/traces; unset: nothing is traced'),
+      otlp_endpoint: httpUrl(
+        'Where traces are sent by OTLP/HTTP, without /v1/traces; unset: nothing is traced',
+      ).optional(),
       otlp_headers: secret.optional().describe('Headers for the collector, such as a key: name=value,name=value'),
     })
     .prefault({}),

@@ -68,7 +68,7 @@ verifies('tools.api-calls', 'success, failure, bad arguments, unknown tool, time
       },
     ],
     [{ name: 'echo', arguments: {} }, 422, { code: 'invalid_tool_arguments', type: 'tool_execution_error' }],
-    [{ arguments: {} }, 400, { param: 'name', message: 'name must be a string of 1 to 512 characters' }],
+    [{ arguments: {} }, 400, { param: 'name', message: 'name: must be a string of 1 to 512 characters' }],
     [{ name: 'echo', arguments: 'text' }, 422, { code: 'invalid_tool_arguments' }],
     [{ name: 'echo', arguments: [1] }, 422, { code: 'invalid_tool_arguments' }],
     [

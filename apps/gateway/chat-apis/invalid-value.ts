@@ -11,8 +11,14 @@ export function requireObject(body: unknown): JsonObject {
   return body;
 }
 
-/** The error for the first problem. */
-export function invalidValue(error: z.ZodError): AppError {
+/** What the schema makes of it. @throws AppError invalid_value for the first problem */
+export function validated<Schema extends z.ZodType>(schema: Schema, given: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(given);
+  if (!parsed.success) throw invalidValue(parsed.error);
+  return parsed.data;
+}
+
+function invalidValue(error: z.ZodError): AppError {
   const { path, message } = deepest(error.issues[0]!);
   const keys = path.map((key, at) => (typeof key === 'number' ? `[${key}]` : `${at === 0 ? '' : '.'}${String(key)}`));
   const param = keys.join('').slice(0, 256) || 'body';

@@ -4,7 +4,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ChosenServer, RequestedTool, TurnRequest } from '../chat/turn-request.js';
 import { gatewayOptions } from '../chat-apis/gateway-fields.js';
-import { invalidValue, refuseTooMany, requireObject, withoutNulls } from '../chat-apis/invalid-value.js';
+import { refuseTooMany, requireObject, validated, withoutNulls } from '../chat-apis/invalid-value.js';
 import { readCustomTool } from '../chat-apis/free-text.js';
 import { readMcpChoice, readMcpTool } from '../chat-apis/mcp-tool.js';
 import { readFunction, refuseStrayResults, refuseTwice } from '../chat-apis/read-tools.js';
@@ -19,9 +19,7 @@ export function readChatRequest(body: unknown, dialect: TurnRequest['dialect'], 
   refuseTooMany(given['messages'], limits.messages, 'messages');
   refuseTooMany(given['tools'], limits.tools, 'tools');
   refuseTooMany(given['functions'], limits.tools, 'functions');
-  const parsed = chatRequestSchema.safeParse(readable(given));
-  if (!parsed.success) throw invalidValue(parsed.error);
-  const request = parsed.data;
+  const request = validated(chatRequestSchema, readable(given));
   refuseBothForms(request);
   const { functions = [] } = request;
   const tools =

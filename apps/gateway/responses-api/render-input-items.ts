@@ -16,7 +16,7 @@ import {
 import type { TurnRequest } from '../chat/turn-request.js';
 import { callerForms, type CallerForms } from '../chat-apis/caller-events.js';
 import { textOf } from '../chat-apis/free-text.js';
-import { invalidValue } from '../chat-apis/invalid-value.js';
+import { validated } from '../chat-apis/invalid-value.js';
 
 export interface InputItemPage {
   object: 'list';
@@ -34,9 +34,7 @@ const pageSchema = z.looseObject({
 
 /** `query` is the URL's. @throws AppError invalid_value */
 export function pageOfInput(run: StoredRun, query: unknown): InputItemPage {
-  const parsed = pageSchema.safeParse(query);
-  if (!parsed.success) throw invalidValue(parsed.error);
-  const { limit, order, after } = parsed.data;
+  const { limit, order, after } = validated(pageSchema, query);
   const items = inputItems(run);
   if (order === 'desc') items.reverse();
   const from = after === undefined ? 0 : items.findIndex(({ id }) => id === after) + 1;

@@ -1,6 +1,6 @@
 // Requests, answers and events of `/api/chat/completions`, as they are on the wire. docs/api.md describes them; a test
 // compares them with the gateway's own.
-import type { ErrorCode } from './errors.js';
+import type { RequiredApproval, ToolExecution, ToolResult, Usage, Warning } from './answers.js';
 
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
 export type JsonObject = { [name: string]: Json };
@@ -93,39 +93,6 @@ export interface ChatRequest extends GatewayFields {
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
-export interface Usage {
-  prompt_tokens: number;
-  completion_tokens: number;
-  total_tokens: number;
-}
-
-export interface ToolExecution {
-  executed: boolean;
-  tools_called: string[];
-  session_id: string;
-  workspace_path: string;
-  /** The number of model calls. */
-  rounds: number;
-  /** The limit that ended the use of tools. */
-  stopped_by: 'max_rounds' | 'max_calls' | 'max_time' | 'budget' | 'repeated_failure' | null;
-  calls: {
-    id: string;
-    name: string;
-    server: string;
-    success: boolean;
-    duration_ms: number;
-    cached: boolean;
-    round: number;
-  }[];
-}
-
-/** What was left out of a request, or changed, so that the model could be asked. */
-export interface Warning {
-  message: string;
-  /** The member of the request that it is about. */
-  param?: string;
-}
-
 /** What Signalbox adds to the answers of all chat APIs. */
 export interface GatewayAnswer {
   /** If a tool ran on the gateway's side. */
@@ -154,38 +121,9 @@ export interface ToolCallDelta {
   function: { name?: string; arguments: string };
 }
 
-export interface ToolResult {
-  success: boolean;
-  content: string;
-  error?: { code: ErrorCode; message: string };
-  truncated?: boolean;
-  cached?: boolean;
-  duration_ms: number;
-}
-
 /** What has to be decided, as a call of `approval_request` tells it. */
-export interface ApprovalRequest {
-  id: string;
-  tool_call_id: string;
-  tool: string;
-  /** `question`: a tool server asks something. */
-  kind?: 'approval' | 'question';
-  arguments?: JsonObject;
-  /** The rule of the policy that asks; `default:…` if none matched. */
-  rule?: string;
-  reason?: string;
-  /** Of a question. */
-  message?: string;
-  /** Of a question: what its answer looks like. */
-  schema?: JsonObject;
-  expires_at: string;
-}
-
-/** The same in an event. */
-export interface RequiredApproval extends ApprovalRequest {
-  kind: 'approval' | 'question';
-  arguments: JsonObject;
-}
+export type ApprovalRequest = Omit<RequiredApproval, 'kind' | 'arguments'> &
+  Partial<Pick<RequiredApproval, 'kind' | 'arguments'>>;
 
 /** With `choices`, each event is also a chunk as OpenAI sends it. */
 export interface Chunk {

@@ -1,8 +1,9 @@
 // What the package exports.
+export type * from './answers.js';
 export type * from './api-types.js';
 export { approvalRequests, decisionMessage } from './approval-requests.js';
 export type * from './chat-types.js';
-export { type ErrorCode, type LocalErrorCode, SignalboxError } from './errors.js';
+export { type LocalErrorCode, SignalboxError } from './errors.js';
 export type { CallOptions, ClientOptions, KeyedCallOptions } from './http.js';
 export type { PageOptions } from './resources.js';
 export { type ChatOptions, Signalbox } from './signalbox.js';

@@ -1,16 +1,6 @@
 // The endpoints beside chats: runs, approvals, sessions, files, tools.
-import type {
-  Approval,
-  Decision,
-  EndedCall,
-  FileList,
-  Run,
-  Session,
-  Tool,
-  ToolCallRequest,
-  UploadedFile,
-  WaitingCall,
-} from './api-types.js';
+import type { Approval, EndedCall, FileList, Run, Session, Tool, UploadedFile } from './answers.js';
+import type { Decision, ToolCallRequest, WaitingCall } from './api-types.js';
 import { type CallOptions, type Http, type KeyedCallOptions, longCallMs, makeKey } from './http.js';
 import { TurnStream } from './turn-stream.js';
 

@@ -1,5 +1,5 @@
 // The client of one gateway.
-import type { Model } from './api-types.js';
+import type { Model } from './answers.js';
 import type { ChatCompletion, ChatRequest } from './chat-types.js';
 import { type CallOptions, type ClientOptions, Http, type KeyedCallOptions, longCallMs, makeKey } from './http.js';
 import { Approvals, Files, Runs, Sessions, Tools } from './resources.js';

@@ -1,5 +1,5 @@
-// Reads the zod schema of the configuration as data: which keys exist, their kinds, and which are secret.
-import type { z } from 'zod';
+// Reads the JSON Schema of the configuration: which keys exist, their kinds, and which are secret.
+import { z } from 'zod';
 import { configSchema } from '../schema.js';
 
 export type Path = readonly (string | number)[];
@@ -7,110 +7,77 @@ export type SettingKind = 'text' | 'number' | 'boolean' | 'list' | 'map';
 /** `true`: the whole value; `url`: the password in it. */
 export type Secrecy = true | 'url' | undefined;
 
-interface Definition {
-  type: string;
-  innerType?: Node;
-  element?: Node;
-  valueType?: Node;
-  options?: Node[];
-  defaultValue?: Setting['defaultValue'];
-}
-type Node = z.ZodType & { def: Definition; shape?: Record<string, Node> };
-
-/** A schema without its optional, default and prefault layers, and the metadata of those layers. */
-interface Bare {
-  node: Node;
-  secrecy: Secrecy;
-  description?: string;
-  defaultValue?: Setting['defaultValue'];
-}
-
-function bare(schema: Node): Bare {
-  let node = schema;
-  let secrecy: Secrecy;
-  let description: string | undefined;
-  let defaultValue: Setting['defaultValue'];
-  for (;;) {
-    const meta = node.meta() as { secret?: true | 'url'; description?: string } | undefined;
-    secrecy ??= meta?.secret;
-    description ??= meta?.description;
-    if (node.def.type === 'default') defaultValue = node.def.defaultValue;
-    if (node.def.innerType === undefined) break;
-    node = node.def.innerType;
-  }
-  return { node, secrecy, ...(description === undefined ? {} : { description }), defaultValue };
-}
-
-function child(node: Node, key: string | number): Node | undefined {
-  if (node.shape !== undefined) return Object.hasOwn(node.shape, key) ? node.shape[key] : undefined;
-  if (node.def.options === undefined) return node.def.valueType ?? node.def.element;
-  // For a union, the alternative that has this key.
-  const inner = node.def.options.map((option) => child(bare(option).node, key));
-  return inner.find((each) => each !== undefined);
-}
-
-const kinds: Record<string, SettingKind> = { number: 'number', boolean: 'boolean', array: 'list', record: 'map' };
-const root = configSchema as unknown as Node;
-
-/** The kind and secrecy of a path; undefined if there is no such key. Everything inside a secret is secret. */
-export function settingAt(path: Path): { kind: SettingKind | 'object'; secrecy: Secrecy } | undefined {
-  let here = bare(root);
-  let { secrecy } = here;
-  for (const key of path) {
-    const next = child(here.node, key);
-    if (next === undefined) return undefined;
-    here = bare(next);
-    secrecy ??= here.secrecy;
-  }
-  return { kind: here.node.shape === undefined ? (kinds[here.node.def.type] ?? 'text') : 'object', secrecy };
-}
-
-/** The keys of the object at this path; none for maps, which may have any keys. */
-export function knownKeys(path: Path): string[] {
-  let here = bare(root);
-  for (const key of path) {
-    const next = child(here.node, key);
-    if (next === undefined) return [];
-    here = bare(next);
-  }
-  return Object.keys(here.node.shape ?? {});
-}
-
 export interface Setting {
   path: string[];
-  kind: SettingKind;
+  kind: SettingKind | 'object';
   secrecy: Secrecy;
   description: string;
   /** Undefined if there is none. */
   defaultValue: string | number | boolean | object | undefined;
-  choices?: string[];
+  choices: string[] | undefined;
 }
+
+/** The value at a path of a tree of settings. */
+export const valueAt = (tree: unknown, path: Path): unknown =>
+  path.reduce<unknown>((here, key) => (here as Record<string | number, unknown> | null | undefined)?.[key], tree);
+
+type Node = z.core.JSONSchema.JSONSchema;
+
+const root: Node = z.toJSONSchema(configSchema, { io: 'input' });
+const kinds: Record<string, SettingKind> = { number: 'number', integer: 'number', boolean: 'boolean', array: 'list' };
+
+function child({ properties, anyOf, additionalProperties, items }: Node, key: string | number): Node | undefined {
+  if (properties !== undefined) return Object.hasOwn(properties, key) ? (properties[key] as Node) : undefined;
+  // For a union, the alternative that has this key.
+  if (anyOf !== undefined) return anyOf.map((each) => child(each, key)).find((each) => each !== undefined);
+  return (additionalProperties || items || undefined) as Node | undefined;
+}
+
+function nodeAt(path: Path): { node: Node; secrecy: Secrecy } | undefined {
+  let node = root;
+  let secrecy: Secrecy;
+  for (const key of path) {
+    const next = child(node, key);
+    if (next === undefined) return undefined;
+    node = next;
+    secrecy ??= node['secret'] as Secrecy;
+  }
+  return { node, secrecy };
+}
+
+function kindOf({ type, properties }: Node): Setting['kind'] {
+  if (type === 'object') return properties === undefined ? 'map' : 'object';
+  return kinds[String(type)] ?? 'text';
+}
+
+/** The kind and secrecy of a path; undefined if there is no such key. Everything inside a secret is secret. */
+export function settingAt(path: Path): Pick<Setting, 'kind' | 'secrecy'> | undefined {
+  const found = nodeAt(path);
+  return found && { kind: kindOf(found.node), secrecy: found.secrecy };
+}
+
+/** The keys of the object at this path; none for maps, which may have any keys. */
+export const knownKeys = (path: Path): string[] => Object.keys(nodeAt(path)?.node.properties ?? {});
 
 /** Every setting with a fixed path, in the order of the schema. Each map (providers, servers, aliases) is one setting. */
 export const settings: readonly Setting[] = leaves(root, []);
 
 /** The settings of an entry of a map, with paths relative to the entry. */
-export function entrySettings(path: Path): Setting[] {
-  let here = bare(root);
-  for (const key of path) here = bare(child(here.node, key)!);
-  return leaves(here.node.def.valueType!, []);
-}
+export const entrySettings = (path: Path): Setting[] => leaves(nodeAt([...path, 'any'])!.node, []);
 
-function leaves(schema: Node, path: string[]): Setting[] {
-  const { node, secrecy, description, defaultValue } = bare(schema);
-  if (node.shape !== undefined) {
-    return Object.entries(node.shape).flatMap(([key, inner]) => leaves(inner, [...path, key]));
+function leaves(node: Node, path: string[]): Setting[] {
+  if (node.properties !== undefined) {
+    return Object.entries(node.properties).flatMap(([key, inner]) => leaves(inner as Node, [...path, key]));
   }
-  const words = [node, ...(node.def.options ?? [])].find(({ def }) => def.type === 'enum');
-  const choices = (words as unknown as z.ZodEnum | undefined)?.options.map(String);
+  const choices = [node, ...(node.anyOf ?? [])].find((each) => each.enum !== undefined)?.enum;
   return [
     {
       path,
-      kind: kinds[node.def.type] ?? 'text',
-      secrecy,
-      description: description ?? '',
-      defaultValue,
-      ...(choices === undefined ? {} : { choices }),
+      kind: kindOf(node),
+      secrecy: node['secret'] as Secrecy,
+      description: node.description ?? '',
+      defaultValue: node.default as Setting['defaultValue'],
+      choices: choices?.map(String),
     },
   ];
 }

@@ -1,6 +1,6 @@
 // The settings of Chimech (docs/chimech.md).
 import { z } from 'zod';
-import { count, port, secret } from '../setting-kinds.js';
+import { count, httpUrl, port, secret } from '../setting-kinds.js';
 
 export const chimechSchema = z.strictObject({
   port: port('Port of Chimech').default(8002),
@@ -15,19 +15,13 @@ export const chimechSchema = z.strictObject({
     .describe('When the oldest of these keys was created, ISO 8601'),
   api_key_rotation_days: count('Age of the keys in days after which Chimech warns').default(90),
   max_requests_per_minute: count('Tool calls of one key per minute, in each process').default(6_000),
-  gateway_url: z
-    .url({ protocol: /^https?$/ })
-    .optional()
-    .describe('The gateway whose models it uses; default: the one at server.host and server.port'),
+  gateway_url: httpUrl('The gateway whose models it uses; default: the one at server.host and server.port').optional(),
   gateway_key: secret
     .optional()
     .describe('API key for that gateway, for callers of Chimech itself; calls of a worker act for their own callers'),
   model: z.string().min(1).optional().describe('Model that answers; default: the default of the gateway'),
   embeddings_model: z.string().min(1).optional().describe('Model for embeddings'),
-  embeddings_url: z
-    .url({ protocol: /^https?$/ })
-    .optional()
-    .describe('OpenAI-compatible embeddings server for the knowledge base, including /v1'),
+  embeddings_url: httpUrl('OpenAI-compatible embeddings server for the knowledge base, including /v1').optional(),
   embeddings_key: secret.optional().describe('API key for that server'),
   templates_dir: z
     .string()

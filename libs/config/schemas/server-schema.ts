@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { changeGrades } from '#libs/schemas/tool-change.js';
 import { readAllowedHost } from '../addresses/host-name.js';
-import { bytes, ms, count } from '../setting-kinds.js';
+import { bytes, count, httpUrl, ms } from '../setting-kinds.js';
 
 const changePolicy = (holds: boolean, what: string) =>
   z
@@ -50,10 +50,7 @@ export const serverSchema = z.strictObject({
     .record(z.string(), z.string())
     .default({})
     .meta({ secret: true, description: 'Its environment variables, in addition to a few inherited ones' }),
-  url: z
-    .url({ protocol: /^https?$/ })
-    .optional()
-    .describe('URL of an MCP server'),
+  url: httpUrl('URL of an MCP server').optional(),
   transport: z.enum(['http', 'sse']).optional().describe('Transport of the URL; default: discovered'),
   headers: z.record(z.string(), z.string()).default({}).meta({ secret: true, description: 'Headers sent to the URL' }),
   enabled: z.boolean().default(true).describe('false: the entry is ignored'),

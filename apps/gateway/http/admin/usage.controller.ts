@@ -1,9 +1,24 @@
 // What was used and what it cost: an administrator sees everybody's, others their own.
 import { Controller, Get, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { UsageStore, type UsageRow, type UsageSum } from '#libs/usage/usage-store.js';
+import { z } from 'zod';
+import { UsageStore, type UsageGroup, usageGroups, type UsageRow, type UsageSum } from '#libs/usage/usage-store.js';
+import { validated } from '../../chat-apis/invalid-value.js';
 import { requestContext } from '../request-context.js';
-import { readUsageQuery } from './usage.dto.js';
+
+const group = `(?:${usageGroups.join('|')})`;
+const day = z.union([z.iso.date(), z.iso.datetime({ offset: true, local: true })], {
+  error: 'must be a date or a time',
+});
+
+const usageQuerySchema = z.object({
+  by: z
+    .string()
+    .regex(new RegExp(`^${group}(?:,${group})*$`), `must be a list of ${usageGroups.join(', ')}`)
+    .optional(),
+  since: day.optional(),
+  until: day.optional(),
+});
 
 @Controller('api/usage')
 export class UsageController {
@@ -16,8 +31,11 @@ export class UsageController {
   ): Promise<{ data: UsageRow[]; total: UsageSum }> {
     const { principal, access } = requestContext(request);
     const seesAll = access?.scopes.includes('admin') === true;
+    const { by, since, until } = validated(usageQuerySchema, query);
     return this.store.report({
-      ...readUsageQuery(query),
+      by: (by?.split(',') ?? []) as UsageGroup[],
+      since: since === undefined ? undefined : new Date(since),
+      until: until === undefined ? undefined : new Date(until),
       principal: seesAll ? undefined : principal,
     });
   }

@@ -5,14 +5,10 @@ import { allowsModel } from '#libs/access/access.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { ModelRouter } from '../../models/model-provider.js';
 import { MODEL_ROUTER } from '../injection-tokens.js';
+import type { model as modelShape, Shown } from '../openapi/open-api-shapes.js';
 import { requestContext } from '../request-context.js';
 
-interface ShownModel {
-  id: string;
-  object: 'model';
-  created: number;
-  owned_by: string;
-}
+type ShownModel = Shown<typeof modelShape>;
 
 @Controller('v1/models')
 export class ModelsController {

@@ -4,7 +4,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
 import type { StoredRun } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
-import type { JsonObject } from '#libs/schemas/json.js';
 import { cancelRun, type CancelPorts } from '../../chat/runs/cancel-run.js';
 import type { TurnAnswer } from '../../chat/fold-turn.js';
 import { retellRun } from '../../chat/runs/retell-run.js';
@@ -12,12 +11,15 @@ import type { TurnRequest } from '../../chat/turn-request.js';
 import { EventsSseRenderer } from '../../openai-api/render-events.js';
 import { renderingOf } from '../../openai-api/render-json.js';
 import { CONFIG, RUNS_PORTS } from '../injection-tokens.js';
+import type { run as runShape, Shown } from '../openapi/open-api-shapes.js';
 import { requestContext } from '../request-context.js';
 import { streamTurn } from '../turns/stream-turn.js';
 
 export interface RunsPorts extends CancelPorts {
   observeError: (error: AppError) => void;
 }
+
+type ShownRun = Shown<typeof runShape>;
 
 @Controller('api/runs')
 export class RunsController {
@@ -27,7 +29,7 @@ export class RunsController {
   ) {}
 
   @Get(':id')
-  async state(@Req() request: FastifyRequest, @Param('id') id: string): Promise<JsonObject> {
+  async state(@Req() request: FastifyRequest, @Param('id') id: string): Promise<ShownRun> {
     const run = await this.find(request, id);
     return this.show(run);
   }
@@ -59,7 +61,7 @@ export class RunsController {
 
   @Delete(':id')
   @HttpCode(200)
-  async cancel(@Req() request: FastifyRequest, @Param('id') id: string): Promise<JsonObject> {
+  async cancel(@Req() request: FastifyRequest, @Param('id') id: string): Promise<ShownRun> {
     const run = await this.find(request, id);
     return this.show(await cancelRun(run, this.ports));
   }
@@ -78,7 +80,7 @@ export class RunsController {
     return run;
   }
 
-  private async show(run: StoredRun): Promise<JsonObject> {
+  private async show(run: StoredRun): Promise<ShownRun> {
     const rounds = await this.ports.runs.rounds(run.id);
     const answer = run.answer as unknown as TurnAnswer | null;
     return {
@@ -88,8 +90,8 @@ export class RunsController {
       created: Math.floor(run.createdAt.getTime() / 1000),
       rounds: answer?.toolExecution?.rounds ?? Math.max(rounds.length, answer === null ? 0 : 1),
       usage: run.usage,
-      ...(answer?.toolExecution === undefined ? {} : { tool_execution: answer.toolExecution as unknown as JsonObject }),
-      ...(run.error === null ? {} : { error: run.error }),
+      tool_execution: answer?.toolExecution,
+      error: (run.error as ShownRun['error'] | null) ?? undefined,
     };
   }
 }

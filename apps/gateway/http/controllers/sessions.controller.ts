@@ -1,17 +1,35 @@
 // The API of sessions. Sessions of other principals count as not found.
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Session, SessionStore } from '#libs/runs/sessions/session-store.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import { mintSessionId, sessionIdPattern } from '#libs/schemas/identifiers.js';
 import { shownWorkspacePath } from '#libs/workspace/workspace-path.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
+import { requireObject, validated } from '../../chat-apis/invalid-value.js';
 import { SESSION_STORE } from '../injection-tokens.js';
+import type { session as sessionShape, Shown } from '../openapi/open-api-shapes.js';
 import { requestContext } from '../request-context.js';
 import { readPageLimit } from './page-limit.js';
-import { readCreateSession } from './sessions.dto.js';
 
 const maxPage = 100;
+const maxMetadataBytes = 16 * 1024;
+
+export const createSessionSchema = z.object({
+  session_id: z.string().regex(sessionIdPattern, 'must be 1 to 128 letters, digits, _ or -').nullish(),
+  // The same object: a copy would lose members with special names.
+  metadata: z
+    .custom<JsonObject>(isJsonObject, 'must be an object')
+    .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxMetadataBytes, {
+      error: `may have at most ${maxMetadataBytes} bytes`,
+    })
+    .meta({ type: 'object' })
+    .nullish(),
+});
+
+type ShownSession = Shown<typeof sessionShape>;
 
 @Controller('api/sessions')
 export class SessionsController {
@@ -24,7 +42,7 @@ export class SessionsController {
   @Post()
   async create(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<ShownSession> {
     const { principal, signal } = requestContext(request);
-    const body = readCreateSession(request.body);
+    const body = validated(createSessionSchema, request.body == null ? {} : requireObject(request.body));
     const id = body.session_id ?? mintSessionId();
     const known = await this.sessions.get(principal, id);
     const session = await this.sessions.ensure(principal, id, { metadata: body.metadata ?? undefined });
@@ -77,17 +95,6 @@ export class SessionsController {
       limits: { bytes: maxBytes, files: maxFiles, depth: maxDepth },
     };
   }
-}
-
-interface ShownSession {
-  id: string;
-  object: 'session';
-  created_at: string;
-  expires_at: string;
-  workspace_path: string;
-  metadata: Record<string, unknown>;
-  usage: { bytes: number; files: number };
-  limits: { bytes: number; files: number; depth: number };
 }
 
 const sessionNotFound = (id: string) => new AppError('session_not_found', `Session '${id}' not found`);

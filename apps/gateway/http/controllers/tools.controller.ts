@@ -1,14 +1,16 @@
 // The API of tools: lists them, and calls one through the same queue, policy, journal and audit as in a chat.
 import { Controller, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { shownApproval } from '#libs/approvals/approval.js';
 import type { Flow } from '#libs/concurrency/flow.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Config } from '#libs/config/schema.js';
 import { contentText } from '#libs/schemas/content-block.js';
 import type { AppError } from '#libs/schemas/errors.js';
-import type { JsonObject } from '#libs/schemas/json.js';
+import { sessionIdPattern } from '#libs/schemas/identifiers.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import { requireObject, validated } from '../../chat-apis/invalid-value.js';
 import { progressEvents } from '../../chat/ask-approval.js';
 import { CallEvents } from '../../chat/call-events.js';
 import type { TakeTurnEvents } from '../../chat/runs/run-record.js';
@@ -19,12 +21,20 @@ import { failureOf, toolNotFound, type EndedToolCall } from '../../tools/calls/c
 import { type KeyedToolCall, KeyedToolCalls } from '../../tools/calls/keyed-tool-calls.js';
 import { ToolPolicy } from '../../tools/policy/tool-policy.js';
 import { FirstCatalog } from '../../tools/catalog/first-catalog.js';
-import { argumentsText, readCallTool } from './call-tool.dto.js';
 import { readIdempotencyKey } from '../turns/idempotency-key.js';
 import { CONFIG, ERROR_OBSERVER } from '../injection-tokens.js';
+import { type endedCall, type Shown, type tool as shownTool } from '../openapi/open-api-shapes.js';
 import { requestContext } from '../request-context.js';
 import { streamTurn } from '../turns/stream-turn.js';
 import { TurnAdmission } from '../turns/turn-admission.js';
+
+const nameProblem = 'must be a string of 1 to 512 characters';
+export const callToolSchema = z.object({
+  name: z.string(nameProblem).min(1, nameProblem).max(512, nameProblem),
+  arguments: z.unknown().optional().meta({ type: 'object' }),
+  session_id: z.string().regex(sessionIdPattern).nullish(),
+  timeout_ms: z.int().min(1).max(86_400_000).nullish(),
+});
 
 @Controller('api/tools')
 export class ToolsController {
@@ -56,7 +66,7 @@ export class ToolsController {
 
   /** A wildcard, because names may contain slashes. */
   @Get('*')
-  async one(@Param('*') name: string, @Req() request: FastifyRequest): Promise<JsonObject> {
+  async one(@Param('*') name: string, @Req() request: FastifyRequest): Promise<Shown<typeof shownTool>> {
     const caller = requestContext(request);
     await this.firstCatalog.wait(caller.signal);
     const tool = this.policy.catalogOf(caller).find(name);
@@ -82,14 +92,14 @@ export class ToolsController {
   }
 
   private async callTool(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const body = readCallTool(request.body);
+    const body = validated(callToolSchema, requireObject(request.body));
     const context = requestContext(request);
     const idempotencyKey = readIdempotencyKey(request);
     const streams = wantsStream(request);
     const prepared = await this.calls.prepare(
       {
         name: body.name,
-        argumentsText: argumentsText(body),
+        argumentsText: argumentsText(body.arguments),
         ...(body.session_id == null ? {} : { sessionId: body.session_id }),
         ...(body.timeout_ms == null ? {} : { timeoutMs: body.timeout_ms }),
         ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
@@ -131,32 +141,38 @@ async function runStreamed(prepared: KeyedToolCall, take: TakeTurnEvents): Promi
   await events.told;
 }
 
-function answer({ id, sessionId, outcome }: Omit<EndedToolCall, 'tool'>): JsonObject {
+function answer({ id, sessionId, outcome }: Omit<EndedToolCall, 'tool'>): Shown<typeof endedCall> {
   const onlyText = outcome.blocks.every((block) => block.type === 'text');
   return {
     success: true,
     content: contentText(outcome.blocks),
-    ...(onlyText ? {} : { blocks: outcome.blocks }),
-    ...(outcome.structuredContent === undefined ? {} : { structured_content: outcome.structuredContent }),
+    blocks: onlyText ? undefined : outcome.blocks,
+    structured_content: outcome.structuredContent,
     id,
     session_id: sessionId,
     duration_ms: Math.round(outcome.durationMs),
     cached: outcome.cached ?? false,
-    ...(outcome.truncated === undefined ? {} : { truncated: outcome.truncated }),
+    truncated: outcome.truncated,
   };
 }
 
-function show(tool: CatalogTool, requiresApproval: boolean): JsonObject {
+/** An object or its JSON text, checked later against the tool's schema. */
+function argumentsText(given: unknown): string {
+  if (given === undefined || given === null) return '{}';
+  return typeof given === 'string' ? given : JSON.stringify(given);
+}
+
+function show(tool: CatalogTool, requiresApproval: boolean): Shown<typeof shownTool> {
   return {
     type: 'function',
     function: { name: tool.name, description: tool.description, parameters: tool.inputSchema },
     server: tool.server,
-    annotations: tool.annotations as unknown as JsonObject,
+    annotations: { ...tool.annotations },
     requires_approval: requiresApproval,
     available: tool.available,
-    ...(tool.title === undefined ? {} : { title: tool.title }),
-    ...(tool.outputSchema === undefined ? {} : { output_schema: tool.outputSchema }),
-    ...(tool.metadata === undefined ? {} : { metadata: tool.metadata }),
+    title: tool.title,
+    output_schema: tool.outputSchema,
+    metadata: tool.metadata,
   };
 }
 

@@ -1,22 +1,31 @@
-// The description of a route for the OpenAPI document.
+// How a route is described for the OpenAPI document.
+import { z } from 'zod';
 
-/** The schema of the body by media type; empty for no body. */
-export type Content = Readonly<Record<string, object>>;
+/** What the body is, by media type; empty for no body. */
+export type Content = Readonly<Record<string, z.ZodType>>;
 
 export interface DescribedOperation {
   summary: string;
   tag: 'chat' | 'models' | 'tools' | 'sessions' | 'runs' | 'keys' | 'approvals' | 'audit' | 'operations';
   description?: string;
-  /** JSON body. */
-  body?: object;
+  body?: z.ZodType;
   bodyOptional?: boolean;
-  /** The body is not JSON. */
-  binaryBody?: boolean;
+  /** Default: JSON. */
+  bodyType?: string;
+  /** Descriptions by name. */
   headers?: Record<string, string>;
-  /** Schemas with descriptions, by name. */
-  query?: Record<string, object>;
+  query?: Record<string, z.ZodType>;
   /** By status, without errors. */
   answers: Readonly<Record<number, Content>>;
-  /** The schema of errors; default `Error`. */
-  errors?: 'Error' | 'MessageError' | 'RpcError';
+  /** Default: `error`. */
+  errors?: z.ZodType;
 }
+
+export const json = (schema: z.ZodType): Content => ({ 'application/json': schema });
+/** An answer without a body. */
+export const nothing: Content = {};
+/** A stream. `event` is the shape of each `data:` line except `[DONE]`. */
+export const sse = (event?: 'ChatChunk' | 'ChatEvent'): Content => ({
+  'text/event-stream': z.string().meta(event === undefined ? {} : { 'x-event-schema': { $ref: `#/$defs/${event}` } }),
+});
+export const pageLimit = (most: number, usual = 20) => z.int().min(1).max(most).default(usual);

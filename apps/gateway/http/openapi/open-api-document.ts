@@ -3,9 +3,10 @@ import 'reflect-metadata';
 import { STATUS_CODES } from 'node:http';
 import { RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
+import { z } from 'zod';
 import { directPathOf } from '../turns/direct-routes.js';
+import { chatChunk, chatEvent, error } from './open-api-events.js';
 import type { Content, DescribedOperation } from './described-operation.js';
-import { namedShapes } from './open-api-named-shapes.js';
 import { describedOperations } from './open-api-operations.js';
 
 export interface OpenApiDocument {
@@ -40,12 +41,15 @@ function openApiPath(...parts: string[]): string {
 }
 
 export function openApiDocument(routes: readonly string[]): OpenApiDocument {
+  const shapes = new Shapes();
+  // Descriptions of streams name them.
+  for (const event of [chatChunk, chatEvent]) shapes.of(event);
   const paths: OpenApiDocument['paths'] = {};
   for (const route of [...routes].sort((left, right) => left.localeCompare(right))) {
     const [method, path] = route.split(' ') as [string, string];
-    (paths[path] ??= {})[method.toLowerCase()] = operationOf(route, path, describedOperations[route]);
+    (paths[path] ??= {})[method.toLowerCase()] = operationOf(route, path, shapes);
   }
-  return {
+  const document = {
     openapi: '3.1.0',
     info: {
       title: 'Signalbox',
@@ -53,65 +57,83 @@ export function openApiDocument(routes: readonly string[]): OpenApiDocument {
       description: 'A self-hosted chat gateway that runs tools for any OpenAI client.',
     },
     paths,
-    components: { schemas: namedShapes },
+    components: { schemas: shapes.named },
   };
+  return JSON.parse(JSON.stringify(document).replaceAll('"#/$defs/', '"#/components/schemas/')) as OpenApiDocument;
 }
 
-function operationOf(route: string, path: string, described: DescribedOperation | undefined): object {
-  const { summary = route, tag, description, answers = {}, errors = 'Error' } = described ?? {};
-  const parameters = described === undefined ? [] : parametersOf(path, described);
-  const body = described === undefined ? undefined : bodyOf(described);
+/** Converts zod schemas, and keeps those that have a name. */
+class Shapes {
+  named: Record<string, object> = {};
+
+  of(schema: z.ZodType): object {
+    const {
+      $schema: _,
+      $defs,
+      ...shape
+    } = z.toJSONSchema(schema, {
+      io: 'input',
+      unrepresentable: 'any',
+      override: ({ jsonSchema }) => {
+        // Bounds of every whole number, and members of an object that may have any.
+        if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+        if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+        if (Object.keys(jsonSchema.properties ?? { some: true }).length === 0) delete jsonSchema.properties;
+      },
+    });
+    Object.assign(this.named, $defs);
+    return shape;
+  }
+}
+
+function operationOf(route: string, path: string, shapes: Shapes): object {
+  const described = describedOperations[route];
+  const responses = Object.entries({
+    ...described?.answers,
+    default: { 'application/json': described?.errors ?? error },
+  });
   return {
     operationId: operationId(route),
-    summary,
-    ...(tag === undefined ? {} : { tags: [tag] }),
-    ...(description === undefined ? {} : { description }),
-    ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined ? {} : { requestBody: body }),
-    responses: {
-      ...Object.fromEntries(Object.entries(answers).map(([status, content]) => [status, answerOf(status, content)])),
-      default: answerOf('An error (docs/errors.md)', {
-        'application/json': { $ref: `#/components/schemas/${errors}` },
-      }),
-    },
+    summary: described?.summary ?? route,
+    tags: described && [described.tag],
+    description: described?.description,
+    parameters: described && parametersOf(path, described, shapes),
+    requestBody: described && bodyOf(described, shapes),
+    responses: Object.fromEntries(responses.map(([status, content]) => [status, answerOf(status, content, shapes)])),
   };
 }
 
-function parametersOf(path: string, { query = {}, headers = {} }: DescribedOperation): object[] {
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-    ...(name === 'path' ? { description: 'May contain slashes' } : {}),
-  }));
-  return [
-    ...inPath,
-    ...Object.entries(query).map(([name, schema]) => ({ name, in: 'query', required: false, schema })),
+function parametersOf(path: string, { query = {}, headers = {} }: DescribedOperation, shapes: Shapes) {
+  const schema = { type: 'string' };
+  const parameters = [
+    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+      name,
+      in: 'path',
+      required: true,
+      schema,
+      description: name === 'path' ? 'May contain slashes' : undefined,
+    })),
+    ...Object.entries(query).map(([name, given]) => ({ name, in: 'query', required: false, schema: shapes.of(given) })),
     ...Object.entries(headers).map(([name, description]) => ({
       name,
       in: 'header',
       required: false,
       description,
-      schema: { type: 'string' },
+      schema,
     })),
   ];
+  return parameters.length === 0 ? undefined : parameters;
 }
 
-function bodyOf({ body, bodyOptional = false, binaryBody = false }: DescribedOperation): object | undefined {
-  if (binaryBody) {
-    return { required: true, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } };
-  }
-  return body === undefined
-    ? undefined
-    : { required: !bodyOptional, content: { 'application/json': { schema: body } } };
+function bodyOf({ body, bodyOptional = false, bodyType = 'application/json' }: DescribedOperation, shapes: Shapes) {
+  return body && { required: !bodyOptional, content: { [bodyType]: { schema: shapes.of(body) } } };
 }
 
-function answerOf(statusOrText: string, content: Content): object {
-  const media = Object.entries(content).map(([type, schema]) => [type, { schema }]);
+function answerOf(status: string, content: Content, shapes: Shapes): object {
+  const media = Object.entries(content).map(([type, schema]) => [type, { schema: shapes.of(schema) }]);
   return {
-    description: STATUS_CODES[statusOrText] ?? statusOrText,
-    ...(media.length === 0 ? {} : { content: Object.fromEntries(media) as object }),
+    description: STATUS_CODES[status] ?? 'An error (docs/errors.md)',
+    content: media.length === 0 ? undefined : (Object.fromEntries(media) as object),
   };
 }
 

@@ -1,40 +1,39 @@
 // Descriptions of all routes. The routes come from the controllers: tests fail for a route without a description, and for
 // answers that do not match it.
-import type { DescribedOperation } from './described-operation.js';
+import { z } from 'zod';
+import { callToolSchema } from '../controllers/tools.controller.js';
+import { createSessionSchema } from '../controllers/sessions.controller.js';
+import { adminOperations } from './open-api-admin-operations.js';
+import { type DescribedOperation, json, nothing, pageLimit, sse } from './described-operation.js';
 import { chatOperations } from './open-api-chat-operations.js';
-import { approval, approvalOperations } from '../admin/open-api-approval-operations.js';
-import { auditOperations } from '../admin/open-api-audit-operations.js';
-import { keyOperations } from '../admin/open-api-key-operations.js';
-import { usageOperations } from '../admin/open-api-usage-operations.js';
+import { rpcError } from './open-api-events.js';
 import {
   anything,
-  callResult,
-  choice,
-  describedAs,
-  fileEntry,
-  flag,
+  approval,
+  endedCall,
+  fileList,
   health,
-  integer,
-  json,
-  list,
-  nothing,
-  object,
-  pageLimit,
+  listOf,
   run,
   session,
-  sse,
-  text,
-  textOrNull,
   tool,
   toolChange,
   toolServer,
+  uploadedFile,
 } from './open-api-shapes.js';
 
-const listed = (name: string, data: object) => object({ [name]: list(data), has_more: flag });
-const rpcMessage = object({ jsonrpc: { const: '2.0' }, id: {}, method: text, params: anything }, ['jsonrpc']);
-const rpcMessages = { anyOf: [rpcMessage, { type: 'array', items: rpcMessage, minItems: 1, maxItems: 16 }] };
+const text = z.string();
+const binary = text.meta({ format: 'binary' });
+const listed = (name: string, data: z.ZodType) => z.object({ [name]: z.array(data), has_more: z.boolean() });
+const rpcMessage = z.object({
+  jsonrpc: z.literal('2.0'),
+  id: z.unknown().optional(),
+  method: text.optional(),
+  params: anything.optional(),
+});
+const rpcMessages = z.union([rpcMessage, z.array(rpcMessage).min(1).max(16)]);
 const mcpSession = { 'Mcp-Session-Id': 'Id of a session that `initialize` opened' };
-const anyFile = { '*/*': { type: 'string', format: 'binary' } };
+const anyFile = { '*/*': binary };
 const ifMatch = { 'If-Match': 'ETag of the expected version', 'If-None-Match': '`*`: only if there is no such file' };
 const readConditions = {
   'If-Match': ifMatch['If-Match'],
@@ -49,7 +48,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     summary: 'The tools that the caller may use, in OpenAI function form',
     tag: 'tools',
     headers: { 'If-None-Match': 'The ETag of an earlier answer' },
-    answers: { 200: json(object({ object: { const: 'list' }, data: list(tool) })), 304: nothing },
+    answers: { 200: json(listOf(tool)), 304: nothing },
   },
   'GET /api/tools/{path}': {
     summary: 'One tool; its name may contain slashes',
@@ -59,26 +58,23 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   'GET /api/tools/changes': {
     summary: 'Changed tool definitions that are held back; for operators',
     tag: 'tools',
-    query: { limit: pageLimit(50), after: describedAs(text, '`id` of the last change of the previous page') },
+    query: { limit: pageLimit(50), after: text.describe('`id` of the last change of the previous page') },
     answers: { 200: json(listed('changes', toolChange)) },
   },
   'POST /api/tools/changes': {
     summary: 'Accepts or rejects changed definitions, all of them or none; for operators',
     tag: 'tools',
-    body: object({
-      decision: choice('accept', 'reject'),
-      changes: list(object({ server: text, tool: text, hash: textOrNull })),
+    body: z.object({
+      decision: z.enum(['accept', 'reject']),
+      changes: z.array(z.object({ server: text, tool: text, hash: text.nullable() })),
     }),
-    answers: { 200: json(object({ decided: list(object({ server: text, tool: text, change: text })) })) },
+    answers: { 200: json(z.object({ decided: z.array(z.object({ server: text, tool: text, change: text })) })) },
   },
-  ...keyOperations,
-  ...approvalOperations,
-  ...usageOperations,
-  ...auditOperations,
+  ...adminOperations,
   'GET /api/servers': {
     summary: 'The tool servers: state, isolation, and why one is not ready; for operators',
     tag: 'tools',
-    answers: { 200: json(object({ servers: list(toolServer) })) },
+    answers: { 200: json(z.object({ servers: z.array(toolServer) })) },
   },
   'POST /api/tools/call': {
     summary: 'Runs one tool through the same queue and journal as a chat',
@@ -87,8 +83,8 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
       'an approval; once it is given, the same request runs the call.',
     tag: 'tools',
     headers: { 'Idempotency-Key': 'The same key and body again returns the same call' },
-    body: object({ name: text, arguments: anything, session_id: text, timeout_ms: integer }, ['name']),
-    answers: { 200: { ...json(callResult), ...sse('ChatEvent') }, 202: json(object({ approval })) },
+    body: callToolSchema,
+    answers: { 200: { ...json(endedCall), ...sse('ChatEvent') }, 202: json(z.object({ approval })) },
   },
   'POST /mcp': {
     summary: 'The gateway as an MCP server over Streamable HTTP, 2026-07-28 and before (docs/mcp.md)',
@@ -96,47 +92,47 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     tag: 'tools',
     headers: mcpSession,
     body: rpcMessages,
-    answers: { 200: { ...json({ type: ['object', 'array'] }), ...sse() }, 202: nothing },
-    errors: 'RpcError',
+    answers: { 200: { ...json(z.union([anything, z.array(anything)])), ...sse() }, 202: nothing },
+    errors: rpcError,
   },
   'GET /mcp': {
     summary: 'The notification stream of an MCP session',
     tag: 'tools',
     headers: mcpSession,
     answers: { 200: sse() },
-    errors: 'RpcError',
+    errors: rpcError,
   },
   'DELETE /mcp': {
     summary: 'Ends an MCP session; its workspace stays',
     tag: 'tools',
     headers: mcpSession,
     answers: { 200: nothing },
-    errors: 'RpcError',
+    errors: rpcError,
   },
   'GET /sse': {
     summary: 'The gateway as an MCP server for clients of 2024 (HTTP+SSE): opens a session and its stream',
     tag: 'tools',
     answers: { 200: sse() },
-    errors: 'RpcError',
+    errors: rpcError,
   },
   'POST /sse/messages': {
     summary: 'A message of an HTTP+SSE session; the answer comes on its stream',
     tag: 'tools',
-    query: { sessionId: describedAs(text, 'The session, from the first event of its stream') },
+    query: { sessionId: text.describe('The session, from the first event of its stream') },
     body: rpcMessages,
     answers: { 202: { 'text/plain': text } },
-    errors: 'RpcError',
+    errors: rpcError,
   },
   'GET /api/sessions': {
     summary: 'The sessions of the caller',
     tag: 'sessions',
-    query: { limit: pageLimit(100), after: describedAs(text, '`id` of the last session of the previous page') },
+    query: { limit: pageLimit(100), after: text.describe('`id` of the last session of the previous page') },
     answers: { 200: json(listed('sessions', session)) },
   },
   'POST /api/sessions': {
     summary: 'Creates a session, or renews an existing one (200)',
     tag: 'sessions',
-    body: object({ session_id: text, metadata: anything }, []),
+    body: createSessionSchema,
     bodyOptional: true,
     answers: { 200: json(session), 201: json(session) },
   },
@@ -153,11 +149,11 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   'GET /api/sessions/{id}/files': {
     summary: 'The files of a workspace (at most 10,000), or all of them as an archive',
     tag: 'sessions',
-    query: { archive: describedAs({ const: 'tar' }, 'All files as a tar archive') },
+    query: { archive: z.literal('tar').describe('All files as a tar archive') },
     answers: {
       200: {
-        ...json(object({ session_id: text, files: list(fileEntry), truncated: flag })),
-        'application/x-tar': { type: 'string', format: 'binary' },
+        ...json(fileList),
+        'application/x-tar': binary,
       },
     },
   },
@@ -176,17 +172,16 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   'PUT /api/sessions/{id}/files/{path}': {
     summary: 'Writes one file (201 if it is new); creates the session if needed',
     tag: 'sessions',
-    binaryBody: true,
+    body: binary,
+    bodyType: '*/*',
     headers: ifMatch,
-    answers: Object.fromEntries(
-      [200, 201].map((status) => [status, json(object({ path: text, size: integer, etag: text, created: flag }))]),
-    ),
+    answers: { 200: json(uploadedFile), 201: json(uploadedFile) },
   },
   'DELETE /api/sessions/{id}/files/{path}': {
     summary: 'Deletes one file, or a directory',
     tag: 'sessions',
     headers: { 'If-Match': ifMatch['If-Match'] },
-    query: { recursive: describedAs(choice('true', 'false'), '`true`: a directory with its content') },
+    query: { recursive: z.enum(['true', 'false']).describe('`true`: a directory with its content') },
     answers: { 204: nothing },
   },
   'GET /api/runs/{id}': { summary: 'A stored run', tag: 'runs', answers: { 200: json(run) } },
@@ -204,7 +199,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   'GET /health/live': {
     summary: 'Whether the process is alive',
     tag: 'operations',
-    answers: { 200: json(object({ status: { const: 'ok' } })) },
+    answers: { 200: json(z.object({ status: z.literal('ok') })) },
   },
   'GET /health/ready': {
     summary: 'Whether plain chats can be served (else 503), and what is degraded',

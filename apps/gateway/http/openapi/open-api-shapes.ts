@@ -1,211 +1,273 @@
-// The JSON Schemas of which the OpenAPI document consists.
+// What the routes answer, as zod schemas: the OpenAPI document and the types of clients/typescript are written from them. No
+// answer is checked against them outside of tests.
 import { z } from 'zod';
-import { messageRequestSchema } from '../../anthropic-api/message-request.schema.js';
-import { chatRequestSchema } from '../../openai-api/chat-request.schema.js';
-import { responseRequestSchema } from '../../responses-api/response-request.schema.js';
+import { approvalStates } from '#libs/approvals/approval.js';
+import { scopes } from '#libs/schemas/call-context.js';
+import { changeGrades } from '#libs/schemas/tool-change.js';
 
-export const object = (properties: Record<string, object>, required = Object.keys(properties)) => ({
-  type: 'object',
-  properties,
-  required,
-});
-export const text = { type: 'string' };
-export const textOrNull = { type: ['string', 'null'] };
-export const number = { type: 'number' };
-export const integer = { type: 'integer' };
-export const flag = { type: 'boolean' };
-export const list = (items: object) => ({ type: 'array', items });
-export const anything = { type: 'object', additionalProperties: true };
-export const anyValue = {};
-export const choice = (...values: string[]) => ({ type: 'string', enum: values });
-export const describedAs = (schema: object, description: string) => ({ ...schema, description });
-export const pageLimit = (most: number) => ({ ...integer, minimum: 1, maximum: most, default: 20 });
-const time = { type: 'string', format: 'date-time' };
+/** What a controller returns: members may be undefined, which JSON leaves out. */
+export type Shown<Shape extends z.ZodType> = z.infer<Shape>;
 
-function bodyOf(schema: z.ZodType): object {
-  const { $schema: _, ...body } = z.toJSONSchema(schema, {
-    io: 'input',
-    unrepresentable: 'any',
-    target: 'draft-2020-12',
+const text = z.string();
+const count = z.int();
+const time = text.meta({ format: 'date-time' });
+/** Any JSON object. */
+export const anything = z.looseObject({});
+export const listOf = <Item extends z.ZodType>(item: Item) =>
+  z.object({ object: z.literal('list'), data: z.array(item) });
+
+export const usage = z
+  .looseObject({ prompt_tokens: count, completion_tokens: count, total_tokens: count })
+  .meta({ id: 'Usage' });
+export const toolExecution = z
+  .object({
+    executed: z.boolean(),
+    tools_called: z.array(text),
+    session_id: text,
+    workspace_path: text,
+    rounds: count.describe('The number of model calls'),
+    stopped_by: z
+      .enum(['max_rounds', 'max_calls', 'max_time', 'budget', 'repeated_failure'])
+      .nullable()
+      .describe('The limit that ended the use of tools'),
+    calls: z.array(
+      z.object({
+        id: text,
+        name: text,
+        server: text,
+        success: z.boolean(),
+        duration_ms: z.number(),
+        cached: z.boolean(),
+        round: count,
+      }),
+    ),
+  })
+  .meta({ id: 'ToolExecution' });
+const warning = z
+  .object({ message: text, param: text.optional().describe('The member of the request that it is about') })
+  .meta({
+    id: 'Warning',
+    description: 'What was left out of a request, or changed, so that the model could be asked',
   });
-  return body;
-}
-export const chatRequest = bodyOf(chatRequestSchema);
-export const messageRequest = bodyOf(messageRequestSchema);
-export const messageCountRequest = bodyOf(messageRequestSchema.omit({ max_tokens: true }));
-export const responseRequest = bodyOf(responseRequestSchema);
+/** What Signalbox adds to the answers of all chat APIs. */
+export const added = { tool_execution: toolExecution.optional(), warnings: z.array(warning).optional() };
 
-export const completionUsage = object({ prompt_tokens: integer, completion_tokens: integer, total_tokens: integer });
-export const toolExecution = object({
-  executed: flag,
-  tools_called: list(text),
-  session_id: text,
-  workspace_path: text,
-  rounds: integer,
-  stopped_by: textOrNull,
-  calls: list(
-    object({ id: text, name: text, server: text, success: flag, duration_ms: number, cached: flag, round: integer }),
-  ),
+export const completion = z.looseObject({
+  id: text,
+  object: z.literal('chat.completion'),
+  created: count,
+  model: text,
+  choices: z.array(z.looseObject({ index: count, message: anything, finish_reason: text })),
+  usage,
+  ...added,
 });
-/** What was left out of a request, or changed, so that the model could be asked. */
-export const warnings = list(object({ message: text, param: text }, ['message']));
-export const completion = object(
-  {
+export const message = z.looseObject({
+  id: text,
+  type: z.literal('message'),
+  role: z.literal('assistant'),
+  model: text,
+  content: z.array(anything),
+  stop_reason: z.enum(['end_turn', 'max_tokens', 'tool_use', 'refusal']),
+  usage: z.looseObject({
+    input_tokens: count,
+    output_tokens: count,
+    cache_creation_input_tokens: count,
+    cache_read_input_tokens: count,
+  }),
+  ...added,
+});
+export const response = z.looseObject({
+  id: text,
+  object: z.literal('response'),
+  created_at: count,
+  status: z.enum(['in_progress', 'completed', 'incomplete', 'failed', 'cancelled']),
+  model: text,
+  output: z.array(anything),
+  error: anything.nullable(),
+  incomplete_details: anything.nullable(),
+  usage: z.looseObject({ input_tokens: count, output_tokens: count, total_tokens: count }).optional(),
+  previous_response_id: text.nullable().optional(),
+  ...added,
+});
+export const model = z
+  .object({ id: text, object: z.literal('model'), created: count, owned_by: text })
+  .meta({ id: 'Model' });
+export const run = z
+  .object({
     id: text,
-    object: { const: 'chat.completion' },
-    created: integer,
-    model: text,
-    choices: list(object({ index: integer, message: anything, finish_reason: text })),
-    usage: completionUsage,
-    tool_execution: toolExecution,
-    warnings,
-  },
-  ['id', 'object', 'created', 'model', 'choices', 'usage'],
-);
-export const message = object(
-  {
+    state: z.enum(['running', 'waiting', 'done', 'failed', 'cancelled', 'interrupted']),
+    session_id: text.nullable(),
+    created: count.describe('Epoch seconds'),
+    rounds: count,
+    usage,
+    tool_execution: toolExecution.optional(),
+    error: z.looseObject({ code: text, message: text, type: text }).optional(),
+  })
+  .meta({ id: 'Run' });
+
+export const approval = z
+  .object({
     id: text,
-    type: { const: 'message' },
-    role: { const: 'assistant' },
-    model: text,
-    content: list(anything),
-    stop_reason: { enum: ['end_turn', 'max_tokens', 'tool_use', 'refusal'] },
-    usage: object({
-      input_tokens: integer,
-      output_tokens: integer,
-      cache_creation_input_tokens: integer,
-      cache_read_input_tokens: integer,
-    }),
-    tool_execution: toolExecution,
-    warnings,
-  },
-  ['id', 'type', 'role', 'model', 'content', 'stop_reason', 'usage'],
-);
-export const response = object(
-  {
+    kind: z.enum(['approval', 'question']).describe('`question`: the call runs, and its tool server asks something'),
+    state: z.enum(approvalStates),
+    tool_call_id: text,
+    tool: text,
+    server: text,
+    arguments: anything,
+    arguments_hash: text.describe('SHA-256 of the canonical arguments (RFC 8785)'),
+    rule: text.nullable().describe('The policy rule that requires the approval'),
+    reason: text.nullable(),
+    message: text.nullable().describe('What the tool server asks'),
+    schema: anything.nullable().describe('JSON schema of the answer to a question'),
+    principal: text,
+    session_id: text,
+    run_id: text.nullable(),
+    created_at: text,
+    expires_at: text,
+    decided_at: text.nullable(),
+    decided_by: text.nullable(),
+    decision_reason: text.nullable(),
+    edited: z.boolean(),
+  })
+  .meta({ id: 'Approval' });
+
+export const session = z
+  .object({
     id: text,
-    object: { const: 'response' },
-    created_at: integer,
-    status: { enum: ['in_progress', 'completed', 'incomplete', 'failed', 'cancelled'] },
-    model: text,
-    output: list(anything),
-    error: { type: ['object', 'null'] },
-    incomplete_details: { type: ['object', 'null'] },
-    usage: object({ input_tokens: integer, output_tokens: integer, total_tokens: integer }),
-    previous_response_id: textOrNull,
-    tool_execution: toolExecution,
-    warnings,
-  },
-  ['id', 'object', 'created_at', 'status', 'model', 'output', 'error', 'incomplete_details'],
-);
-export const model = object({ id: text, object: { const: 'model' }, created: integer, owned_by: text });
-export const run = object(
-  {
+    object: z.literal('session'),
+    created_at: time,
+    expires_at: time,
+    workspace_path: text,
+    metadata: anything,
+    usage: z.object({ bytes: count, files: count }),
+    limits: z.object({ bytes: count, files: count, depth: count }),
+  })
+  .meta({ id: 'Session' });
+export const fileEntry = z
+  .object({
+    path: text,
+    type: z.enum(['file', 'directory', 'link', 'other']),
+    size: count,
+    modified_at: time,
+    etag: text.optional().describe('Of files'),
+  })
+  .meta({ id: 'FileEntry' });
+export const fileList = z
+  .object({
+    session_id: text,
+    files: z.array(fileEntry),
+    truncated: z.boolean().describe('There are more than are listed'),
+  })
+  .meta({ id: 'FileList' });
+export const uploadedFile = z
+  .object({ path: text, size: count, etag: text, created: z.boolean() })
+  .meta({ id: 'UploadedFile' });
+
+export const tool = z
+  .object({
+    type: z.literal('function'),
+    function: z.object({ name: text, description: text, parameters: anything }),
+    server: text,
+    annotations: anything,
+    requires_approval: z.boolean(),
+    available: z.boolean(),
+    title: text.optional(),
+    output_schema: anything.optional(),
+    metadata: anything.optional(),
+  })
+  .meta({ id: 'Tool' });
+export const endedCall = z
+  .object({
+    success: z.literal(true),
+    content: text,
+    blocks: z.array(anything).optional(),
+    structured_content: z.unknown().optional(),
     id: text,
-    state: { enum: ['running', 'waiting', 'done', 'failed', 'cancelled', 'interrupted'] },
-    session_id: textOrNull,
-    created: integer,
-    rounds: integer,
-    usage: completionUsage,
-    tool_execution: toolExecution,
-    error: anything,
-  },
-  ['id', 'state', 'session_id', 'created', 'rounds', 'usage'],
-);
-const definition = { ...object({ hash: text, definition: anything }), type: ['object', 'null'] };
-const serverState = { enum: ['starting', 'ready', 'unavailable', 'refused'] };
-export const toolServer = object(
-  {
-    name: text,
-    state: serverState,
-    isolation: text,
-    paths: object({ read: list(text), write: list(text) }, ['read', 'write']),
-    reason: text,
-    left_out: list(text),
-    tools: integer,
-    workers: list(object({ id: text, state: serverState, isolation: text, reason: text }, ['id', 'state'])),
-  },
-  ['name', 'state', 'tools', 'workers'],
-);
-export const toolChange = object({
+    session_id: text,
+    duration_ms: z.number(),
+    cached: z.boolean(),
+    truncated: z.boolean().optional(),
+  })
+  .meta({ id: 'EndedCall' });
+const definition = z.object({ hash: text, definition: anything }).nullable();
+export const toolChange = z.object({
   server: text,
   tool: text,
-  change: { enum: ['cosmetic', 'wording', 'contract', 'new', 'removed'] },
-  state: { enum: ['pending', 'rejected'] },
+  change: z.enum(changeGrades),
+  state: z.enum(['pending', 'rejected']),
   changed_at: text,
   id: text,
-  hash: textOrNull,
+  hash: text.nullable(),
   approved: definition,
   held: definition,
 });
-export const session = object({
-  id: text,
-  object: { const: 'session' },
-  created_at: time,
-  expires_at: time,
-  workspace_path: text,
-  metadata: anything,
-  usage: object({ bytes: integer, files: integer }),
-  limits: object({ bytes: integer, files: integer, depth: integer }),
+const serverState = z.enum(['starting', 'ready', 'unavailable', 'refused']);
+export const toolServer = z.object({
+  name: text,
+  state: serverState,
+  isolation: text.optional(),
+  paths: z.object({ read: z.array(text), write: z.array(text) }).optional(),
+  reason: text.optional(),
+  left_out: z.array(text).optional(),
+  tools: count,
+  workers: z.array(z.object({ id: text, state: serverState, isolation: text.optional(), reason: text.optional() })),
 });
-export const fileEntry = object(
-  { path: text, type: choice('file', 'directory', 'link', 'other'), size: integer, modified_at: time, etag: text },
-  ['path', 'type', 'size', 'modified_at'],
-);
-export const tool = object(
-  {
-    type: { const: 'function' },
-    function: object({ name: text, description: text, parameters: anything }),
-    server: text,
-    annotations: anything,
-    requires_approval: flag,
-    available: flag,
-    title: text,
-    output_schema: anything,
-    metadata: anything,
-  },
-  ['type', 'function', 'server', 'annotations', 'requires_approval', 'available'],
-);
-export const callResult = object(
-  {
-    success: { const: true },
-    content: text,
-    blocks: list(anything),
-    structured_content: anyValue,
-    id: text,
-    session_id: text,
-    duration_ms: number,
-    cached: flag,
-    truncated: flag,
-  },
-  ['success', 'content', 'id', 'session_id', 'duration_ms', 'cached'],
-);
-export const health = object(
-  {
-    status: { enum: ['ok', 'degraded', 'unavailable'] },
-    service: text,
-    reason: text,
-    checks: list(
-      object({ name: text, status: { enum: ['ok', 'degraded', 'down'] }, reason: text, details: anything }, [
-        'name',
-        'status',
-      ]),
-    ),
-  },
-  ['status', 'service', 'checks'],
-);
+export const health = z.object({
+  status: z.enum(['ok', 'degraded', 'unavailable']),
+  service: text,
+  reason: text.optional(),
+  checks: z.array(
+    z.object({
+      name: text,
+      status: z.enum(['ok', 'degraded', 'down']),
+      reason: text.optional(),
+      details: anything.optional(),
+    }),
+  ),
+});
 
-export const json = (schema: object) => ({ 'application/json': schema });
-/** An answer without a body. */
-export const nothing = {};
-/** A stream. `event` is the schema of each `data:` line except `[DONE]`. */
-export const sse = (event?: 'ChatChunk' | 'ChatEvent') => ({
-  'text/event-stream': {
-    ...text,
-    ...(event === undefined ? {} : { 'x-event-schema': { $ref: `#/components/schemas/${event}` } }),
-  },
-});
-export const chatHeaders = {
-  'Idempotency-Key': 'The same key and body again attaches to the same run, or returns its answer',
-  'x-request-id': 'Returned in the answer; generated if absent',
+const positive = z.int().min(1);
+const amount = z.number().min(0);
+const globs = z.array(text).optional().describe('`server/tool`, where `*` matches any text');
+/** What an API key may do, as it is set and shown. */
+export const keyMembers = {
+  owner: text,
+  roles: z.array(text),
+  scopes: z.array(z.enum(scopes)),
+  tools: z.object({ allow: globs, deny: globs }),
+  limits: z.object({ requests_per_minute: positive, tokens_per_minute: positive, turns: positive }).partial(),
+  budgets: z.object({ day_usd: amount, month_usd: amount }).partial(),
 };
+export const shownKey = z.object({
+  id: text,
+  prefix: text,
+  name: text.nullable(),
+  ...keyMembers,
+  models: z.array(text).nullable(),
+  created_at: text,
+  expires_at: text.nullable(),
+  last_used_at: text.nullable(),
+  revoked_at: text.nullable(),
+  replaced_by: text.nullable(),
+});
+export const usageSum = z.object({
+  requests: count,
+  calls: count,
+  prompt_tokens: count,
+  completion_tokens: count,
+  cost_usd: z.number(),
+});
+export const usageRow = usageSum.extend({
+  key: text.nullable().optional(),
+  model: text.nullable().optional(),
+  tool: text.nullable().optional(),
+  day: text.optional(),
+});
+export const auditRow = z.looseObject({
+  id: text,
+  at: text,
+  kind: text,
+  principal: text,
+  success: z.boolean(),
+  hash: text.nullable(),
+});

@@ -6,7 +6,6 @@ import type { Type } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { openApiDocument, routesOf } from './open-api-document.js';
 
 /** Replaces the package's own, which shows a sample document and calls a validator on the internet. */
 const initializer = `window.onload = () => {
@@ -24,9 +23,10 @@ const initializer = `window.onload = () => {
 /** Call it before `app.init()`. */
 export function setupOpenApi(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
-  // Built at the first request, to start faster.
+  // Loaded and built at the first request, to start faster.
   let document: string | undefined;
-  fastify.get('/openapi.json', (_request: FastifyRequest, reply: FastifyReply) => {
+  fastify.get('/openapi.json', async (_request: FastifyRequest, reply: FastifyReply) => {
+    const { openApiDocument, routesOf } = await import('./open-api-document.js');
     document ??= JSON.stringify(openApiDocument(routesOf(controllersOf(app))));
     return reply.type('application/json').send(document);
   });

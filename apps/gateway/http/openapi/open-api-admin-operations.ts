@@ -1,0 +1,99 @@
+// Descriptions of the routes for administrators: keys, approvals, usage, the audit.
+import { z } from 'zod';
+import { approvalStates } from '#libs/approvals/approval.js';
+import { auditFormats } from '#libs/audit/export-audit.js';
+import { defaultAuditPage, maxAuditPage } from '../admin/audit.dto.js';
+import { type DescribedOperation, json, pageLimit } from './described-operation.js';
+import { anything, approval, auditRow, keyMembers, shownKey, usageRow, usageSum } from './open-api-shapes.js';
+
+const text = z.string();
+const made = json(shownKey.extend({ key: text.describe('The key itself; only in this answer') }));
+const pageOf = (item: z.ZodType) => json(z.object({ data: z.array(item), has_more: z.boolean() }));
+const filter = {
+  since: text.describe('Rows from this time on, ISO 8601'),
+  until: text.describe('Rows before this time, ISO 8601'),
+  session: text,
+  principal: text,
+  tool: text.describe('`server/tool`, or a tool name on any server'),
+  outcome: text.describe('`success`, `failure`, a state such as `denied`, or an error code'),
+  text: text.describe('Text anywhere in the row, upper or lower case'),
+};
+
+export const adminOperations: Readonly<Record<string, DescribedOperation>> = {
+  'POST /api/keys': {
+    summary: 'Makes an API key; for administrators',
+    tag: 'keys',
+    body: z
+      .object({ ...keyMembers, name: text, models: z.array(text), expires_at: text })
+      .partial()
+      .required({ owner: true, scopes: true }),
+    answers: { 201: made },
+  },
+  'GET /api/keys': {
+    summary: 'The API keys, newest first; for administrators',
+    tag: 'keys',
+    query: { limit: pageLimit(1_000), after: text.describe('`id` of the last key of the previous page') },
+    answers: { 200: pageOf(shownKey) },
+  },
+  'POST /api/keys/{id}/rotate': {
+    summary:
+      'Replaces a key with a new one of the same owner; the old one works for `grace_s` more seconds; for administrators',
+    tag: 'keys',
+    body: z.object({ grace_s: z.int() }).partial(),
+    answers: { 201: made },
+  },
+  'DELETE /api/keys/{id}': {
+    summary: 'Revokes a key; for administrators',
+    tag: 'keys',
+    answers: { 200: json(shownKey) },
+  },
+  'GET /api/approvals': {
+    summary: 'Calls that wait, or waited, for an approval, newest first',
+    tag: 'approvals',
+    query: {
+      state: z.enum(approvalStates),
+      limit: pageLimit(1_000),
+      after: text.describe('`id` of the last approval of the previous page'),
+    },
+    answers: { 200: pageOf(approval) },
+  },
+  'GET /api/approvals/{id}': {
+    summary: 'One approval',
+    tag: 'approvals',
+    answers: { 200: json(approval) },
+  },
+  'POST /api/approvals/{id}': {
+    summary: 'Approves a call, with its arguments or edited ones, or denies it',
+    tag: 'approvals',
+    body: z.object({ decision: z.enum(['approve', 'deny']), reason: text.optional(), arguments: anything.optional() }),
+    answers: { 200: json(approval) },
+  },
+  'GET /api/usage': {
+    summary: 'Usage and its cost: the caller’s own, or for administrators everybody’s',
+    tag: 'keys',
+    query: {
+      by: text.describe(
+        'One or more of `key`, `model`, `tool`, `day`, separated by commas: one row for each combination',
+      ),
+      since: text.describe('First day (UTC), as a date or a time; absent: the first of this month'),
+      until: text.describe('Only days that begin before this; absent: until now'),
+    },
+    answers: { 200: json(z.object({ data: z.array(usageRow), total: usageSum })) },
+  },
+  'GET /api/audit': {
+    summary: 'Rows of the audit, newest first. A page may be short; the last one has no `next_cursor`',
+    tag: 'audit',
+    query: {
+      ...filter,
+      limit: pageLimit(maxAuditPage, defaultAuditPage),
+      cursor: text.describe('`next_cursor` of the previous page'),
+    },
+    answers: { 200: json(z.object({ data: z.array(auditRow), next_cursor: text.nullable() })) },
+  },
+  'GET /api/audit/export': {
+    summary: 'All rows of the audit that match, newest first, as one download',
+    tag: 'audit',
+    query: { ...filter, format: z.enum(auditFormats) },
+    answers: { 200: { 'application/x-ndjson': text, 'text/csv': text } },
+  },
+};
