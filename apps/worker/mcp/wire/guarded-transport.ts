@@ -41,8 +41,6 @@ export const tooLargeAnswer = -32_097;
 /** In the message of the error for a too large HTTP body. */
 export const tooLargePhrase = 'larger than what is read';
 
-/** The first version of the newer era. */
-const newerSince = '2026-07-28';
 const maxDepth = 256;
 const answeredStreamMs = 1_000;
 const maxIdLength = 1_024;
@@ -78,7 +76,6 @@ export class GuardedTransport implements Transport {
   private tokens = 0;
   private lastError = '';
   private ownFailure?: AppError;
-  private isNewer = false;
 
   constructor(
     readonly inner: Transport & { readonly frameBytes?: number; readonly failure?: AppError; onnewsagain?: () => void },
@@ -104,7 +101,6 @@ export class GuardedTransport implements Transport {
   }
 
   setProtocolVersion(version: string): void {
-    this.isNewer = version >= newerSince;
     this.inner.setProtocolVersion?.(version);
   }
 
@@ -233,8 +229,7 @@ export class GuardedTransport implements Transport {
     if (error !== undefined) return { jsonrpc: '2.0', id, error } as JSONRPCMessage;
     const bounded = exceedsDepth(read, maxDepth) ? withoutDeepTools(result as JsonObject) : (result as JsonObject);
     if (bounded === undefined) return unreadable(id);
-    const readable = readResult(bounded, method);
-    const known = this.isNewer ? enclose(readable, method) : readable;
+    const known = enclose(readResult(bounded, method), method);
     const message: JSONRPCMessage = { jsonrpc: '2.0', id, result: known };
     // The SDK would drop it, and its request would wait. Its schema asks only for a readable `_meta`.
     const isTaken = known['_meta'] === undefined || isJSONRPCResultResponse(message);

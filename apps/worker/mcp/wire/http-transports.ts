@@ -8,7 +8,6 @@ import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { BoundedFetch, type FetchBounds } from './bounded-fetch.js';
 import { listenPauseMs } from './keep-listening.js';
-import { withParamHeaders } from './param-header-transport.js';
 import { readableAnswers } from './readable-answers.js';
 
 export interface HttpOptions {
@@ -49,7 +48,7 @@ export function streamableTransport({ url, headers, bounds }: HttpOptions): Http
     },
   });
   const leave = () => unlessAborted(transport.terminateSession(), AbortSignal.timeout(terminateTimeoutMs));
-  const over = endingWith(http, withParamHeaders(transport), leave);
+  const over = endingWith(http, transport, leave);
   return over;
 }
 

@@ -75,8 +75,8 @@ export function readResult(result: JsonObject, method: string): JsonObject {
 const enclosed = 'signalbox/result';
 
 /**
- * The SDK refuses a whole result of the newer era for one block or tool in an odd form, or a member that is missing: it is
- * given an empty one around it.
+ * The SDK refuses a whole result for one block or tool in an odd form, or a member that is missing: it is given an empty
+ * one around it.
  */
 export function enclose(result: JsonObject, method: string): JsonObject {
   const isComplete = (result['resultType'] ?? 'complete') === 'complete';
