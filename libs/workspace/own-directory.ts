@@ -22,17 +22,13 @@ export async function makeParentDirectory(hostPath: string): Promise<void> {
   await chmod(hostPath, mode).catch(() => undefined);
 }
 
-/**
- * Creates what is missing, including the parent directory; also fixes the owner of what an earlier version made.
- * @param mount a file system of its own on the directory, before anything is created in it
- */
-export async function makeOwnDirectory(hostPath: string, mount?: () => Promise<void>): Promise<void> {
+/** Creates what is missing, including the parent directory; also fixes the owner of what an earlier version made. */
+export async function makeOwnDirectory(hostPath: string): Promise<void> {
   await makeMissing(hostPath).catch(async (error: unknown) => {
     if (errorCode(error) !== 'ENOENT') throw error;
     await makeParentDirectory(dirname(hostPath));
     await makeMissing(hostPath);
   });
-  await mount?.();
   const directory = await Directory.openPath(hostPath);
   try {
     const made = await makeMissing(directory.child(temporaryDirectory));

@@ -22,8 +22,6 @@ export interface WorkspacePlace extends Pick<WriteTarget, 'isOurs' | 'ledger' | 
   hostPath: string;
   /** Of the directory among workspaces. */
   key: string;
-  /** Mounts a file system on the directory; absent: quotas are soft. */
-  mount?: (() => Promise<void>) | undefined;
 }
 
 export class Workspace {
@@ -192,20 +190,10 @@ export class Workspace {
   /** Creates the session's directory and its `.tmp` if missing. */
   async ensure(): Promise<void> {
     try {
-      await makeOwnDirectory(this.place.hostPath, this.place.mount);
+      await makeOwnDirectory(this.place.hostPath);
     } catch (error) {
-      throw this.fullOf(error) ?? toStorageError(error, this.place.hostPath);
+      throw toStorageError(error, this.place.hostPath);
     }
-  }
-
-  /** If its own file system is full, the session must solve it, not the operator. */
-  private fullOf(error: unknown): AppError | undefined {
-    if (this.place.mount === undefined || errorCode(error) !== 'ENOSPC') return undefined;
-    const { maxBytes, maxFiles } = this.limits;
-    return quota(
-      `its file system holds at most ${maxBytes} bytes, in whole pages, and ${maxFiles} files and directories, ` +
-        'and what a write replaces stays until it is done',
-    );
   }
 
   private names(path: string): string[] {
@@ -240,7 +228,7 @@ export class Workspace {
       directory = await descend(root, names, create ? { ...(await this.creation(root)) } : {});
       return await body(directory);
     } catch (error) {
-      throw this.fullOf(error) ?? toFileError(error, path);
+      throw toFileError(error, path);
     } finally {
       await directory?.close();
       await root.close();

@@ -285,8 +285,8 @@ export class CommandServer {
   /** A shared server has its own directory, which stays after its end. */
   private async ownPlace(): Promise<Place> {
     const { config, workspaces } = this.parts;
-    const limits = { ...workspaces.limits, quota: 'soft' as const };
-    return { workspaces: await Workspaces.open(join(config.data_dir, 'tool-servers'), limits), directory: this.name };
+    const own = await Workspaces.open(join(config.data_dir, 'tool-servers'), workspaces.limits);
+    return { workspaces: own, directory: this.name };
   }
 }
 
