@@ -8,7 +8,6 @@ import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { BoundedFetch, type FetchBounds } from './bounded-fetch.js';
 import { listenPauseMs } from './keep-listening.js';
-import { readableAnswers } from './readable-answers.js';
 
 export interface HttpOptions {
   url: string;
@@ -37,7 +36,7 @@ export interface HttpTransport extends Transport {
 
 export function streamableTransport({ url, headers, bounds }: HttpOptions): HttpTransport {
   const http = new BoundedFetch(new URL(url).origin, bounds);
-  const fetch = readableAnswers(answeredOrRefused(persistentNews(http.fetch, () => over.onnewsagain?.())));
+  const fetch = answeredOrRefused(persistentNews(http.fetch, () => over.onnewsagain?.()));
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch,
     requestInit: { headers },
@@ -108,10 +107,7 @@ function isRequest(body: unknown): boolean {
 
 export function sseTransport({ url, headers, bounds }: HttpOptions): HttpTransport {
   const http = new BoundedFetch(new URL(url).origin, bounds);
-  return endingWith(
-    http,
-    new SSEClientTransport(new URL(url), { fetch: readableAnswers(http.fetch), requestInit: { headers } }),
-  );
+  return endingWith(http, new SSEClientTransport(new URL(url), { fetch: http.fetch, requestInit: { headers } }));
 }
 
 /** One that floods us is cut off without a word. That `leave` fails is no news: a server need not be there any more. */

@@ -8,7 +8,8 @@ import { AppError } from '#libs/schemas/errors.js';
 import { FloodGate } from './flood-gate.js';
 import type { EndGrace, ProcessExit, ToolProcess } from '../../sandbox/tool-process.js';
 import type { OnServerBound, ServerBound } from './server-bound.js';
-import { LineReader, readFrame } from './frame-reader.js';
+import { LineReader } from './line-reader.js';
+import { readFrame } from './read-message.js';
 import { maxValues, ValueCounter } from './value-counter.js';
 import { BoundedLineLog } from './bounded-line-log.js';
 
@@ -65,7 +66,7 @@ export class StdioTransport implements Transport {
     // If it was closed meanwhile, that ends the tree.
     if (this.over) throw crashed('was closed while it was started');
     this.options.onStarted?.(tree, (error) => this.end(error, atOnce));
-    const lines = new LineReader(this.options.maxMessageBytes, (line) => this.read(line));
+    const lines = new LineReader({ maxBytes: this.options.maxMessageBytes }, (line) => this.read(line));
     tree.stdout.on('data', (chunk: Buffer) => {
       if (this.over || lines.feed(chunk)) return;
       this.refuse('message_bytes', `sent a message of more than ${this.options.maxMessageBytes} bytes`);
