@@ -67,16 +67,19 @@ export class Workspace {
    */
   async write(path: string, source: WriteSource, options: WriteOptions = {}): Promise<Written> {
     const { parents, name } = this.target(path);
-    await this.place.space.check(sizeOf(source, options));
+    const { space, ledger, key } = this.place;
+    const { signal, sizeHint = 0 } = options;
+    const size = source instanceof Uint8Array ? source.length : sizeHint;
+    await space.check(size);
     await this.ensure();
-    await this.usage({ signal: options.signal });
-    return this.rescanWhenFull(sizeOf(source, options), options.signal, () =>
-      this.within(
-        parents,
-        path,
-        (parent) => writeFile({ ...this.place, parent, name, shown: path }, source, options),
-        options.createDirectories === true,
-      ),
+    await this.usage({ signal });
+    // A refusal may be due to an old count: it is final only after a fresh one. A stream cannot be read twice.
+    if (ledger.nearlyFull(key, size)) await this.usage({ signal, force: true });
+    return this.within(
+      parents,
+      path,
+      (parent) => writeFile({ ...this.place, parent, name, shown: path }, source, options),
+      options.createDirectories === true,
     );
   }
 
@@ -268,14 +271,4 @@ export class Workspace {
     }
     this.place.ledger.adjust(this.place.key, { directories: -1 });
   }
-
-  /** A refusal may be due to an old count: it is final only after a fresh one. A stream cannot be read twice. */
-  private async rescanWhenFull<T>(bytes: number, signal: AbortSignal | undefined, body: () => Promise<T>): Promise<T> {
-    const { ledger, key } = this.place;
-    if (ledger.nearlyFull(key, bytes)) await this.usage({ signal, force: true });
-    return body();
-  }
 }
-
-const sizeOf = (source: WriteSource, options: WriteOptions) =>
-  source instanceof Uint8Array ? source.length : (options.sizeHint ?? 0);
