@@ -129,17 +129,13 @@ export class FetchTool {
 
   /** Reads as much as a result may contain. */
   private async text(incoming: Incoming, type: string): Promise<{ text: string; bytes: number; truncated: boolean }> {
-    if (incoming.status < 400 && !textType.test(type) && incoming.headers['content-length'] !== '0') {
-      const first = await firstChunk(incoming.body);
-      if (first?.includes(0) === true) {
-        throw new AppError('tool_failed', `The answer is not text but ${type.slice(0, 100)}: use save_to`);
-      }
-      if (first !== undefined) incoming.body.unshift(first);
-    }
     const chunks: Buffer[] = [];
     let bytes = 0;
     let truncated = false;
     for await (const chunk of incoming.body as AsyncIterable<Buffer>) {
+      if (bytes === 0 && incoming.status < 400 && !textType.test(type) && chunk.includes(0)) {
+        throw new AppError('tool_failed', `The answer is not text but ${type.slice(0, 100)}: use save_to`);
+      }
       const room = this.options.maxTextBytes - bytes;
       truncated = chunk.length > room;
       chunks.push(truncated ? chunk.subarray(0, room) : chunk);
@@ -196,11 +192,6 @@ function notModified({ text, structuredContent }: KeptPage) {
 function sizeHint(incoming: Incoming): { sizeHint?: number } {
   const length = Number(incoming.headers['content-length']);
   return incoming.headers['content-encoding'] === undefined && Number.isSafeInteger(length) ? { sizeHint: length } : {};
-}
-
-async function firstChunk(body: Incoming['body']): Promise<Buffer | undefined> {
-  for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) return chunk;
-  return undefined;
 }
 
 async function* bounded(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
