@@ -247,9 +247,9 @@ function policyNotes({ id, notes }: Gateway, logger: Logger): (config: Config) =
 }
 
 async function openWorkspaces(config: Config, logger: Logger) {
-  const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth, min_free_bytes, quota } = config.workspaces;
+  const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth, min_free_bytes } = config.workspaces;
   const directory = workspacesDirectory(config);
-  const bounds = { maxBytes, maxFiles, maxDepth, minFreeBytes: min_free_bytes, quota };
+  const bounds = { maxBytes, maxFiles, maxDepth, minFreeBytes: min_free_bytes };
   const workspaces = await Workspaces.open(directory.path, bounds);
   return { workspaces, directory, check: workspacesCheck({ workspaces, directory, logger }) };
 }

@@ -65,8 +65,8 @@ export async function openWorker(
     throw new AppError('store_unavailable', 'DATABASE_URL is not set; `npm start` runs its own PostgreSQL');
   const id = `wk_${randomBytes(8).toString('hex')}`;
   const { timeout_ms: timeoutMs } = config.database;
-  const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth, min_free_bytes, quota } = config.workspaces;
-  const bounds = { maxBytes, maxFiles, maxDepth, minFreeBytes: min_free_bytes, quota };
+  const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth, min_free_bytes } = config.workspaces;
+  const bounds = { maxBytes, maxFiles, maxDepth, minFreeBytes: min_free_bytes };
   const directory = workspacesDirectory(config);
   // After a lapse of its heartbeat, other workers may use its sessions.
   const isOurs = (since: number) => (registry.heldSince() ?? Infinity) <= since;

@@ -136,10 +136,6 @@ export const configSchema = z.strictObject({
   workspaces: z
     .strictObject({
       dir: z.string().optional().describe('Directory of the workspaces; default: workspaces in data_dir'),
-      quota: z
-        .enum(['soft', 'hard'])
-        .default('soft')
-        .describe('Quota for command servers; hard (as root on Linux): enforced by the kernel (docs/workspaces.md)'),
       idle_ttl_ms: ms('How long an idle session is kept').default(86_400_000),
       sweep_interval_ms: ms('How often expired sessions are removed').default(60_000),
       max_bytes: bytes('Maximum size of a workspace').default(512 * 1024 * 1024),

@@ -5,8 +5,8 @@ import type { HttpAnswer } from './outgoing.js';
 
 const readAheadBytes = 64 * 1024;
 
-/** @param check Sees each piece first; if it throws, the stream ends with that error. */
-export function streamOf(answer: HttpAnswer, check?: (bytes: Uint8Array) => void): Readable {
+/** @param read Gives what is to be read for each piece; if it throws, the stream ends with that error. */
+export function streamOf(answer: HttpAnswer, read = (bytes: Uint8Array) => bytes): Readable {
   let readOn: (() => void) | undefined;
   const stream = new Readable({
     highWaterMark: readAheadBytes,
@@ -19,8 +19,9 @@ export function streamOf(answer: HttpAnswer, check?: (bytes: Uint8Array) => void
   // The reader gets the error; without a reader it can be ignored.
   stream.on('error', () => undefined);
   const take = (bytes: Uint8Array) => {
-    check?.(bytes);
-    if (!stream.push(bytes)) return new Promise<undefined>((resolve) => (readOn = () => resolve(undefined)));
+    const piece = read(bytes);
+    if (piece.length > 0 && !stream.push(piece))
+      return new Promise<undefined>((resolve) => (readOn = () => resolve(undefined)));
   };
   answer.read(take).then(
     () => {

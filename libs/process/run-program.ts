@@ -1,12 +1,10 @@
 // Runs a short-lived program to its end: no shell, an explicit environment, bounded output, and a deadline.
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { spawn } from 'node:child_process';
 
 export interface ProgramOptions {
   environment: Record<string, string>;
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** An open descriptor of ours, passed to the program as descriptor 3. */
-  descriptor?: number | undefined;
   /** Written to its stdin, which is then closed. */
   input?: string;
 }
@@ -31,10 +29,9 @@ export function runProgram(command: readonly string[], options: ProgramOptions):
     const child = spawn(file, args, {
       cwd: '/',
       env: options.environment,
-      stdio: ['pipe', 'pipe', 'pipe', ...(options.descriptor === undefined ? [] : [options.descriptor])],
       // In its own process group, so that its children can be ended with it.
       detached: true,
-    }) as ChildProcessWithoutNullStreams;
+    });
     const end = () => endGroup(child.pid);
     signal.addEventListener('abort', end, { once: true });
     let output = '';

@@ -1,16 +1,14 @@
 // A directory for a session's files, or those of a shared tool server, with its `.tmp`. If Signalbox runs as root, it
 // belongs to a user id without an account: tool servers run as that user, without root's rights. Sessions are separated
 // by the isolation of command servers (docs/isolation.md). If root may not change owners, it stays root's.
-import { chmod, lchown, mkdir } from 'node:fs/promises';
+import { chmod, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Directory, type Name } from './directory.js';
 import { errorCode } from './file-errors.js';
-import { walk } from './walk.js';
 import { temporaryDirectory } from './workspace-path.js';
 
 /** User ids from here to 2³¹ - 2 are used by no account and no container (systemd.io/UIDS-GIDS). */
 export const toolUser = 0x7000_0000;
-const deepest = 64;
 
 const isRoot = (): boolean => process.getuid?.() === 0;
 
@@ -22,23 +20,19 @@ export async function makeParentDirectory(hostPath: string): Promise<void> {
   await chmod(hostPath, mode).catch(() => undefined);
 }
 
-/**
- * Creates what is missing, including the parent directory; also fixes the owner of what an earlier version made.
- * @param mount a file system of its own on the directory, before anything is created in it
- */
-export async function makeOwnDirectory(hostPath: string, mount?: () => Promise<void>): Promise<void> {
+/** Creates what is missing, including the parent directory. */
+export async function makeOwnDirectory(hostPath: string): Promise<void> {
   await makeMissing(hostPath).catch(async (error: unknown) => {
     if (errorCode(error) !== 'ENOENT') throw error;
     await makeParentDirectory(dirname(hostPath));
     await makeMissing(hostPath);
   });
-  await mount?.();
   const directory = await Directory.openPath(hostPath);
   try {
     const made = await makeMissing(directory.child(temporaryDirectory));
     if (!isRoot()) return;
     const { uid, gid } = await directory.handle.stat();
-    if (uid === 0) await giveAway(directory, toolUser);
+    if (uid === 0) await giveAway(directory);
     else if (made) await giveTemporary(directory, uid, gid);
   } finally {
     await directory.close();
@@ -55,19 +49,11 @@ async function giveTemporary(directory: Directory, uid: number, gid: number): Pr
   }
 }
 
-/** The directory itself last: once its owner is changed, all its contents are. */
-async function giveAway(directory: Directory, user: number): Promise<void> {
+/** The directory itself last: a process that dies in between leaves it to the next one. */
+async function giveAway(directory: Directory): Promise<void> {
   try {
-    for await (const { parent, name, stats } of walk(directory, {
-      maxDepth: deepest,
-      includeReserved: true,
-      includeTemporary: true,
-    })) {
-      // Another hard link of it may be anywhere.
-      if (!stats.isDirectory() && stats.nlink > 1n) continue;
-      await lchown(parent.child(name), user, user).catch(unlessGone);
-    }
-    await directory.handle.chown(user, user);
+    await giveTemporary(directory, toolUser, toolUser);
+    await directory.handle.chown(toolUser, toolUser);
   } catch (error) {
     if (!['EPERM', 'EINVAL', 'EROFS', 'ENOTSUP'].includes(errorCode(error) ?? '')) throw error;
   }
@@ -82,8 +68,4 @@ async function makeMissing(path: Name): Promise<boolean> {
     if (errorCode(error) === 'EEXIST') return false;
     throw error;
   }
-}
-
-function unlessGone(error: unknown): void {
-  if (errorCode(error) !== 'ENOENT') throw error;
 }

@@ -22,8 +22,6 @@ export interface WorkspacePlace extends Pick<WriteTarget, 'isOurs' | 'ledger' | 
   hostPath: string;
   /** Of the directory among workspaces. */
   key: string;
-  /** Mounts a file system on the directory; absent: quotas are soft. */
-  mount?: (() => Promise<void>) | undefined;
 }
 
 export class Workspace {
@@ -69,16 +67,19 @@ export class Workspace {
    */
   async write(path: string, source: WriteSource, options: WriteOptions = {}): Promise<Written> {
     const { parents, name } = this.target(path);
-    await this.place.space.check(sizeOf(source, options));
+    const { space, ledger, key } = this.place;
+    const { signal, sizeHint = 0 } = options;
+    const size = source instanceof Uint8Array ? source.length : sizeHint;
+    await space.check(size);
     await this.ensure();
-    await this.usage({ signal: options.signal });
-    return this.rescanWhenFull(sizeOf(source, options), options.signal, () =>
-      this.within(
-        parents,
-        path,
-        (parent) => writeFile({ ...this.place, parent, name, shown: path }, source, options),
-        options.createDirectories === true,
-      ),
+    await this.usage({ signal });
+    // A refusal may be due to an old count: it is final only after a fresh one. A stream cannot be read twice.
+    if (ledger.nearlyFull(key, size)) await this.usage({ signal, force: true });
+    return this.within(
+      parents,
+      path,
+      (parent) => writeFile({ ...this.place, parent, name, shown: path }, source, options),
+      options.createDirectories === true,
     );
   }
 
@@ -192,20 +193,10 @@ export class Workspace {
   /** Creates the session's directory and its `.tmp` if missing. */
   async ensure(): Promise<void> {
     try {
-      await makeOwnDirectory(this.place.hostPath, this.place.mount);
+      await makeOwnDirectory(this.place.hostPath);
     } catch (error) {
-      throw this.fullOf(error) ?? toStorageError(error, this.place.hostPath);
+      throw toStorageError(error, this.place.hostPath);
     }
-  }
-
-  /** If its own file system is full, the session must solve it, not the operator. */
-  private fullOf(error: unknown): AppError | undefined {
-    if (this.place.mount === undefined || errorCode(error) !== 'ENOSPC') return undefined;
-    const { maxBytes, maxFiles } = this.limits;
-    return quota(
-      `its file system holds at most ${maxBytes} bytes, in whole pages, and ${maxFiles} files and directories, ` +
-        'and what a write replaces stays until it is done',
-    );
   }
 
   private names(path: string): string[] {
@@ -240,7 +231,7 @@ export class Workspace {
       directory = await descend(root, names, create ? { ...(await this.creation(root)) } : {});
       return await body(directory);
     } catch (error) {
-      throw this.fullOf(error) ?? toFileError(error, path);
+      throw toFileError(error, path);
     } finally {
       await directory?.close();
       await root.close();
@@ -280,14 +271,4 @@ export class Workspace {
     }
     this.place.ledger.adjust(this.place.key, { directories: -1 });
   }
-
-  /** A refusal may be due to an old count: it is final only after a fresh one. A stream cannot be read twice. */
-  private async rescanWhenFull<T>(bytes: number, signal: AbortSignal | undefined, body: () => Promise<T>): Promise<T> {
-    const { ledger, key } = this.place;
-    if (ledger.nearlyFull(key, bytes)) await this.usage({ signal, force: true });
-    return body();
-  }
 }
-
-const sizeOf = (source: WriteSource, options: WriteOptions) =>
-  source instanceof Uint8Array ? source.length : (options.sizeHint ?? 0);

@@ -8,7 +8,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Directory } from './directory.js';
 import { errorCode } from './file-errors.js';
 import { FreeSpace } from './free-space.js';
-import { isMounted, mountOwn, tryMount, withoutMount } from './hard-quota.js';
 import { makeParentDirectory } from './own-directory.js';
 import { removeTree, type RemovalOptions } from './remove-tree.js';
 import { scanUsage } from './scan-usage.js';
@@ -28,8 +27,6 @@ const probeBytes = Buffer.alloc(4_096);
 export interface WorkspaceBounds extends WorkspaceLimits {
   /** Of their file system: with less free nothing is written. Absent: no reserve. */
   minFreeBytes?: number;
-  /** With `hard` each is a file system of its own, see `hard-quota.ts`. Absent: soft. */
-  quota?: 'soft' | 'hard';
 }
 
 export class Workspaces {
@@ -49,14 +46,12 @@ export class Workspaces {
 
   /**
    * @param dir made where it is missing, with mode 0700; as root, whose sessions have users of their own, with 0711.
-   * Where   it cannot be made, `probe` says why, and makes it once it can be.   With hard quotas, nothing may be
-   * missing for them. @throws ConfigError
+   * Where it cannot be made, `probe` says why, and makes it once it can be.
    * @param isOurs whether what began then (`performance.now()`) is still this process's to write; absent: always.
    */
   static async open(dir: string, limits: WorkspaceBounds, isOurs?: WorkspacePlace['isOurs']): Promise<Workspaces> {
     const workspaces = new Workspaces(resolve(dir), limits, isOurs);
     await workspaces.make().catch(() => undefined);
-    if (limits.quota === 'hard') await tryMount(workspaces.root, doomedName(), limits);
     return workspaces;
   }
 
@@ -88,15 +83,13 @@ export class Workspaces {
 
   /** The files of a session; creates nothing yet. */
   workspace(session: { id: string; directory: string }): Workspace {
-    const hostPath = this.hostPath(session.directory);
     return new Workspace({
       sessionId: session.id,
-      hostPath,
+      hostPath: this.hostPath(session.directory),
       key: session.directory,
       ledger: this.ledger,
       space: this.space,
       isOurs: this.isOurs,
-      mount: this.limits.quota === 'hard' ? () => mountOwn(hostPath, this.limits) : undefined,
     });
   }
 
@@ -112,14 +105,8 @@ export class Workspaces {
    */
   async remove(directory: string, options: RemovalOptions = {}): Promise<boolean> {
     const doomed = doomedName();
-    const hostPath = this.hostPath(directory);
-    const hide = () => rename(hostPath, join(this.root, doomed));
     try {
-      await hide().catch((error: unknown) => {
-        // A file system is mounted on it, maybe from when quotas were hard.
-        if (errorCode(error) !== 'EBUSY') throw error;
-        return withoutMount(hostPath, hide);
-      });
+      await rename(this.hostPath(directory), join(this.root, doomed));
     } catch (error) {
       if (errorCode(error) === 'ENOENT') return true;
       throw error;
@@ -158,9 +145,6 @@ export class Workspaces {
   }
 
   private async removeChild(name: string, options: RemovalOptions): Promise<boolean> {
-    const hostPath = join(this.root, name);
-    // A process that died during its probe leaves one.
-    if (await isMounted(hostPath)) await withoutMount(hostPath, async () => undefined);
     const root = await Directory.openPath(this.root);
     try {
       return await removeTree(root, name, options);

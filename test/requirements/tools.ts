@@ -174,8 +174,6 @@ export const toolRequirements = {
     'a workspace of very many files is listed, counted, archived and removed in bounded memory and time a step',
   'tools.workspace-paths-confined': 'no form of a path reaches outside the own workspace',
   'tools.workspace-quota-exact': 'a write that would exceed a limit of the workspace is refused, exactly and whole',
-  'tools.workspace-quota-hard':
-    'with hard quotas the kernel refuses a program what is more than the limits of its workspace',
   'tools.workspace-quota-watched':
     'a process that writes into its workspace beyond a limit is stopped, counted again, and ended with the code and reason',
   'tools.workspace-race-free': 'swapping a directory for a link while files are written lets none escape',

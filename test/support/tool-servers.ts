@@ -55,7 +55,7 @@ export interface ServersGiven {
   builtins?: ServerParts['builtins'];
   egress?: ServerParts['egress'];
   /** Limits of each workspace. */
-  limits?: { maxBytes?: number; maxFiles?: number; quota?: 'soft' | 'hard' };
+  limits?: { maxBytes?: number; maxFiles?: number };
 }
 
 /** The hostile fixture as a server, with flags. */

@@ -1,12 +1,14 @@
 // The tool `fetch` of the builtin server `workspace`: returns an answer as text, or streams it to a file.
 import iconv from 'iconv-lite';
 import { z } from 'zod';
+import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
+import { parsedJsonObject } from '#libs/schemas/content-block.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { jsonObjectOf } from '#libs/schemas/json.js';
 import { McpServer, McpTool } from '#libs/mcp-server/decorators.js';
-import type { ToolContext } from '#libs/mcp-server/tool-context.js';
+import type { ToolCache, ToolContext } from '#libs/mcp-server/tool-context.js';
 import { AddressGuard, type Lookup } from '#libs/http-client/address-guard.js';
-import { findPage, keepPage, type KeptPage, withConditions } from './conditional-fetch.js';
-import { GuardedRequester, type Incoming } from './guarded-request.js';
+import { GuardedRequester, type Incoming, type OutgoingRequest } from './guarded-request.js';
 
 export interface FetchOptions {
   /** Private hosts, host:port or CIDR ranges that are allowed. */
@@ -30,6 +32,26 @@ const fetchInput = z.object({
 
 const textType = /^(text\/|application\/([a-z0-9.-]+\+)?(json|xml|javascript|yaml|x-ndjson|x-www-form-urlencoded))/i;
 const shownErrorLength = 2_000;
+
+/**
+ * A page that was read before, kept with its validators (RFC 9110, 13): the next fetch asks whether it has changed, and a 304 is
+ * answered with it. Nothing is used without asking the upstream first.
+ */
+const keptPage = z.object({
+  /** After redirects: a validator belongs to one address. */
+  url: z.string(),
+  etag: z.string().optional(),
+  lastModified: z.string().optional(),
+  text: z.string(),
+  structuredContent: parsedJsonObject,
+});
+type KeptPage = z.infer<typeof keptPage>;
+
+const keptMs = 24 * 3_600_000;
+const maxTextLength = 128 * 1024;
+
+/** Callers with conditions of their own want their own answers. */
+const ownConditions = /^(?:if-.*|range|cache-control|pragma)$/i;
 
 @McpServer({ name: 'workspace' })
 export class FetchTool {
@@ -60,8 +82,7 @@ export class FetchTool {
         incoming.close();
         incoming = await this.requester.send(input, signal);
       }
-      const workspace = workspaceOf(context, input);
-      const result = await this.result(incoming, input.save_to, { workspace, signal });
+      const result = await this.result(incoming, input.save_to, context, signal);
       const { structuredContent, content } = result;
       if (incoming.status === 200 && 'truncated' in structuredContent && !structuredContent.truncated) {
         await keepPage(context.cache, input, incoming, { text: content[0]!.text, structuredContent });
@@ -78,7 +99,7 @@ export class FetchTool {
     }
   }
 
-  private async result(incoming: Incoming, saveTo: string | undefined, context: FetchContext) {
+  private async result(incoming: Incoming, saveTo: string | undefined, context: ToolContext, signal: AbortSignal) {
     const type = incoming.headers['content-type'] ?? 'application/octet-stream';
     const facts = { status: incoming.status, url: incoming.url, content_type: type };
     if (incoming.status >= 400) {
@@ -89,9 +110,10 @@ export class FetchTool {
       );
     }
     if (saveTo !== undefined) {
-      const { info } = await context.workspace!.write(saveTo, bounded(incoming.body, this.options.maxBytes), {
+      // Only here, since it needs a session.
+      const { info } = await context.workspace.write(saveTo, bounded(incoming.body, this.options.maxBytes), {
         createDirectories: true,
-        signal: context.signal,
+        signal,
         ...sizeHint(incoming),
       });
       return {
@@ -107,17 +129,13 @@ export class FetchTool {
 
   /** Reads as much as a result may contain. */
   private async text(incoming: Incoming, type: string): Promise<{ text: string; bytes: number; truncated: boolean }> {
-    if (incoming.status < 400 && !textType.test(type) && incoming.headers['content-length'] !== '0') {
-      const first = await firstChunk(incoming.body);
-      if (first?.includes(0) === true) {
-        throw new AppError('tool_failed', `The answer is not text but ${type.slice(0, 100)}: use save_to`);
-      }
-      if (first !== undefined) incoming.body.unshift(first);
-    }
     const chunks: Buffer[] = [];
     let bytes = 0;
     let truncated = false;
     for await (const chunk of incoming.body as AsyncIterable<Buffer>) {
+      if (bytes === 0 && incoming.status < 400 && !textType.test(type) && chunk.includes(0)) {
+        throw new AppError('tool_failed', `The answer is not text but ${type.slice(0, 100)}: use save_to`);
+      }
       const room = this.options.maxTextBytes - bytes;
       truncated = chunk.length > room;
       chunks.push(truncated ? chunk.subarray(0, room) : chunk);
@@ -130,6 +148,40 @@ export class FetchTool {
   }
 }
 
+const isConditional = ({ method, headers }: OutgoingRequest): boolean =>
+  method === 'GET' && !Object.keys(headers).some((name) => ownConditions.test(name));
+
+const keyOf = ({ url, headers }: OutgoingRequest): string => `page:${canonicalHash([url, headers])}`;
+
+/** A cache that is away keeps nothing and fails nothing. */
+async function findPage(cache: ToolCache, request: OutgoingRequest): Promise<KeptPage | undefined> {
+  if (!isConditional(request)) return undefined;
+  const text = await cache.get(keyOf(request)).catch(() => undefined);
+  const read = keptPage.safeParse(text === undefined ? undefined : jsonObjectOf(text));
+  return read.success ? read.data : undefined;
+}
+
+function withConditions(request: OutgoingRequest, { etag, lastModified }: KeptPage): OutgoingRequest {
+  const conditions = {
+    ...(etag === undefined ? {} : { 'if-none-match': etag }),
+    ...(lastModified === undefined ? {} : { 'if-modified-since': lastModified }),
+  };
+  return { ...request, headers: { ...request.headers, ...conditions } };
+}
+
+async function keepPage(
+  cache: ToolCache,
+  request: OutgoingRequest,
+  { url, headers }: Pick<Incoming, 'url' | 'headers'>,
+  page: Pick<KeptPage, 'text' | 'structuredContent'>,
+): Promise<void> {
+  const { etag, 'last-modified': lastModified, 'cache-control': control = '' } = headers;
+  if (!isConditional(request) || page.text.length > maxTextLength || /\bno-store\b/i.test(control)) return;
+  if (etag === undefined && lastModified === undefined) return;
+  const kept: KeptPage = { url, ...page, ...(etag && { etag }), ...(lastModified && { lastModified }) };
+  await cache.set(keyOf(request), JSON.stringify(kept), keptMs).catch(() => undefined);
+}
+
 function notModified({ text, structuredContent }: KeptPage) {
   return {
     content: [{ type: 'text' as const, text }],
@@ -137,20 +189,9 @@ function notModified({ text, structuredContent }: KeptPage) {
   };
 }
 
-type FetchContext = Pick<ToolContext, 'signal'> & { workspace: ToolContext['workspace'] | undefined };
-
-/** Reading `context.workspace` needs a session, so do so only to save a file. */
-const workspaceOf = (context: ToolContext, input: { save_to?: string | undefined }) =>
-  input.save_to === undefined ? undefined : context.workspace;
-
 function sizeHint(incoming: Incoming): { sizeHint?: number } {
   const length = Number(incoming.headers['content-length']);
   return incoming.headers['content-encoding'] === undefined && Number.isSafeInteger(length) ? { sizeHint: length } : {};
-}
-
-async function firstChunk(body: Incoming['body']): Promise<Buffer | undefined> {
-  for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) return chunk;
-  return undefined;
 }
 
 async function* bounded(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {

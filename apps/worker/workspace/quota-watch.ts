@@ -122,27 +122,20 @@ async function checkWhileLooking(
   signal: AbortSignal,
 ): Promise<Check | undefined> {
   const over = new AbortController();
-  const end = () => over.abort();
-  signal.addEventListener('abort', end);
-  const checking = check(options, over.signal);
+  const both = AbortSignal.any([signal, over.signal]);
+  const checking = check(options, both);
   checking.catch(() => undefined);
-  const filled = (async () => {
-    while (!over.signal.aborted) {
+  const looking = (async () => {
+    while (!both.aborted) {
       const left = last.leftBytes - (await writtenSince(last, options));
       if (isFilled(left, options)) return undefined;
-      await delay(Math.max(lookMs, left / fastestBytesPerMs), undefined, { signal: over.signal }).catch(
-        () => undefined,
-      );
+      const pauseMs = Math.max(lookMs, left / fastestBytesPerMs);
+      await delay(pauseMs, undefined, { signal: both }).catch(() => undefined);
     }
     return checking;
   })();
-  filled.catch(() => undefined);
-  try {
-    return await Promise.race([checking, filled]);
-  } finally {
-    end();
-    signal.removeEventListener('abort', end);
-  }
+  looking.catch(() => undefined);
+  return Promise.race([checking, looking]).finally(() => over.abort());
 }
 
 async function check(options: QuotaWatchOptions, signal: AbortSignal): Promise<Check> {

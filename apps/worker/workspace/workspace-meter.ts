@@ -1,23 +1,20 @@
-// Measures the size of all workspaces, a few at a time. The sum is updated when all were counted.
+// Measures the size of all workspaces, one after another, for a hundredth of the time. The sum is updated when all were counted.
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 
 export interface WorkspaceMeterOptions {
   workspaces: Pick<Workspaces, 'directories' | 'measure'>;
   logger: Logger;
-  /** After this time in ms, a step starts no further workspace. */
-  budgetMs?: number;
 }
 
+/** Pauses are this many times as long as what was counted before them, and between two rounds not shorter than this. */
+const pauseFactor = 99;
 const everyMs = 10_000;
 
 export class WorkspaceMeter {
-  private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
   private readonly stop = new AbortController();
-  /** The workspaces of the current count that are left. */
-  private left: string[] = [];
-  private sum = 0;
   private lastSum: number | undefined;
 
   constructor(private readonly options: WorkspaceMeterOptions) {}
@@ -29,45 +26,40 @@ export class WorkspaceMeter {
   }
 
   start(): void {
-    this.timer ??= setInterval(() => void this.step(), everyMs);
-    this.timer.unref();
-    void this.step();
+    this.running ??= this.countOn();
   }
 
-  /** Counts until the budget is used up, or waits for the step under way. Never throws. */
-  step(): Promise<void> {
-    this.running ??= this.count()
-      .catch((error: unknown) => {
-        if (this.stop.signal.aborted) return;
-        this.options.logger.warn({ error }, 'the workspaces could not be counted');
-      })
-      .finally(() => (this.running = undefined));
-    return this.running;
+  /** Counts all of them once. @throws Error if they cannot be listed; the reason of a stop */
+  async count(): Promise<void> {
+    const { workspaces, logger } = this.options;
+    const { signal } = this.stop;
+    let sum = 0;
+    for (const name of await workspaces.directories()) {
+      const startedAt = performance.now();
+      try {
+        sum += (await workspaces.measure(name, signal)).bytes;
+      } catch (error) {
+        signal.throwIfAborted();
+        logger.debug({ error, metadata: { directory: name } }, 'a workspace could not be counted');
+      }
+      await delay((performance.now() - startedAt) * pauseFactor, undefined, { signal, ref: false });
+    }
+    this.lastSum = sum;
   }
 
   /** Resolves when no count is under way. */
   async close(): Promise<void> {
-    clearInterval(this.timer);
     this.stop.abort();
     await this.running;
   }
 
-  private async count(): Promise<void> {
-    const { workspaces, logger, budgetMs = 100 } = this.options;
-    const until = performance.now() + budgetMs;
-    if (this.left.length === 0) {
-      this.left = await workspaces.directories();
-      this.sum = 0;
+  private async countOn(): Promise<void> {
+    const { signal } = this.stop;
+    while (!signal.aborted) {
+      await this.count().catch((error: unknown) => {
+        if (!signal.aborted) this.options.logger.warn({ error }, 'the workspaces could not be counted');
+      });
+      await delay(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
-    for (let name = this.left.pop(); name !== undefined; name = this.left.pop()) {
-      try {
-        this.sum += (await workspaces.measure(name, this.stop.signal)).bytes;
-      } catch (error) {
-        this.stop.signal.throwIfAborted();
-        logger.debug({ error, metadata: { directory: name } }, 'a workspace could not be counted');
-      }
-      if (performance.now() >= until) break;
-    }
-    if (this.left.length === 0) this.lastSum = this.sum;
   }
 }

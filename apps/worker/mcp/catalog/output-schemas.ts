@@ -10,6 +10,12 @@ import type { SchemaLimits } from './read-definitions.js';
 const checkDeadlineMs = 100;
 const maxCompiled = 2_000;
 
+interface PlannedTool {
+  server: string;
+  tool: string;
+  definitionHash: string;
+}
+
 export type OutputCheck = ((value: Json, bytes: number) => string | undefined) | undefined;
 
 export class OutputSchemas {
@@ -23,7 +29,7 @@ export class OutputSchemas {
   ) {}
 
   /** Describes what is wrong with structured content; undefined if there is no schema. At once, if it has been read. */
-  checkOf(job: { server: string; tool: string; definitionHash: string }): OutputCheck | Promise<OutputCheck> {
+  checkOf(job: PlannedTool): OutputCheck | Promise<OutputCheck> {
     const key = `${job.server}\n${job.definitionHash}`;
     const known = this.compiled.get(key);
     return known === undefined ? this.read(job).then((read) => this.keep(key, read)) : this.keep(key, known);
@@ -38,19 +44,12 @@ export class OutputSchemas {
   }
 
   /** Undefined if the schema cannot be read: a call that already ran must not fail for that. */
-  private async read(job: {
-    server: string;
-    tool: string;
-    definitionHash: string;
-  }): Promise<CompiledSchema | null | undefined> {
+  private async read({ server, tool, definitionHash }: PlannedTool): Promise<CompiledSchema | null | undefined> {
     let schema: JsonObject | null | undefined;
     try {
-      schema = await this.store.outputSchema(job.server, job.definitionHash);
+      schema = await this.store.outputSchema(server, definitionHash);
     } catch (error) {
-      this.logger.warn(
-        { tool: job.tool, error },
-        'the output schema of a tool cannot be read, its result is not checked',
-      );
+      this.logger.warn({ tool, error }, 'the output schema of a tool cannot be read, its result is not checked');
       return undefined;
     }
     if (schema === undefined || schema === null) return schema;
@@ -59,10 +58,7 @@ export class OutputSchemas {
       if ('problem' in mended) throw new Error(mended.problem);
       return compileSchema(mended.schema, { ...this.limits, deadlineMs: checkDeadlineMs });
     } catch (error) {
-      this.logger.warn(
-        { tool: job.tool, error },
-        'the output schema of a tool cannot be used, its results are not checked',
-      );
+      this.logger.warn({ tool, error }, 'the output schema of a tool cannot be used, its results are not checked');
       return null;
     }
   }

@@ -68,13 +68,6 @@ interface Started {
   activity: CallActivity;
 }
 
-interface WatchedProcess {
-  process: ToolProcess;
-  activity: CallActivity;
-  /** Ends it at once. Its calls get the error. */
-  end(error: AppError): Promise<void>;
-}
-
 export class CommandServer {
   readonly isolation: IsolationLevel;
   readonly spares: ConfiguredServer['spares'];
@@ -167,12 +160,12 @@ export class CommandServer {
     const process: StdioOptions = {
       start: () => parts.isolation.start(this.isolation, launch),
       onStarted: (process, fail) => {
-        const end = (bound: ServerBound) => async (error: AppError) => {
+        const end = async (bound: ServerBound, error: AppError) => {
           onBound(bound);
           fail(error);
         };
-        void this.watch({ workspaces, directory }, { process, activity, end: end('workspace') });
-        void process.outOfMemory.then(() => end('memory')(outOfMemory(this.server.max_memory_bytes)));
+        void this.watch({ workspaces, directory }, process, activity, (error) => end('workspace', error));
+        void process.outOfMemory.then(() => end('memory', outOfMemory(this.server.max_memory_bytes)));
       },
       grace: parts.grace ?? defaultGrace,
       maxMessageBytes: messageBytes(parts.config),
@@ -195,7 +188,12 @@ export class CommandServer {
   }
 
   /** Enforces the quota of the workspace while the program runs, since it writes files itself. Never rejects. */
-  private async watch({ workspaces, directory }: Place, { process, activity, end }: WatchedProcess): Promise<void> {
+  private async watch(
+    { workspaces, directory }: Place,
+    process: ToolProcess,
+    activity: CallActivity,
+    end: (error: AppError) => Promise<void>,
+  ): Promise<void> {
     const over = new AbortController();
     void process.exited.catch(() => undefined).then(() => over.abort());
     const count = (signal: AbortSignal) => workspaces.measure(directory, signal);
@@ -285,8 +283,8 @@ export class CommandServer {
   /** A shared server has its own directory, which stays after its end. */
   private async ownPlace(): Promise<Place> {
     const { config, workspaces } = this.parts;
-    const limits = { ...workspaces.limits, quota: 'soft' as const };
-    return { workspaces: await Workspaces.open(join(config.data_dir, 'tool-servers'), limits), directory: this.name };
+    const own = await Workspaces.open(join(config.data_dir, 'tool-servers'), workspaces.limits);
+    return { workspaces: own, directory: this.name };
   }
 }
 

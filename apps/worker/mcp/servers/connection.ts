@@ -1,13 +1,13 @@
 // A connection to an MCP server, the only user of the SDK's client. Lists and calls tools, with progress and cancellation,
 // and converts errors to ours. A call rejects at once when its signal aborts. connect.ts creates connections.
 import { pathToFileURL } from 'node:url';
-import { Client, SseError, type PriorDiscovery } from '@modelcontextprotocol/client';
+import { Client, ProtocolError, SseError, type PriorDiscovery, type Tool } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { ownClientName } from '#libs/mcp-server/call-meta.js';
 import type { Answer, Question } from '#libs/approvals/question.js';
 import type { SamplingAnswer, SamplingRequest } from '#libs/approvals/sampling.js';
 import { AppError } from '#libs/schemas/errors.js';
-import type { JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { McpPeer } from '#libs/tracing/spans.js';
 import { asCallError, isSessionLost, misunderstanding, SessionLost } from './connection-errors.js';
 import type { DiscoveryMemory } from './discovery.js';
@@ -24,6 +24,7 @@ import { callScope, type ScopedCall } from '../wire/call-scope.js';
 import type { GuardedTransport, Progress } from '../wire/guarded-transport.js';
 import { keepListening } from '../wire/keep-listening.js';
 import { messageSize } from '../wire/message-size.js';
+import { declaresHeaders } from '../wire/param-headers.js';
 import { disclose } from '../wire/read-message.js';
 import type { OnServerBound } from '../wire/server-bound.js';
 import { StdioTransport } from '../wire/stdio-transport.js';
@@ -106,7 +107,8 @@ const maxListedBytes = 32 * 1024 * 1024;
 
 /** Some servers send `null` if there is no next page. An invalid cursor also ends the listing. */
 const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional().catch(undefined) });
-const resultSchema = z.looseObject({});
+/** Of 2026-07-28: refused before anything ran, since headers that tell arguments are missing. */
+const headerMismatch = -32_020;
 const longestTimerMs = 2 ** 31 - 1;
 
 export class ClientConnection implements ToolConnection {
@@ -116,6 +118,8 @@ export class ClientConnection implements ToolConnection {
   private readonly changedListeners: (() => void)[] = [];
   private readonly ended = new AbortController();
   private readonly calling = new Set<CallOptions>();
+  /** Tools that want arguments in headers, as listed last. */
+  private readonly mirrored = new Map<string, Tool>();
   private checking = false;
   /** The newer era was assumed, and the server has not answered in it yet. */
   private unproven: boolean;
@@ -238,12 +242,11 @@ export class ClientConnection implements ToolConnection {
       for (let page = 0; page < maxListPages; page += 1) {
         const params = cursor === undefined ? {} : { cursor };
         const given = { signal, timeout: listTimeoutMs };
-        const answer = await this.client.request({ method: 'tools/list', params }, resultSchema, given);
-        const listed = listSchema.parse(disclose(answer));
+        const listed = listSchema.parse(disclose(await this.client.request({ method: 'tools/list', params }, given)));
         this.unproven = false;
         bytes += messageSize(listed);
         const left = maxListedTools - tools.length;
-        tools.push(...listed.tools.slice(0, left));
+        tools.push(...listed.tools.slice(0, left).filter((tool) => this.mayOffer(tool)));
         cursor = listed.nextCursor;
         const isMore = cursor !== undefined && (page + 1 === maxListPages || bytes > maxListedBytes);
         const over = listed.tools.length > left || isMore;
@@ -266,8 +269,18 @@ export class ClientConnection implements ToolConnection {
     try {
       // The caller has the real deadline. The SDK's is longer.
       const timeout = Math.min(options.maxTimeoutMs + (options.questionsMs ?? 0) + 5_000, longestTimerMs);
-      const ask = () => this.client.request({ method: 'tools/call', params }, resultSchema, { signal, timeout });
-      const result = await callScope.run(options, ask);
+      const ask = () => {
+        // Without a definition, the SDK would look for one in listings of its own.
+        const toolDefinition = this.mirrored.get(request.tool) ?? definitionOf(request.tool, {});
+        return this.client.callTool(params, { signal, timeout, toolDefinition });
+      };
+      const result = await callScope.run(options, () =>
+        ask().catch(async (error: unknown) => {
+          if (!(error instanceof ProtocolError) || error.code !== headerMismatch) throw error;
+          await this.listTools(signal);
+          return ask();
+        }),
+      );
       this.unproven = false;
       return disclose(result);
     } catch (error) {
@@ -278,6 +291,17 @@ export class ClientConnection implements ToolConnection {
       this.calling.delete(options);
       this.guard.forgetProgress(progressToken);
     }
+  }
+
+  /** Remembers, over HTTP in the newer era, whether it wants arguments in headers. */
+  private mayOffer(tool: unknown): boolean {
+    const isMirrored = this.client.getProtocolEra() === 'modern' && !(this.guard.inner instanceof StdioTransport);
+    if (!isMirrored || !isJsonObject(tool) || typeof tool['name'] !== 'string') return true;
+    const { name, inputSchema } = tool;
+    const declares = declaresHeaders(inputSchema);
+    if (declares === true) this.mirrored.set(name, definitionOf(name, inputSchema));
+    else this.mirrored.delete(name);
+    return declares !== undefined;
   }
 
   async close(): Promise<void> {
@@ -336,6 +360,11 @@ export class ClientConnection implements ToolConnection {
     this.close().catch(() => undefined);
   }
 }
+
+const definitionOf = (name: string, inputSchema: unknown): Tool => ({
+  name,
+  inputSchema: { ...(inputSchema as JsonObject), type: 'object' },
+});
 
 export function notify(listeners: readonly (() => void)[]): void {
   for (const listener of listeners) listener();

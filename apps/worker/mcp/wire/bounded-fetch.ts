@@ -9,9 +9,10 @@ import type { HttpAnswer, HttpFailure } from '#libs/http-client/outgoing.js';
 import { streamOf } from '#libs/http-client/stream-of.js';
 import { AppError, type ErrorCode } from '#libs/schemas/errors.js';
 import { callScope } from './call-scope.js';
-import { EventLines, type EventBound } from './event-lines.js';
+import { EventReader, type EventBound } from './event-reader.js';
 import { FloodGate } from './flood-gate.js';
 import { tooLargePhrase } from './guarded-transport.js';
+import { readable, readableData } from './read-message.js';
 import type { OnServerBound } from './server-bound.js';
 import { maxValues, ValueCounter } from './value-counter.js';
 
@@ -81,7 +82,7 @@ export class BoundedFetch {
     const totalMs = this.bounds.totalMs + (callScope.getStore()?.questionsMs ?? 0);
     const deadline = tellsNews ? Infinity : steadyNow() + totalMs;
     const answer = await this.client.open(request, { signal, deadline });
-    return this.response(answer, method);
+    return this.response(answer, { ...init, method });
   };
 
   /** Ends all connections. */
@@ -89,7 +90,8 @@ export class BoundedFetch {
     this.client.close().catch(() => undefined);
   }
 
-  private response(answer: HttpAnswer, method: string): Response {
+  /** The SDK's schemas are strict: what they would refuse of a message is rewritten. */
+  private response(answer: HttpAnswer, { method, body: sent }: RequestInit): Response {
     const headers = new Headers();
     for (const [name, value] of Object.entries(answer.headers)) {
       for (const each of [value].flat()) if (each !== undefined) headers.append(name, each);
@@ -103,19 +105,28 @@ export class BoundedFetch {
       return new Response(null, { status, headers });
     }
     const { maxBytes } = this.bounds;
+    const toError = (bound: EventBound) => this.exceeded(bound);
+    const rewrite = (data: Buffer) => (status === 200 ? readableData(data, sent) : undefined);
     // A stream of events is bounded by the event, and in how much of it is no message.
-    const bounds = events ? new EventLines(maxBytes, this.noise) : new BodyBounds(maxBytes);
-    const body = streamOf(answer, (bytes) => this.check(bounds.feed(bytes as Buffer)));
-    return new Response(Readable.toWeb(body) as ReadableStream<Uint8Array>, { status, headers });
+    const reader = events
+      ? new EventReader({ maxBytes, noise: this.noise, rewrite, toError })
+      : new BodyReader(maxBytes, toError);
+    const body = streamOf(answer, (bytes) => reader.feed(bytes as Buffer));
+    const response = new Response(Readable.toWeb(body) as ReadableStream<Uint8Array>, { status, headers });
+    if (!response.ok || !/^application\/json\b/i.test(headers.get('content-type') ?? '')) return response;
+    const json = async () => {
+      const value: unknown = JSON.parse(await response.text());
+      return Array.isArray(value) ? value.map((each) => readable(each, sent)) : readable(value, sent);
+    };
+    return Object.assign(response, { json });
   }
 
-  private check(bound: EventBound | undefined): void {
-    if (bound === undefined) return;
-    if (bound === 'noise') throw this.flooded();
+  private exceeded(bound: EventBound): AppError {
+    if (bound === 'noise') return this.flooded();
     const { maxBytes, onBound } = this.bounds;
     onBound?.(bound);
     const read = bound === 'message_bytes' ? `${maxBytes} bytes` : `${maxValues} values`;
-    throw new AppError('result_too_large', `The answer of the tool server is ${tooLargePhrase} (${read})`);
+    return new AppError('result_too_large', `The answer of the tool server is ${tooLargePhrase} (${read})`);
   }
 
   private flooded(): AppError {
@@ -137,15 +148,19 @@ export class BoundedFetch {
   }
 }
 
-class BodyBounds {
+class BodyReader {
   private readonly values = new ValueCounter();
   private bytes = 0;
 
-  constructor(private readonly maxBytes: number) {}
+  constructor(
+    private readonly maxBytes: number,
+    private readonly toError: (bound: EventBound) => Error,
+  ) {}
 
-  feed(chunk: Buffer): EventBound | undefined {
+  feed(chunk: Buffer): Buffer {
     this.bytes += chunk.length;
-    if (this.bytes > this.maxBytes) return 'message_bytes';
-    return this.values.feed(chunk) ? undefined : 'message_values';
+    if (this.bytes > this.maxBytes) throw this.toError('message_bytes');
+    if (!this.values.feed(chunk)) throw this.toError('message_values');
+    return chunk;
   }
 }

@@ -41,8 +41,6 @@ export const tooLargeAnswer = -32_097;
 /** In the message of the error for a too large HTTP body. */
 export const tooLargePhrase = 'larger than what is read';
 
-/** The first version of the newer era. */
-const newerSince = '2026-07-28';
 const maxDepth = 256;
 const answeredStreamMs = 1_000;
 const maxIdLength = 1_024;
@@ -69,16 +67,14 @@ export class GuardedTransport implements Transport {
   /** Unanswered requests, with their progress tokens. */
   private readonly asked = new Map<Id, { method: string; controller: AbortController; token?: string }>();
   private readonly progress = new Map<string, ProgressListener>();
-  private readonly timers = new Set<NodeJS.Timeout>();
-  /** Streams that have delivered their answer, and when to end them. */
-  private readonly streams = new Map<Id, NodeJS.Timeout>();
+  /** When the stream of a request ends that has been answered, or cancelled. */
+  private readonly ends = new Map<Id, NodeJS.Timeout>();
   private readonly second = new CountWindow(secondMs);
   private readonly flood = new FloodGate();
   private readonly questions = new CountWindow(questionsWindowMs);
   private tokens = 0;
   private lastError = '';
   private ownFailure?: AppError;
-  private isNewer = false;
 
   constructor(
     readonly inner: Transport & { readonly frameBytes?: number; readonly failure?: AppError; onnewsagain?: () => void },
@@ -104,14 +100,16 @@ export class GuardedTransport implements Transport {
   }
 
   setProtocolVersion(version: string): void {
-    this.isNewer = version >= newerSince;
     this.inner.setProtocolVersion?.(version);
   }
 
   async start(): Promise<void> {
     const hooks: Pick<Transport, 'onmessage' | 'onclose' | 'onerror'> = {
       onmessage: (message, extra) => this.receive(message, extra),
-      onclose: () => this.closed(),
+      onclose: () => {
+        this.forgetAll();
+        this.onclose?.();
+      },
       onerror: (error) => {
         this.lastError = error.message;
         if (isUnreadable(error)) this.isAffordable(unreadableBytes);
@@ -124,7 +122,8 @@ export class GuardedTransport implements Transport {
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     const { method, id, params } = message as { method?: string; id?: Id; params?: OutgoingParams };
-    if (method === 'notifications/cancelled' && params?.requestId !== undefined) this.abandonLater(params.requestId);
+    const cancelled = method === 'notifications/cancelled' ? params?.requestId : undefined;
+    if (cancelled !== undefined) this.endLater(cancelled, this.asked.get(cancelled), this.options.cancelGraceMs);
     if (method === undefined || id === undefined) return this.inner.send(message, options);
     const controller = new AbortController();
     const token = params?._meta?.progressToken;
@@ -208,7 +207,8 @@ export class GuardedTransport implements Transport {
     // The call goes on with the next request, under the same token.
     const goesOn = isJsonObject(result) && result['resultType'] === 'input_required';
     if (asked.token !== undefined && !goesOn) this.progress.delete(asked.token);
-    if (this.hasPerRequestStream) this.endStreamLater(id, asked.controller);
+    // One that ends in time leaves its connection to the next request.
+    if (this.hasPerRequestStream) this.endLater(id, asked, answeredStreamMs);
     const answer = this.readable(read, id, asked.method);
     if (asked.method === 'server/discover' && 'result' in answer && this.isAsked('initialize')) {
       this.lateDiscovery = answer.result;
@@ -233,8 +233,7 @@ export class GuardedTransport implements Transport {
     if (error !== undefined) return { jsonrpc: '2.0', id, error } as JSONRPCMessage;
     const bounded = exceedsDepth(read, maxDepth) ? withoutDeepTools(result as JsonObject) : (result as JsonObject);
     if (bounded === undefined) return unreadable(id);
-    const readable = readResult(bounded, method);
-    const known = this.isNewer ? enclose(readable, method) : readable;
+    const known = enclose(readResult(bounded, method), method);
     const message: JSONRPCMessage = { jsonrpc: '2.0', id, result: known };
     // The SDK would drop it, and its request would wait. Its schema asks only for a readable `_meta`.
     const isTaken = known['_meta'] === undefined || isJSONRPCResultResponse(message);
@@ -261,19 +260,22 @@ export class GuardedTransport implements Transport {
     return this.inner.frameBytes ?? messageSize(read);
   }
 
-  /** A server may leave the stream of an answer open. One that ends in time leaves its connection to the next request. */
-  private endStreamLater(id: Id, controller: AbortController): void {
+  /** A server may leave a stream open. */
+  private endLater(id: Id, asked: { controller: AbortController } | undefined, ms: number): void {
+    if (asked === undefined) return;
+    clearTimeout(this.ends.get(id));
     const timer = setTimeout(() => {
-      this.streams.delete(id);
-      controller.abort();
-    }, answeredStreamMs);
+      this.ends.delete(id);
+      this.asked.delete(id);
+      asked.controller.abort();
+    }, ms);
     timer.unref();
-    this.streams.set(id, timer);
+    this.ends.set(id, timer);
   }
 
   private streamEnded(id: Id): void {
-    clearTimeout(this.streams.get(id));
-    this.streams.delete(id);
+    clearTimeout(this.ends.get(id));
+    this.ends.delete(id);
     if (!this.asked.delete(id)) return;
     const tooLarge = this.lastError.includes(tooLargePhrase);
     this.lastError = '';
@@ -282,28 +284,9 @@ export class GuardedTransport implements Transport {
     this.onmessage?.(failure(id, code, said));
   }
 
-  private abandonLater(id: Id): void {
-    const asked = this.asked.get(id);
-    if (asked === undefined) return;
-    const timer = setTimeout(() => {
-      this.timers.delete(timer);
-      this.asked.delete(id);
-      asked.controller.abort();
-    }, this.options.cancelGraceMs);
-    timer.unref();
-    this.timers.add(timer);
-  }
-
-  private closed(): void {
-    this.forgetAll();
-    this.onclose?.();
-  }
-
   private forgetAll(): void {
-    for (const timer of this.timers) clearTimeout(timer);
-    this.timers.clear();
-    for (const timer of this.streams.values()) clearTimeout(timer);
-    this.streams.clear();
+    for (const timer of this.ends.values()) clearTimeout(timer);
+    this.ends.clear();
     for (const { controller } of this.asked.values()) controller.abort();
     this.asked.clear();
     this.progress.clear();

@@ -8,8 +8,6 @@ import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { BoundedFetch, type FetchBounds } from './bounded-fetch.js';
 import { listenPauseMs } from './keep-listening.js';
-import { withParamHeaders } from './param-header-transport.js';
-import { readableAnswers } from './readable-answers.js';
 
 export interface HttpOptions {
   url: string;
@@ -38,7 +36,7 @@ export interface HttpTransport extends Transport {
 
 export function streamableTransport({ url, headers, bounds }: HttpOptions): HttpTransport {
   const http = new BoundedFetch(new URL(url).origin, bounds);
-  const fetch = readableAnswers(answeredOrRefused(persistentNews(http.fetch, () => over.onnewsagain?.())));
+  const fetch = answeredOrRefused(persistentNews(http.fetch, () => over.onnewsagain?.()));
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch,
     requestInit: { headers },
@@ -49,7 +47,7 @@ export function streamableTransport({ url, headers, bounds }: HttpOptions): Http
     },
   });
   const leave = () => unlessAborted(transport.terminateSession(), AbortSignal.timeout(terminateTimeoutMs));
-  const over = endingWith(http, withParamHeaders(transport), leave);
+  const over = endingWith(http, transport, leave);
   return over;
 }
 
@@ -109,10 +107,7 @@ function isRequest(body: unknown): boolean {
 
 export function sseTransport({ url, headers, bounds }: HttpOptions): HttpTransport {
   const http = new BoundedFetch(new URL(url).origin, bounds);
-  return endingWith(
-    http,
-    new SSEClientTransport(new URL(url), { fetch: readableAnswers(http.fetch), requestInit: { headers } }),
-  );
+  return endingWith(http, new SSEClientTransport(new URL(url), { fetch: http.fetch, requestInit: { headers } }));
 }
 
 /** One that floods us is cut off without a word. That `leave` fails is no news: a server need not be there any more. */

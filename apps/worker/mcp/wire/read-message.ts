@@ -2,6 +2,7 @@
 // absent, what does not belong to a message is dropped. Data stays as it came: structured content, arguments, schemas.
 import {
   DEFAULT_NEGOTIATED_PROTOCOL_VERSION,
+  isSpecType,
   type JSONRPCMessage,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/client';
@@ -30,6 +31,52 @@ export function readMessage(value: unknown, asked?: Id): JSONRPCMessage | undefi
   if (!isId) return error === undefined ? undefined : { jsonrpc: '2.0', error: readError(error) };
   if (isJsonObject(result) && error === undefined) return { jsonrpc: '2.0', id, result: withReadableMeta(result) };
   return { jsonrpc: '2.0', id, error: result === undefined ? readError(error) : readError(undefined) };
+}
+
+/**
+ * The messages of a line: one, several (a batch), none (an empty line); undefined if it is not JSON-RPC. Invalid UTF-8
+ * becomes U+FFFD. Only the envelope is checked.
+ */
+export function readFrame(line: Buffer): JSONRPCMessage[] | undefined {
+  const text = line
+    .toString('utf8')
+    .replace(/^\uFEFF/, '')
+    .trim();
+  if (text === '') return [];
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const messages = (Array.isArray(value) ? (value as unknown[]) : [value]).map((each) => readMessage(each));
+  return messages.every((each) => each !== undefined) ? messages : undefined;
+}
+
+/** An event above this is only read if one of the members that the SDK would refuse is in it. */
+const maxReadBytes = 256 * 1024;
+const refusedMembers = /"(?:_meta|error|id|params|jsonrpc)"\s*:\s*null/;
+
+/** The data of an event as `readable` reads it; undefined if it passes as it is. */
+export function readableData(data: Buffer, sent: unknown): string | undefined {
+  const isLarge = data.length > maxReadBytes;
+  if (isLarge && !(data.includes('null') && refusedMembers.test(data.toString()))) return undefined;
+  try {
+    const value: unknown = JSON.parse(data.toString());
+    const read = readable(value, sent);
+    return read === value ? undefined : JSON.stringify(read);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What came over HTTP, as a message that the SDK's schemas take. `sent`: the body of the request that it came for. */
+export function readable(value: unknown, sent: unknown): unknown {
+  const isTaken = isSpecType.JSONRPCMessage(value) && ('id' in value || 'method' in value);
+  if (isTaken) return value;
+  const asked: unknown = typeof sent === 'string' ? JSON.parse(sent) : undefined;
+  const id = isJsonObject(asked) && 'method' in asked ? asked['id'] : undefined;
+  return readMessage(value, typeof id === 'string' || typeof id === 'number' ? id : undefined) ?? value;
 }
 
 export const unreadable = (id: Id): JSONRPCMessage => ({ jsonrpc: '2.0', id, error: readError(undefined) });
@@ -75,8 +122,8 @@ export function readResult(result: JsonObject, method: string): JsonObject {
 const enclosed = 'signalbox/result';
 
 /**
- * The SDK refuses a whole result of the newer era for one block or tool in an odd form, or a member that is missing: it is
- * given an empty one around it.
+ * The SDK refuses a whole result for one block or tool in an odd form, or a member that is missing: it is given an empty
+ * one around it.
  */
 export function enclose(result: JsonObject, method: string): JsonObject {
   const isComplete = (result['resultType'] ?? 'complete') === 'complete';

@@ -1,16 +1,17 @@
 // MCP over the standard streams of a process tree: bounds frames, logs and skips noise, detects a closed stdout and
 // an ended process. Starts once; closing it ends the whole tree.
 import { once } from 'node:events';
+import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { FloodGate } from './flood-gate.js';
+import { CountWindow, FloodGate } from './flood-gate.js';
 import type { EndGrace, ProcessExit, ToolProcess } from '../../sandbox/tool-process.js';
 import type { OnServerBound, ServerBound } from './server-bound.js';
-import { LineReader, readFrame } from './frame-reader.js';
+import { LineReader } from './line-reader.js';
+import { readFrame } from './read-message.js';
 import { maxValues, ValueCounter } from './value-counter.js';
-import { BoundedLineLog } from './bounded-line-log.js';
 
 export interface StdioOptions {
   /** @throws AppError tool_unavailable, isolation_too_low */
@@ -27,6 +28,7 @@ export interface StdioOptions {
 const lastWordsMs = 200;
 /** Limit of answers to the server's requests. */
 const maxUnreadBytes = 1024 * 1024;
+const logged = { lineLength: 2_000, lines: 100, windowMs: 10_000 };
 
 export class StdioTransport implements Transport {
   onclose?: () => void;
@@ -65,7 +67,7 @@ export class StdioTransport implements Transport {
     // If it was closed meanwhile, that ends the tree.
     if (this.over) throw crashed('was closed while it was started');
     this.options.onStarted?.(tree, (error) => this.end(error, atOnce));
-    const lines = new LineReader(this.options.maxMessageBytes, (line) => this.read(line));
+    const lines = new LineReader({ maxBytes: this.options.maxMessageBytes }, (line) => this.read(line));
     tree.stdout.on('data', (chunk: Buffer) => {
       if (this.over || lines.feed(chunk)) return;
       this.refuse('message_bytes', `sent a message of more than ${this.options.maxMessageBytes} bytes`);
@@ -160,6 +162,55 @@ export class StdioTransport implements Transport {
     this.noise.close();
     this.errors.close();
     this.onclose?.();
+  }
+}
+
+/**
+ * Logs its output besides the protocol line by line, with its name. Bounded in length and in lines per period; the rest is
+ * counted, not kept.
+ */
+class BoundedLineLog {
+  private readonly decoder = new StringDecoder('utf8');
+  private readonly written = new CountWindow(logged.windowMs);
+  private line = '';
+  private dropped = 0;
+
+  constructor(
+    private readonly logger: Logger,
+    private readonly message: string,
+  ) {}
+
+  feed(chunk: Buffer): void {
+    // The beginning of a flood is enough: the rest is not even decoded.
+    if (this.written.count(0) >= logged.lines) {
+      this.dropped += 1;
+      return;
+    }
+    const lines = (this.line + this.decoder.write(chunk)).split(/\r?\n/);
+    this.line = (lines.pop() ?? '').slice(0, logged.lineLength);
+    for (const line of lines) this.write(line);
+  }
+
+  write(line: string): void {
+    if (line.trim() === '') return;
+    if (this.written.count() > logged.lines) {
+      this.dropped += 1;
+      return;
+    }
+    this.reportDropped();
+    this.logger.info({ metadata: { line: line.slice(0, logged.lineLength) } }, this.message);
+  }
+
+  /** The last line, and how much was left out. */
+  close(): void {
+    this.write(this.line);
+    this.line = '';
+    this.reportDropped();
+  }
+
+  private reportDropped(): void {
+    if (this.dropped > 0) this.logger.warn({ metadata: { pieces: this.dropped } }, `${this.message}: left out`);
+    this.dropped = 0;
   }
 }
 

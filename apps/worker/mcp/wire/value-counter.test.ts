@@ -24,7 +24,5 @@ test('the same however it is cut', () => {
     let fits = true;
     for (let from = 0; from < text.length && fits; from += size) fits = counter.feed(text.subarray(from, from + size));
     expect(fits, `by ${size}`).toBe(false);
-    counter.restart();
-    expect(counter.feed(text.subarray(0, 100_000))).toBe(true);
   }
 });

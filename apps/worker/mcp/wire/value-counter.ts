@@ -14,13 +14,6 @@ export class ValueCounter {
   private inString = false;
   private escaped = false;
 
-  /** Begins a new message. */
-  restart(): void {
-    this.values = 0;
-    this.inString = false;
-    this.escaped = false;
-  }
-
   /** The next bytes of the message. False if it has more values than allowed. */
   feed(chunk: Buffer): boolean {
     const found = { quote: -1, backslash: -1 };
