@@ -1,229 +1,246 @@
 // Fills a tool's arguments from a clause and the tool's JSON Schema. Leaves out optional arguments that are not in the
 // clause, and reports required ones as missing. Invents values only if the call is forced.
-import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import { aboutMember, kindOf, propertiesOf, requiredOf, resolve, roleOf, typeOf } from './describe-tool.js';
-import type { Kind, Member, ToolProfile } from './describe-tool.js';
-import { afterAction, contentIn, namedValue, queryIn, valueBehind } from './find-text.js';
+import { isJsonObject, textOrEmpty, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { followRef, list } from '../conversation/schema-parts.js';
+import { exampleOf } from '../prompted/example-arguments.js';
 import type { Found } from './find-values.js';
-import { isoFor, offsetFor } from './moments.js';
-import { directed, flagIn, isWithin, numberIn, optionIn } from './pick-value.js';
-import type { Clause } from './read-request.js';
-import { splitName, topicsOf } from './words.js';
-
-export interface FillContext {
-  profile: ToolProfile;
-  clause: Clause;
-  /** The user's whole message, used for free-text questions. */
-  request: string;
-  /** The result of the previous step; null if it is still to come, undefined if there is no such step. */
-  earlier?: string | null | undefined;
-  /** The index of the file, URL or place that this call is for. */
-  index?: number | undefined;
-  /** Whether to invent values that the request does not have. */
-  force?: boolean;
-}
+import type { Tool } from './plan-calls.js';
+import type { Moment } from './moments.js';
+import { behindVerb, contentIn, directed, queryIn, type Clause } from './read-request.js';
+import { hasHan, splitName, termsOf, tokensOf, topicsIn, wordsForName } from './words.js';
 
 export interface Filled {
   arguments: JsonObject;
   /** Required parameters that are not in the request. */
   missing: string[];
+  /** The parameter whose text the result of an earlier call can be. */
+  takes: string | undefined;
+  /** How many calls there are to make, if the tool handles one file, URL or place at a time. */
+  count: number;
   /** How much of what the clause says is in the arguments. */
   evidence: number;
-  /** How many calls the clause needs, if the tool handles one thing at a time. */
-  callCount: number;
-  /** Whether the previous step's result is an argument. */
-  usesEarlier: boolean;
 }
 
-const evidenceOf: Partial<Record<Kind, number>> = {
-  url: 2.5, email: 2, expression: 2, path: 1.5, location: 1.5, offset: 1.5, moment: 1,
-}; // prettier-ignore
-const formatted: readonly Kind[] = ['url', 'email', 'moment'];
-const mostDepth = 6;
+export interface FillContext {
+  tool: Tool;
+  clause: Clause;
+  /** The user's whole message, for free questions. */
+  request: string;
+  /** Of several files, URLs or places, the one that this call is for. */
+  index?: number;
+  /** Whether to invent values that the request does not have. */
+  force?: boolean;
+}
+
+interface Member {
+  name: string;
+  schema: JsonObject;
+  required: boolean;
+}
+
+/** What a parameter's name, or its description, says of its value. */
+const kinds = {
+  email: /^email$|\b(?:e ?mail|mail|recipients?|cc|bcc)\b|邮箱|收件人/,
+  url: /\b(?:url|uri|urls|uris|links?|href|website|endpoint)\b|网址|链接/,
+  zone: /\b(?:time ?zone|tz|zone)\b|时区/,
+  offset: /\b(?:offset|delta|shift|milliseconds?|ms|seconds|minutes|hours|days)\b|偏移|毫秒/,
+  moment: /\b(?:date|date ?time|time|starts?|when|deadline|due|day|since|until|timestamp)\b|日期|时间/,
+  question: /\b(?:questions?|prompt|ask|instructions?|problem)\b|问题|提示词/,
+  query: /\b(?:query|q|keywords?|search|terms?|pattern|topic|phrase|expression)\b|关键词|关键字|查询|搜索/,
+  path: /\b(?:paths?|files?|file ?names?|filepath|documents?|doc|directory|folder|dir)\b|路径|文件|目录|文档/,
+  content: /\b(?:contents?|body|texts?|payload|message|data|input|sentence|note|value)\b|内容|正文|文本|文字|消息/,
+  place:
+    /\b(?:location|city|place|town|region|country|address|destination|origin|where)\b|城市|地点|地区|位置|国家|地址/,
+};
+type Kind = keyof typeof kinds | 'text';
+
+/** How much a value of a kind says for the tool that takes it. */
+const evidenceOf: Partial<Record<Kind, number>> = { url: 2.5, email: 2, path: 1.5, place: 1.5, offset: 1.5, moment: 1 };
+const source = /\b(?:from|source|src|origin|base|old|input)\b/;
+const target = /\b(?:to|target|destination|dest|dst|new|output)\b/;
+const unitsMs = { second: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };
 const mostMembers = 100;
-const mostItems = 32;
+const deepest = 5;
 
-export function fillArguments(context: FillContext): Filled {
-  return new Filler(context).fill();
+/** Follows a local reference, and takes the first branch of `anyOf` or `oneOf` that is not null. */
+export function resolve(schema: Json | undefined, root: JsonObject, depth = 0): JsonObject {
+  if (!isJsonObject(schema) || depth > deepest) return {};
+  const { anyOf, oneOf, ...own } = followRef(schema, root) ?? schema;
+  const choice = [...list(anyOf), ...list(oneOf)].find((one) => isJsonObject(one) && one['type'] !== 'null');
+  return choice === undefined ? own : { ...own, ...resolve(choice, root, depth + 1) };
 }
 
-class Filler {
-  private readonly filled: Filled = { arguments: {}, missing: [], evidence: 0, callCount: 1, usesEarlier: false };
+export function membersOf(root: JsonObject): Member[] {
+  const schema = resolve(root, root);
+  const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
+  const required = list(schema['required']).filter((name) => typeof name === 'string');
+  // Required ones get the values first.
+  const names = [...new Set([...required, ...Object.keys(properties).slice(0, mostMembers)])];
+  return names.map((name) => {
+    const own = Object.hasOwn(properties, name) ? resolve(properties[name], root) : { type: 'null' };
+    return { name, schema: own, required: required.includes(name) };
+  });
+}
+
+/** What `from` and `to` take depends on what the tool is about. */
+function kindOf({ name, schema }: Member, tool: Tool): Kind {
+  const kindIn = (text: string) =>
+    Object.entries(kinds).find(([, pattern]) => pattern.test(text))?.[0] as Kind | undefined;
+  const words = splitName(name);
+  const named = kindIn(textOrEmpty(schema['format']).replace('-', '')) ?? kindIn(words);
+  if (named === 'content' && tool.name.has('ask')) return 'question';
+  if (named === 'moment' && schema['type'] !== 'string') return 'offset';
+  // “location”, “destination” and “to” may mean a file, an email address or a place.
+  if (named === 'place' || (named === undefined && (source.test(words) || target.test(words)))) {
+    if (tool.name.has('email')) return 'email';
+    if (tool.name.has('file') || tool.about.has('file')) return 'path';
+  }
+  return named ?? kindIn(textOrEmpty(schema['description']).slice(0, 300).toLowerCase()) ?? 'text';
+}
+
+export function fillArguments({ tool, clause, request, index = 0, force = false }: FillContext): Filled {
+  const { text: said, values } = clause;
   /** Texts and numbers that are already a parameter's value. */
-  private readonly used = new Set<unknown>();
-
-  constructor(private readonly context: FillContext) {}
-
-  fill(): Filled {
-    this.filled.arguments = this.object(this.context.profile.resolved, 0);
-    return this.filled;
-  }
-
-  private object(schema: JsonObject, depth: number): JsonObject {
-    const required = requiredOf(schema);
-    const properties = propertiesOf(schema);
-    const names = [...new Set([...required, ...Object.keys(properties).slice(0, mostMembers)])];
-    const entries: [string, Json][] = [];
-    // Required ones get the values first.
-    for (const name of names) {
-      const isKnown = Object.hasOwn(properties, name) && depth <= mostDepth;
-      const own = isKnown ? resolve(properties[name], this.context.profile.schema) : {};
-      const member = { name, schema: own, required: required.includes(name) };
-      const before = this.filled.missing.length;
-      const found = isKnown ? this.value(member, depth) : undefined;
-      const value = found ?? (isKnown && member.required ? this.fallback(member) : undefined);
-      if (value !== undefined) entries.push([name, value]);
-      else if (member.required && this.filled.missing.length === before) this.filled.missing.push(name);
-    }
-    return Object.fromEntries(entries);
-  }
-
-  private value(member: Member, depth: number): Json | undefined {
-    const { name, schema, required } = member;
-    const { clause, profile } = this.context;
-    const type = typeOf(schema);
-    if (schema['const'] !== undefined || type === 'null') return required ? (schema['const'] ?? null) : undefined;
-    if (Array.isArray(schema['enum'])) return this.found(optionIn(name, schema['enum'], clause), 0.75);
-    if (type === 'object') return this.nested(member, depth);
-    if (type === 'array') return this.array(member, depth);
-    if (type === 'boolean') return this.found(flagIn(name, clause), 0.75);
-    const kind = kindOf(name, schema, profile);
-    if (type === 'number' || type === 'integer') {
-      const offset = kind === 'offset' ? offsetFor(aboutMember(member), clause.values.moments) : undefined;
-      if (offset !== undefined && isWithin(schema, offset)) return this.found(offset, 1.5);
-      const isNow = kind === 'offset' && required && profile.name.things.has('time') && isWithin(schema, 0);
-      return isNow ? 0 : this.found(numberIn(member, clause, this.used), 1);
-    }
-    // Formats other than these cannot be read from a request.
-    if (schema['format'] !== undefined && !formatted.includes(kind)) return undefined;
-    const text = this.text(member, kind);
-    this.used.add(text);
-    return text === '' ? undefined : this.found(text, evidenceOf[kind] ?? 0.5);
-  }
-
-  private found<T extends Json>(value: T | undefined, evidence: number): T | undefined {
-    if (value !== undefined) this.filled.evidence += evidence;
-    return value;
-  }
-
-  /** An optional object is left out unless the clause says something of it, and all that it requires. */
-  private nested({ schema, required }: Member, depth: number): Json | undefined {
-    const { evidence, missing } = this.filled;
-    const before = missing.length;
-    const value = this.object(schema, depth + 1);
-    if (required || (this.filled.evidence > evidence && missing.length === before)) return value;
-    missing.length = before;
-    this.filled.evidence = evidence;
-    return undefined;
-  }
-
-  private array({ name, schema, required }: Member, depth: number): Json | undefined {
-    const { clause, profile } = this.context;
-    const items = resolve(schema['items'], profile.schema);
-    const type = typeOf(items);
-    const kind = kindOf(name, items, profile);
-    let values: Json[] = [];
-    if (Array.isArray(items['enum']))
-      values = items['enum'].filter((one) => optionIn(name, [one], clause) !== undefined);
-    else if (type === 'number' || type === 'integer')
-      values = clause.values.numbers.map(({ value }) => value).filter((value) => isWithin(items, value));
-    else if (type !== 'string' && type !== undefined) {
-      const one = this.value({ name, schema: items, required }, depth + 1);
-      if (one !== undefined && !(isJsonObject(one) && Object.keys(one).length === 0)) values = [one];
-    } else if (items['format'] === undefined || kind === 'url' || kind === 'email') {
-      const listed = namedValue(name, clause)
-        ?.split(/\s*[,，、]\s*|\s+and\s+|和/)
-        .filter(Boolean);
-      if (listed !== undefined) values = listed;
-      else if (required || evidenceOf[kind] !== undefined) values = this.candidates(kind).map(({ text }) => text);
-    }
-    return values.length === 0 ? undefined : this.found([...new Set(values)].slice(0, mostItems), 1);
-  }
+  const used = new Set<unknown>();
+  const filled: Filled = { arguments: {}, missing: [], takes: undefined, count: 1, evidence: 0 };
 
   /** The values of a kind in the clause, best first. */
-  private candidates(kind: Kind): readonly Found[] {
-    const { name, parameters } = this.context.profile;
-    const { masked, urls, paths, emails, timeZones, quotes } = this.context.clause.values;
-    const byKind: Partial<Record<Kind, Found[]>> = { path: paths, url: urls, email: emails, time_zone: timeZones };
+  function candidates(kind: Kind): readonly Found[] {
+    const { masked, urls, paths, emails, timeZones, quotes } = values;
+    const byKind: Partial<Record<Kind, Found[]>> = { path: paths, url: urls, email: emails, zone: timeZones };
     if (byKind[kind] !== undefined) return byKind[kind];
-    const topics = topicsOf(masked, new Set([...name.rest, ...parameters.rest]));
+    const topics = topicsIn(clause.tokens, masked, new Set([...tool.name, ...tool.about]));
     // Places and names have capitals, where there are any.
     const names = topics.filter(({ text }) => /^[\p{Lu}\p{Script=Han}]/u.test(text));
-    return [...quotes, ...(names.length > 0 ? names : topics)].filter(({ text }) => !this.used.has(text));
+    return [...quotes, ...(names.length > 0 ? names : topics)].filter(({ text }) => !used.has(text));
   }
 
-  private text({ name, schema, required }: Member, kind: Kind): string | undefined {
-    const { clause, request, profile } = this.context;
-    if (kind === 'moment') return isoFor(name, schema['format'], clause.values.moments);
-    if (['path', 'url', 'email', 'time_zone'].includes(kind)) return this.oneOf(name, kind);
+  /** Of a source and a target the one that the clause points at, else the one for this call. */
+  function oneOf(name: string, kind: Kind): string | undefined {
+    const found = candidates(kind);
+    const words = splitName(name);
+    if (source.test(words)) return directed(found, said, 'source')?.text;
+    if (target.test(words) || tool.name.has('write')) return directed(found, said, 'target')?.text;
+    if (kind !== 'text') filled.count = Math.max(filled.count, found.length);
+    return found[Math.min(index, found.length - 1)]?.text;
+  }
+
+  function textFor({ name, required }: Member, kind: Kind): string | undefined {
+    const quote = values.quotes.find(({ text }) => !used.has(text))?.text;
+    if (kind === 'moment') return values.moments[0] && isoFor(name, values.moments[0].at);
+    if (['path', 'url', 'email', 'zone'].includes(kind)) return oneOf(name, kind);
+    if (kind === 'question') return required ? request.trim() : undefined;
+    if (kind === 'query') return quote ?? (required ? queryIn(clause) : undefined);
+    if (required && tool.name.has('run')) return quote ?? behindVerb(clause);
     const named = namedValue(name, clause);
-    if (named !== undefined) return named;
-    if (kind === 'location' && (required || clause.words.things.has('weather'))) return this.oneOf(name, kind);
-    if (!required) return profile.name.actions.has('search') ? this.searched(kind) : undefined;
-    if (kind === 'expression') return clause.values.expression;
-    if (kind === 'question') return request.trim();
-    if (kind === 'query') return this.freeQuote() ?? queryIn(clause);
-    if (kind === 'content') return this.content();
-    const said = valueBehind(name, clause) ?? this.freeQuote();
-    if (said !== undefined) return said;
-    return profile.name.actions.has('run') ? afterAction(clause, ['other', 'known']) : this.oneOf(name, kind);
+    if (named !== undefined && !used.has(named)) return named;
+    if (!required) return undefined;
+    if (kind !== 'content') return quote ?? oneOf(name, kind);
+    const content = contentIn(clause);
+    if (content !== undefined && !used.has(content)) return content ?? undefined;
+    if (tool.name.has('remind')) return behindVerb(clause);
+    if (quote === undefined) filled.takes = name;
+    return quote;
   }
 
-  /** The one for this call; or, of a source and a target, the one that the clause points at. */
-  private oneOf(name: string, kind: Kind): string | undefined {
-    const { clause, profile, index = 0 } = this.context;
-    const found = this.candidates(kind);
-    const role = roleOf(name, profile);
-    const each: readonly Kind[] = ['path', 'url', 'location', 'time_zone'];
-    if (role !== undefined) return directed(found, clause.text, role)?.text;
-    if (found.length > 1 && each.includes(kind)) {
-      this.filled.callCount = Math.max(this.filled.callCount, found.length);
-      return found[Math.min(index, found.length - 1)]!.text;
+  function numberFor(member: Member, kind: Kind): number | undefined {
+    const isNow = member.required && tool.name.has('time');
+    if (kind === 'offset') return values.moments[0] ? offsetFor(member, values.moments[0]) : isNow ? 0 : undefined;
+    const named = Number.parseFloat(namedValue(member.name, clause)?.replaceAll(',', '') ?? '');
+    if (!Number.isNaN(named) || !member.required) return Number.isNaN(named) ? undefined : named;
+    const free = values.numbers.find((one) => !used.has(one));
+    used.add(free);
+    return free?.value;
+  }
+
+  function valueFor(member: Member, kind: Kind): Json | undefined {
+    const { schema, required } = member;
+    const type = [schema['type']].flat().find((one) => one !== 'null') ?? 'string';
+    if (schema['const'] !== undefined) return required ? schema['const'] : undefined;
+    if (Array.isArray(schema['enum']))
+      return schema['enum'].find((one) => typeof one !== 'object' && names(clause, String(one)));
+    if (type === 'number' || type === 'integer') return numberFor(member, kind);
+    if (type === 'array') {
+      const items = resolve(schema['items'], tool.schema);
+      const isList = required && items['type'] === 'string' && items['format'] === undefined;
+      const listed = new Set(isList ? candidates(kind).map(({ text }) => text) : []);
+      return listed.size === 0 ? undefined : [...listed].slice(0, mostMembers);
     }
-    const isHere = kind === 'path' && profile.name.actions.has('list') && requiredOf(profile.resolved).includes(name);
-    return found[0]?.text ?? (isHere ? '.' : undefined);
-  }
-
-  /** What a search tool that requires nothing is to find: names by a pattern like *.md, contents by a quotation. */
-  private searched(kind: Kind): string | undefined {
-    const isMeant = (text: string) => (text.includes('*') ? kind === 'text' : kind === 'content' || kind === 'query');
-    return this.context.clause.values.quotes.find(({ text }) => isMeant(text) && !this.used.has(text))?.text;
-  }
-
-  private freeQuote(): string | undefined {
-    return this.context.clause.values.quotes.find(({ text }) => !this.used.has(text))?.text;
-  }
-
-  private content(): string | undefined {
-    const { clause, earlier, profile, request } = this.context;
-    const own = contentIn(clause);
-    if (own === null) return undefined;
-    const said = own !== undefined && !this.used.has(own) ? own : this.freeQuote();
-    if (said !== undefined) return said;
-    if (earlier !== undefined) {
-      this.filled.usesEarlier = true;
-      return earlier ?? undefined;
-    }
-    const { actions, things } = profile.name;
-    if (actions.has('remind') || actions.has('echo') || things.has('note'))
-      return afterAction(clause, ['other', 'known']);
-    const takesAny = ['ask', 'analyze', 'summarize', 'translate'].some((action) => actions.has(action));
-    return takesAny && clause.values.paths.length + clause.values.urls.length === 0 ? request.trim() : undefined;
+    // Formats other than these cannot be read from a request.
+    const isText = type === 'string' && (schema['format'] === undefined || ['url', 'email', 'moment'].includes(kind));
+    const text = isText ? textFor(member, kind) : undefined;
+    used.add(text);
+    return text === '' ? undefined : text;
   }
 
   /** For a required value that is not in the request: one from the schema, or a harmless one. */
-  private fallback({ name, schema }: Member): Json | undefined {
-    const { force = false, request } = this.context;
-    const type = typeOf(schema);
-    if (schema['default'] !== undefined) return schema['default'];
-    if (Array.isArray(schema['enum'])) return schema['enum'][0];
-    if (type === 'boolean') return false;
-    if (type === 'integer' || type === 'number') {
-      const isCount = /\b(?:limit|count|max|page|offset|index)\b/.test(splitName(name).toLowerCase());
-      return force || isCount ? [10, 0, 1, Number(schema['minimum'])].find((one) => isWithin(schema, one)) : undefined;
-    }
-    if (!force) return undefined;
-    if (type === 'array' || type === 'object') return type === 'array' ? [] : {};
+  function fallback({ schema, required }: Member, kind: Kind): Json | undefined {
+    if (required && kind === 'path' && tool.name.has('list')) return '.';
+    const isGiven = ['const', 'default', 'enum'].some((key) => schema[key] !== undefined);
+    if (!required || !(isGiven || force)) return undefined;
+    const example = exampleOf(schema, 0);
+    if (isGiven) return example;
+    if (typeof example === 'object') return Array.isArray(example) ? [] : {};
+    if (typeof example !== 'string') return example;
     return schema['format'] === undefined ? request.trim() || undefined : undefined;
   }
+
+  const entries: [string, Json][] = [];
+  for (const member of membersOf(tool.schema)) {
+    const kind = kindOf(member, tool);
+    const value = valueFor(member, kind);
+    if (value !== undefined) filled.evidence += evidenceOf[kind] ?? 0.5;
+    const given = value ?? fallback(member, kind);
+    if (given !== undefined) entries.push([member.name, given]);
+    else if (member.required) filled.missing.push(member.name);
+  }
+  return { ...filled, arguments: Object.fromEntries(entries) };
 }
+
+/** Whether the clause names an option, in either language. */
+function names({ terms }: Clause, option: string): boolean {
+  return [...termsOf(splitName(option))].some((term) => terms.has(term));
+}
+
+/** How far from now, in the unit that the parameter's name or description tells. */
+function offsetFor({ name, schema }: Member, { offsetMs }: Moment): number {
+  const about = `${splitName(name)} ${textOrEmpty(schema['description'])}`;
+  const unit = /\bms\b|milli|毫秒/.test(about)
+    ? undefined
+    : Object.entries(unitsMs).find(([word]) => about.includes(word));
+  // Never negative zero, which JSON does not have.
+  return offsetMs / (unit?.[1] ?? 1) || 0;
+}
+
+/** The value that the clause gives to a parameter by its name: `limit=5`, 标题是…, “titled "…"”, “user 42”. */
+function namedValue(name: string, { text, values }: Clause): string | undefined {
+  const words = wordsForName(name).map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'));
+  if (words.length === 0) return undefined;
+  const word = new RegExp(`(?<![a-z\\d])(?:${words.join('|')})(?:ed|d)?(?![a-z])`, 'giu');
+  for (const { 0: said, index } of [...text.matchAll(word)].slice(0, 8)) {
+    const end = index + said.length;
+    const value = given
+      .exec(text.slice(end, end + 2000))
+      ?.slice(1)
+      .find(Boolean)
+      ?.split(valueEnd)[0]
+      ?.trim();
+    if (value !== undefined && value !== '') return value;
+    const rest = values.masked.slice(end, end + 200).replace(/^ /, '');
+    const [next] = tokensOf(rest);
+    if (next?.start !== 0 || !(hasHan(said) || text[end] === ' ')) continue;
+    if (next.kind === 'number') return next.text;
+    if (next.kind === 'other') return topicsIn(tokensOf(rest), rest)[0]!.text;
+  }
+  return undefined;
+}
+
+function isoFor(name: string, at: number): string {
+  const iso = `${new Date(at).toISOString().slice(0, 19)}Z`;
+  return /date|day|日期/i.test(name) ? iso.slice(0, 10) : iso;
+}
+
+/** What is behind a parameter's name: a quotation, or text behind “is” and the like. */
+const given =
+  /^\s{0,3}(?:is|are|as|called|named|to|=|:|：|是|为|叫做?)?\s{0,3}[“"'「《`]([^”"'」》`]{1,2000})[”"'」》`]|^(?:\s{0,3}[=:：]\s{0,3}|\s{1,3}(?:is|are|as|called|named)\s{1,3}|\s{0,3}(?:设?[为成]|调到|叫做?|是)\s{0,3}[:：]?\s{0,3})(?!什么|多少|谁|哪|(?:the|what|a|an|my|it)\b)([^，,。；;\n？?！!]{1,2000})/i;
+const valueEnd = /\.(?:\s|$)|\s(?:and|with|then|but)\s|并且?|然后|$/;

@@ -1,18 +1,12 @@
 // Finds URLs, paths, quotations, numbers, times and so on in a request. All patterns are linear. What is found is masked
 // before the next pattern runs; positions never change.
-import { timeZonePlaces } from './lexicon.js';
 import { findMoments, type Moment } from './moments.js';
-import { hasHan, termsOf, tokensOf } from './words.js';
+import { timeZonePlaces } from './vocabulary.js';
+import { hasHan, isVerb, tokensOf } from './words.js';
 
 export interface Found {
   text: string;
   start: number;
-}
-
-export interface FoundNumber extends Found {
-  value: number;
-  /** The word after it, in lower case: a unit or what is counted. */
-  unit: string;
 }
 
 export interface FoundValues {
@@ -24,11 +18,9 @@ export interface FoundValues {
   quotes: Found[];
   emails: Found[];
   moments: Moment[];
-  numbers: FoundNumber[];
+  numbers: (Found & { value: number })[];
   /** IANA names, for cities. */
   timeZones: Found[];
-  /** Arithmetic, like `12 * (3 + 4)`. */
-  expression: string | undefined;
 }
 
 export const mask = '\uFFFC';
@@ -43,25 +35,27 @@ const pathRun = /(?:\b[A-Za-z]:(?=[\\/]))?[\p{L}\p{M}\d_.@+~*\\/-]{1,400}/gu;
 /** Where Chinese text goes on behind a name. */
 const nameEnd = /(?<=\.[A-Za-z\d]{1,8})(?=\p{Script=Han})|(?<=[\w/])(?=目录|文件|的|里|中|并|和|与|到|是|写)/u;
 const quotedName = /^[^\s,;:!?，。；：！？]+(?: [^\s,;:!?，。；：！？]+){0,3}$/;
-const bareFile = /^(?:[Mm]akefile|[Dd]ockerfile|README|LICENSE|CHANGELOG|CONTRIBUTING)$/;
+const bareFile = /^(?:\.[A-Za-z][\w-]{1,30}|[Mm]akefile|[Dd]ockerfile|README|LICENSE|CHANGELOG|CONTRIBUTING)$/;
 const namedFile =
   /\b(?:file|document|folder|directory)\s+(?:named\s+|called\s+)?([\w-]{2,100})|([\w-]{1,100})\s?(?:目录|文件夹|\bfolder\b|\bdirectory\b)|(?:目录|文件夹)\s?([\w-]{2,100})/gi;
 const filler = /^(?:files?|folders?|directory|content|name|current)$/i;
-const number =
-  /(?<![\w.])([-+]?(?:\d{1,3}(?:,\d{3}){1,6}|\d{1,18})(?:\.\d{1,12})?)(?!\d)\s?(%|[a-zA-Z°]{1,20}|\p{Script=Han}{1,2})?/gu;
+const number = /(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3}){1,6}|\d{1,18})(?:\.\d{1,12})?(?!\d)/g;
 
-const expression = /(?<![\w./:-])[(\d][\d\s()+*/.^%-]{1,200}(?![\w/:])/g;
-const dateOrVersion = /^\d{1,4}-\d{1,2}-\d{1,2}$|^\d+\.\d+\.\d+/;
-
-/** The time zones of places. */
 const zoneOf = new Map(
-  [
-    ...Intl.supportedValuesOf('timeZone').map((zone): [string, string] => [zone, zone.split('/').at(-1)!]),
-    ...Object.entries(timeZonePlaces),
-  ].flatMap(([zone, row]) => termsOf(row.toLowerCase()).map((term) => [term, zone])),
+  Intl.supportedValuesOf('timeZone').flatMap((zone) =>
+    [zone.split('/').at(-1)!, ...(timeZonePlaces[zone] ?? [])].map((name) => [
+      name.replaceAll('_', ' ').toLowerCase(),
+      zone,
+    ]),
+  ),
 );
-const places = [...zoneOf.keys()].map((term) => (hasHan(term) ? term : `\\b${term}\\b`));
-const place = new RegExp(places.filter((term) => !/[+()]/.test(term)).join('|'), 'gi');
+const place = new RegExp(
+  [...zoneOf.keys()]
+    .filter((name) => /^[\p{L} ]+$/u.test(name))
+    .map((name) => (hasHan(name) ? name : `\\b${name}\\b`))
+    .join('|'),
+  'gi',
+);
 
 export function findValues(text: string, now: number): FoundValues {
   let masked = text;
@@ -90,13 +84,8 @@ export function findValues(text: string, now: number): FoundValues {
   if (paths.length === 0) paths.push(...take(namedFile, ([, ...names]) => names.find((name) => name && isName(name))));
   const moments = findMoments(masked, now).slice(0, most);
   for (const { start, text: said } of moments) hide(start, said.length);
-  const numbers = [...masked.matchAll(number)].slice(0, most).map((match) => {
-    const [, digits = '', unit = ''] = match;
-    return { text: digits, value: Number(digits.replaceAll(',', '')), unit: unit.toLowerCase(), start: match.index };
-  });
-  const timeZones = [...text.matchAll(place)].slice(0, most).map(({ 0: name, index: start }) => {
-    return { text: zoneOf.get(name.toLowerCase())!, start };
-  });
+  const numbers = [...masked.matchAll(number)].slice(0, most);
+  const zones = [...text.matchAll(place)].slice(0, most);
   const others = quotes.filter((one) => !isQuotedPath(one) && /[^\uFFFC]/.test(one.text));
   return {
     masked,
@@ -105,9 +94,8 @@ export function findValues(text: string, now: number): FoundValues {
     quotes: [...blocks, ...others, ...runs.filter(isPattern)],
     emails,
     moments,
-    numbers,
-    timeZones,
-    expression: expressionIn(text),
+    numbers: numbers.map(({ 0: own, index }) => ({ text: own, start: index, value: Number(own.replaceAll(',', '')) })),
+    timeZones: zones.map(({ 0: name, index }) => ({ text: zoneOf.get(name.toLowerCase())!, start: index })),
   };
 }
 
@@ -123,33 +111,24 @@ function pathsIn(text: string): Found[] {
       const behind = verb === undefined ? 0 : verb.start + verb.text.length;
       // 清单.txt is a name, though 清单 is a word too.
       const rest = part.slice(part[behind] === '.' ? verb?.start : behind);
-      const path = [/^(?:\w|~?\/|\.{1,2}\/)/.test(own) ? own : '', rest].map(withoutDots).find(isPath);
+      const path = [/^(?:\w|~?\/|\.{1,2}\/)/.test(own) ? own : '', rest]
+        .map((one) => one.replace(/\.{1,3}$/, ''))
+        .find(isPath);
       if (path !== undefined) paths.push({ text: path, start: end - part.length + part.lastIndexOf(path) });
     }
   }
   return paths.slice(0, most);
 }
 
-function withoutDots(name: string): string {
-  return name.replace(/\.{1,3}$/, '');
-}
-
 /** Whether a word looks like a path: rooted, with an extension, or inside a directory. */
 function isPath(text: string): boolean {
-  if (text.length > 1000 || /^[\d./\\:+-]*$|^(?:and\/or|he\/she|[a-z]+\/[hs]|(?:[a-z]\.)+[a-z])$/i.test(text))
+  if (text.length > 1000 || /[\\/]{2}|^[\d./\\:+-]*$|^(?:and\/or|he\/she|[a-z]+\/[hs]|(?:[a-z]\.)+[a-z])$/i.test(text))
     return false;
-  if (/^(?:~|\.{1,2}|[A-Za-z]:)?[\\/]/.test(text)) return text.length > 1;
   const name = text.split(/[\\/]/).at(-1)!;
-  if (/^\.[A-Za-z][\w-]{1,30}$/.test(name) || bareFile.test(name)) return true;
-  return /[\\/]/.test(text) ? !/[\\/]{2}|:/.test(text) : /[\p{L}\d_)*-]\.\d?[A-Za-z][A-Za-z\d]{0,7}$/u.test(name);
+  return name !== text || bareFile.test(name) || /[\p{L}\d_)*-]\.\d?[A-Za-z][A-Za-z\d]{0,7}$/u.test(name);
 }
 
 function isName(word: string): boolean {
-  const { kind, actions } = tokensOf(word)[0]!;
-  return kind !== 'small' && actions.length === 0 && !filler.test(word);
-}
-
-function expressionIn(text: string): string | undefined {
-  const found = Array.from(text.matchAll(expression), ([match]) => match.trim().replace(/[.\s+*/^%-]+$/, ''));
-  return found.find((one) => /\d\s*[+*/^%-]\s*[\d(]/.test(one) && !dateOrVersion.test(one));
+  const [token] = tokensOf(word);
+  return token!.kind !== 'small' && !isVerb(token!) && !filler.test(word);
 }

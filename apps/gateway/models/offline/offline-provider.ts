@@ -9,12 +9,10 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import { messageText } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ModelCall, ModelProvider, ModelRequest, TakeModelEvents } from '../model-provider.js';
-import { answerInJson } from './answer-in-json.js';
-import { answerText } from './answer.js';
-import { chooseCalls, type PlannedCall } from './choose-calls.js';
-import { readConversation } from './conversation.js';
+import { answerInJson, answerText } from './answer.js';
 import { loadDateParsers } from './moments.js';
-import { plainAnswer } from './plain-answer.js';
+import { planCalls, type PlannedCall } from './plan-calls.js';
+import { readConversation } from './read-conversation.js';
 
 const mostPieces = 64;
 const leastPiece = 12;
@@ -60,15 +58,15 @@ export class OfflineProvider implements ModelProvider {
     const { messages, tools, parameters } = request;
     const now = this.now();
     const conversation = readConversation(messages);
-    const plan = chooseCalls(conversation, request, now);
+    const plan = planCalls(conversation, request, now);
     const digest = createHash('sha256').update(jsonText(messages)).digest('hex').slice(0, 24);
     const limit = mostTokens(parameters);
     const prompt = promptTokens(request);
     yield { type: 'message_start', model: this.name, responseId: `offline-${digest}`, ...leftOut(request) };
     if (plan.calls.length > 0)
       return yield* callEvents(plan.calls, { before: conversation.steps.length, prompt, limit });
-    const text = answerText(conversation, plan, () => plainAnswer(conversation, tools, now));
-    const structured = answerInJson(parameters['response_format'], conversation, { text, now });
+    const text = answerText(conversation, plan, tools.length > 0);
+    const structured = answerInJson(parameters['response_format'], text, conversation.request, now);
     const stopped = cutAtStop(structured ?? text, parameters['stop']);
     const cut = cutToTokens(stopped, limit);
     for (const piece of request.stream ? inPieces(cut) : [cut])
@@ -146,11 +144,10 @@ function estimateTokens(text: string): number {
 }
 
 function cutToTokens(text: string, most: number): string {
-  if (estimateTokens(text) <= most) return text;
   let quarters = Math.max(0, Math.floor(most)) * 4;
   let end = 0;
   for (const character of text) {
-    quarters -= character.match(wide) === null ? character.length : 4;
+    quarters -= character.search(wide) < 0 ? character.length : 4;
     if (quarters < 0) break;
     end += character.length;
   }
@@ -163,15 +160,8 @@ function cutAtStop(text: string, stop: unknown): string {
   return text.slice(0, Math.min(text.length, ...places));
 }
 
-/** Splits text, mostly after spaces and punctuation, into a bounded number of pieces. */
-function* inPieces(text: string): Iterable<string> {
+/** Splits text into a bounded number of pieces, never between the halves of a character. */
+function inPieces(text: string): string[] {
   const size = Math.max(leastPiece, Math.ceil(text.length / mostPieces));
-  for (let from = 0; from < text.length;) {
-    let to = Math.min(text.length, from + size);
-    while (to < text.length && to < from + size + 12 && !/[\s,.;:!?，。；：！？、）)"}\]]/.test(text[to - 1]!)) to += 1;
-    // Never between the halves of a character.
-    if (/[\uD800-\uDBFF]/.test(text[to - 1]!)) to += 1;
-    yield text.slice(from, to);
-    from = to;
-  }
+  return text.match(new RegExp(`[^]{1,${size}}`, 'gu')) ?? [];
 }

@@ -1,96 +1,136 @@
-// Splits a request into clauses, and reads the words and values of each.
-import { findValues, mask, type FoundValues } from './find-values.js';
-import { readWords, tokensOf, type Token, type Words } from './words.js';
+// Splits a request into clauses, each a task of its own, and finds the free text in one: what to write, what to search for.
+import { findValues, mask, type Found, type FoundValues } from './find-values.js';
+import { isVerb, termsOf, tokensOf, topicsIn, type Token } from './words.js';
 
 export interface Clause {
   text: string;
-  words: Words;
   /** The words outside of URLs, paths, quotations and the like. */
   tokens: Token[];
+  terms: Set<string>;
   values: FoundValues;
+  /** Begins with a verb that the vocabulary does not have, like “email it”. */
+  isStrange: boolean;
 }
 
-const breaks =
-  /(?:，|,)?\s{0,3}(?:然后|接着|之后再|之后|随后|最后|并且|同时|并(?!不|非|行)|再(?!见)|(?:\band\s+)?\bthen\b|\bafter that\b|\bfinally\b|\band\b)|[，；。！!;\n]+|,\s|(?<=[\p{L}\uFFFC])[.?？]\s+/giu;
+export interface Part {
+  text: string;
+  /** Behind a word like “then”: a task, even if it has no verb that we know. */
+  follows: boolean;
+}
+
+const then = /(?:[，,]|\band)?\s{0,3}(?:然后|接着|之后|随后|最后|再(?!见)|\bthen\b|\bafter that\b|\bfinally\b)/giu;
+const breaks = new RegExp(`${then.source}|(?:，|,)?\\s{0,3}(?:并且|同时|并(?!不|非|行)|\\band\\b)|[，；。！!;\\n]+|,\\s|(?<=[\\p{L}\\uFFFC])[.?？]\\s+`, 'giu'); // prettier-ignore
 const greeting =
   /^[\s\p{P}]*(?:hi|hello|hey|thanks|thank you|good (?:morning|evening|afternoon)|how are you|who are you|what can you do|what are you|bye|你好|您好|嗨|早上好|晚上好|谢谢|多谢|再见|你是谁|你能做什么|在吗)(?![a-z])/iu;
 const question =
-  /[?？]|^\s*(?:how|what|why|when|where|who|which|is|are|do|does|did|can|could|should|will|would)\b|吗|呢|什么|为什么|如何|怎么|怎样|多少|哪|谁|是否|请问/i;
-/** Asks for something in a result. */
-export const asks =
-  /[?？]|告诉|说说|是什么|多少|哪|谁|什么|提取|找出|几|\b(?:what|which|who|whose|when|where|how|tell|give|extract|get)\b|的\p{Script=Han}{1,6}[。！]?\s*$/iu;
-/** The English of 有哪些文件: words that say nothing alone. */
-const asksWhichFiles = /\b(?:what|which) files\b/i;
-const currency = /\b(?:usd|eur|cny|jpy|gbp|dollars?|euros?|yen|yuan|rmb)\b|美元|欧元|日元|人民币|英镑/i;
-const mostClauses = 12;
+  /[?？]|告诉|说说|是什么|多少|哪|谁|什么|为什么|如何|怎[么样]|是否|吗|提取|找出|几|\b(?:what|which|who|whose|when|where|how|why|tell|give|extract)\b|的\p{Script=Han}{1,6}[。！]?\s*$/iu;
+const mostParts = 12;
 
 export function isGreeting(text: string): boolean {
   return text.length < 60 && greeting.test(text);
 }
 
+/** Whether it asks for something, as in a result. */
 export function isQuestion(text: string): boolean {
   return question.test(text) && !isGreeting(text);
 }
 
-export interface Part {
-  text: string;
-  /** Behind a word like “then” or “and”: another task, not a detail of the one before. */
-  follows: boolean;
-}
-
-/** Splits a request into tasks, never inside a quotation, URL or path. */
-export function splitClauses(text: string, now: number): Part[] {
+/** Splits a request into tasks, never inside a quotation, URL or path: at a word like “then”, and before a verb. */
+export function splitRequest(text: string, now: number): Part[] {
   const { masked } = findValues(text, now);
   const parts: Part[] = [];
   let from = 0;
   let follows = false;
   const add = (end?: number) => {
     const part = text.slice(from, end).trim();
-    if (part === '') return;
-    parts.push({ text: part, follows });
-    follows = false;
+    if (part !== '') parts.push({ text: part, follows });
   };
-  for (const match of masked.matchAll(breaks)) {
-    if (parts.length >= mostClauses) break;
-    const next = match.index + match[0].length;
-    // “and” joins tasks only if an action follows.
-    if (/and$/i.test(match[0]) && !startsTask(masked.slice(next, next + 60))) continue;
-    add(match.index);
+  for (const { 0: said, index } of masked.matchAll(breaks)) {
+    if (parts.length >= mostParts) break;
+    const next = index + said.length;
+    const isThen = said.search(then) >= 0;
+    if (!isThen && !startsTask(masked.slice(next, next + 60))) continue;
+    add(index);
     from = next;
-    follows ||= /[\p{L}]/u.test(match[0]);
+    follows = isThen || /and/i.test(said);
   }
   add();
   return parts;
 }
 
 function startsTask(text: string): boolean {
-  const tokens = tokensOf(text).filter(({ text: word }) => !/^(?:also|please|finally)$/i.test(word));
-  const [first] = tokens;
+  const tokens = tokensOf(text).filter(({ text: word }) => !/^(?:also|please|finally|请)$/i.test(word));
+  const [first, second] = tokens;
   if (first === undefined) return false;
-  return startsWithVerb(tokens) || first.actions.length > 0 || /^(?:tell|give|get|let|say)$/i.test(first.text);
-}
-
-/** “email it”, “order a pizza”: a verb, though the lexicon may have no such action. */
-export function startsWithVerb([first, second]: readonly Token[]): boolean {
-  if (first === undefined || second === undefined || first.kind === 'small' || !/^[a-z]/.test(first.text)) return false;
-  return /^(?:it|them|him|her|me|us|my|your|our|this|that|these|those|an?)$/i.test(second.text);
+  // “email it”, “order a pizza”, “tell me”: verbs, though the vocabulary may not have them.
+  const isVerbOf = /^(?:it|them|him|her|me|us|my|your|our|this|that|these|those|an?)$/i.test(second?.text ?? '');
+  return isVerb(first) || (isVerbOf && /^[a-z]/.test(first.text));
 }
 
 export function readClause(text: string, now: number): Clause {
   const values = findValues(text, now);
   const plain = values.masked.replaceAll(mask, ' ');
-  const words = readWords(plain);
-  const { urls, paths } = values;
-  const tokens = tokensOf(values.masked);
-  if (asksWhichFiles.test(plain)) {
-    words.actions.add('list');
-    words.things.add('directory');
+  const tokens = tokensOf(plain);
+  const terms = termsOf(plain);
+  if (values.urls.length > 0) terms.add('web');
+  if (values.paths.some((path) => !path.text.endsWith('/'))) terms.add('file');
+  if (/\b(?:what|which) files\b/i.test(text)) terms.add('list').add('directory');
+  const isStrange = !tokens.some(isVerb) && startsTask(text);
+  if (!isStrange && !tokens.some(isVerb) && values.urls.length + values.paths.length > 0)
+    terms.add(values.urls.length > 0 ? 'fetch' : 'read');
+  return { text, tokens, terms, values, isStrange };
+}
+
+const said =
+  /(?:\b(?:saying(?: that)?|(?:that|which) says|containing|with (?:the )?(?:text|contents?|message|words?|body)(?: of)?)|(?:内容|正文)[是为:：]|写着)\s*[:：]?\s*/i;
+const given = [
+  /(?:把|将)([^\n]{1,2000}?)(?:追加|翻译|译成|写入|写到|写进|保存|存入|存到|存为|存|写|发|总结|分析|添加|记)/,
+  /\b(?:write|save|store|put|append|add|record|translate|summari[sz]e|analy[sz]e)\s+(?:down\s+)?([^\n]{1,2000}?)(?=\s+(?:to|into|in|as|on|onto|from)\s|\s*$)/i,
+];
+const pointsBack =
+  /^(?:it|this|that|them|these|those|both|everything|the|its|their)\b|^(?:它|其|这|那|以上|上面|结果|内容|全文)/i;
+/** “a poem”, 一首诗: what somebody would have to compose. */
+const described = /^(?:an?|some)\s(?!copy\b)|^[一几两]?[首篇段封份则]/i;
+
+/** The text in the clause to write, send or translate. Undefined if it only refers to something else, null if it describes one. */
+export function contentIn({ text, values: { masked, quotes } }: Clause): string | null | undefined {
+  if (quotes.length > 0)
+    return quotes.reduce((left, right) => (right.text.length > left.text.length ? right : left)).text;
+  const marked = said.exec(masked) ?? /(?<!\d)[:：]\s*(?=\S)/.exec(masked);
+  if (marked !== null) return text.slice(marked.index + marked[0].length).trim();
+  for (const pattern of given) {
+    const found = pattern.exec(masked)?.[1]?.trim().replace(/的$/, '') ?? '';
+    // Words like “the weather” or 内容 refer to the result of another step.
+    if (found === '' || found.includes(mask) || pointsBack.test(found)) continue;
+    if (described.test(found)) return null;
+    if (topicsIn(tokensOf(found), found).length > 0) return found;
   }
-  if (words.actions.size === 0 && urls.length + paths.length > 0 && !startsWithVerb(tokens))
-    words.actions.add(urls.length > 0 ? 'fetch' : 'read');
-  if (urls.length > 0) words.things.add('web');
-  if (paths.some((path) => !path.text.endsWith('/'))) words.things.add('file');
-  if (currency.test(values.masked)) words.things.add('currency');
-  if (values.expression !== undefined) words.actions.add('calculate');
-  return { text, words, tokens, values };
+  return undefined;
+}
+
+/** What to search for: what “for” or 关于 names, else what is behind the verb. */
+export function queryIn(clause: Clause): string | undefined {
+  const about = /(?:\b(?:for|about|regarding)\s+|关于|有关)([^\n?.!,;，。；！？\uFFFC]{1,200})/i.exec(
+    clause.values.masked,
+  )?.[1];
+  const query = about?.replace(/\s+(?:in|on|from|using|with|limit|top|please)\b.*$/i, '').replace(/的$/, '');
+  return query?.trim() || behindVerb(clause);
+}
+
+/** The text behind the first verb, from the first word on that is neither known nor small: 提醒我开会. */
+export function behindVerb({ tokens, values: { masked } }: Clause): string | undefined {
+  const at = tokens.findIndex(isVerb);
+  const first = tokens.slice(at + 1).find(({ kind }) => kind === 'other' || kind === 'number');
+  return first && /^[^，。？！；,?!;\n\uFFFC]*/.exec(masked.slice(first.start))![0].replace(/\.?\s*$/, '');
+}
+
+const toBefore = /(?:\b(?:to|into|as|in|onto)|到|入|为|成|进|换|往|去)\s?["“'「`]?(?:the\s+)?(?:file\s+)?$/i;
+const fromBefore = /(?:\b(?:from|of|read|open)|从|把|将|由)\s?["“'「`]?(?:the\s+)?(?:file\s+)?$/i;
+
+/** The one after a word like “to”/到 (target) or “from”/从 (source). */
+export function directed(found: readonly Found[], text: string, role: 'source' | 'target'): Found | undefined {
+  const [own, other] = role === 'target' ? [toBefore, fromBefore] : [fromBefore, toBefore];
+  const before = ({ start }: Found) => text.slice(Math.max(0, start - 16), start);
+  const left = found.filter((item) => !other.test(before(item)));
+  return found.find((item) => own.test(before(item))) ?? (role === 'target' ? left.at(-1) : left[0]);
 }

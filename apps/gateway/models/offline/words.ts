@@ -1,19 +1,11 @@
-// Reads words in English or Chinese text: concepts of the lexicon, small words, and others. Linear in the text.
-import { actionWords, smallWords, thingWords } from './lexicon.js';
-
-export interface Words {
-  actions: Set<string>;
-  things: Set<string>;
-  /** Stems of words that are not in the lexicon. */
-  rest: Set<string>;
-}
+// Reads words in English or Chinese text: concepts of the vocabulary, small words, and others. Linear in the text.
+import { smallWords, verbs, vocabulary } from './vocabulary.js';
 
 export interface Token {
   text: string;
   start: number;
-  /** Concepts of the lexicon. */
-  actions: string[];
-  things: string[];
+  /** What the word means to the planner: concepts of the vocabulary, else its stem; nothing if it is a small word. */
+  terms: readonly string[];
   /** `small` words mean nothing by themselves; `other` ones are names, topics and the like. */
   kind: 'known' | 'small' | 'other' | 'number' | 'mark';
 }
@@ -22,19 +14,15 @@ const pieces = /\p{Script=Han}+|[\p{L}\p{M}\d](?:(?!\p{Script=Han})[\p{L}\p{M}\d
 const segmenter = new Intl.Segmenter('zh', { granularity: 'word' });
 const longestTerm = 4;
 
-const index = new Map<string, Pick<Token, 'actions' | 'things'>>();
-for (const [kind, table] of Object.entries({ actions: actionWords, things: thingWords })) {
-  for (const [concept, row] of Object.entries<string>(table)) {
-    for (const term of termsOf(row).map(stem)) {
-      const entry = index.get(term) ?? { actions: [], things: [] };
-      entry[kind as 'actions' | 'things'].push(concept);
-      index.set(term, entry);
-    }
-  }
+const conceptsOf = new Map<string, string[]>();
+const wordsOf = new Map<string, string[]>();
+for (const [concept, row] of vocabulary) {
+  wordsOf.set(concept, wordsIn(row));
+  for (const term of wordsIn(row).map(stem)) conceptsOf.set(term, [...(conceptsOf.get(term) ?? []), concept]);
 }
-const smallTerms = new Set(termsOf(smallWords).map(stem));
+const smallTerms = new Set(wordsIn(smallWords).map(stem));
 
-export function termsOf(row: string): string[] {
+export function wordsIn(row: string): string[] {
   return row.split(/[ |]/).map((term) => term.replaceAll('_', ' '));
 }
 
@@ -52,29 +40,28 @@ function stem(word: string): string {
   return root.length > 3 && root.endsWith('e') ? root.slice(0, -1) : root;
 }
 
-/** Splits `loadDocument`, `load_document`, `load-document` and `files/load` into words. */
+/** Splits `loadDocument`, `load_document`, `load-document` and `files/load` into words, in lower case. */
 export function splitName(name: string): string {
-  return name.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/[_\-./:]+/g, ' ');
+  return name.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/[_\-./:]+/g, ' ').trim().toLowerCase(); // prettier-ignore
 }
 
 export function tokensOf(text: string): Token[] {
   return Array.from(text.matchAll(pieces)).flatMap(({ 0: piece, index: start }) => {
     if (hasHan(piece)) return hanTokens(piece, start);
-    const word = piece.replace(/['’]s$/, '');
-    const token = tokenFor(word, start);
-    if (/^\d+$/.test(word)) return { ...token, kind: 'number' as const };
-    return /[\p{L}\d]/u.test(word) ? token : { ...token, kind: 'mark' as const };
+    return [tokenFor(piece.replace(/['’]s$/, ''), start)];
   });
 }
 
 function tokenFor(text: string, start: number): Token {
+  if (!/[\p{L}\d]/u.test(text)) return { text, start, terms: [], kind: 'mark' };
   const term = stem(text.toLowerCase());
-  const known = index.get(term);
-  const kind = known !== undefined ? 'known' : smallTerms.has(term) ? 'small' : 'other';
-  return { text, start, kind, actions: known?.actions ?? [], things: known?.things ?? [] };
+  const concepts = conceptsOf.get(term);
+  if (concepts !== undefined) return { text, start, terms: concepts, kind: 'known' };
+  if (smallTerms.has(term)) return { text, start, terms: [], kind: 'small' };
+  return { text, start, terms: [term], kind: /^\d+$/.test(text) ? 'number' : 'other' };
 }
 
-/** At each place the longest term of the lexicon, or the segmenter's word if that is longer: 上海 does not begin with 上. */
+/** At each place the longest term of the vocabulary, or the segmenter's word if that is longer: 上海 does not begin with 上. */
 function hanTokens(run: string, start: number): Token[] {
   const segments = segmenter.segment(run);
   const tokens: Token[] = [];
@@ -90,34 +77,40 @@ function hanTokens(run: string, start: number): Token[] {
 }
 
 function isTerm(text: string): boolean {
-  return index.has(text) || smallTerms.has(text);
+  return conceptsOf.has(text) || smallTerms.has(text);
 }
 
-export function readWords(text: string): Words {
-  const words: Words = { actions: new Set(), things: new Set(), rest: new Set() };
-  for (const { text: word, actions, things, kind } of tokensOf(text.normalize('NFKC'))) {
-    for (const action of actions) words.actions.add(action);
-    for (const thing of things) words.things.add(thing);
-    if (kind === 'other' || kind === 'number') words.rest.add(stem(word.toLowerCase()));
-  }
-  return words;
+export function termsOf(text: string): Set<string> {
+  return new Set(tokensOf(text.normalize('NFKC')).flatMap(({ terms }) => terms));
+}
+
+export function isVerb({ terms }: Token): boolean {
+  return terms.some((term) => verbs.has(term));
+}
+
+/** The words of a parameter's name, in both languages. */
+export function wordsForName(name: string): string[] {
+  const words = splitName(name);
+  const bare = words.replace(/ (?:id|name|number|key)s?$/, '');
+  const alike = [...termsOf(words)].flatMap((term) => wordsOf.get(term) ?? []);
+  return [...new Set([words, bare, ...alike])].filter((word) => word.length > 1 || hasHan(word));
 }
 
 /** The names and topics of a text, unchanged: runs of words that are neither known nor small. None begins with `except`. */
-export function topicsOf(text: string, except: ReadonlySet<string> = new Set()): { text: string; start: number }[] {
-  const topics: { text: string; start: number }[] = [];
-  for (const { text: word, start, kind } of tokensOf(text)) {
-    if (kind !== 'other') continue;
+export function topicsIn(
+  tokens: readonly Token[],
+  text: string,
+  except?: ReadonlySet<string>,
+): Pick<Token, 'text' | 'start'>[] {
+  const topics: Pick<Token, 'text' | 'start'>[] = [];
+  for (const { text: word, start, terms, kind } of tokens) {
     const last = topics.at(-1);
     const between = last === undefined ? undefined : text.slice(last.start + last.text.length, start);
+    if (kind !== 'other') continue;
     if (last !== undefined && (between === '' || between === ' ')) last.text += between + word;
-    else if (!except.has(stem(word.toLowerCase()))) topics.push({ text: word, start });
+    else if (!terms.some((term) => except?.has(term))) topics.push({ text: word, start });
   }
   return topics;
-}
-
-export function shared(left: ReadonlySet<string>, right: ReadonlySet<string>): string[] {
-  return [...left].filter((value) => right.has(value));
 }
 
 /** The main language of the text without URLs and quotations. */

@@ -9,7 +9,7 @@ export function exampleArguments(schema: JsonObject | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-function exampleOf(schema: Json | undefined, depth: number): Json {
+export function exampleOf(schema: Json | undefined, depth: number): Json {
   if (!isJsonObject(schema)) return 'text';
   const [given] = [schema['const'], schema['default'], first(schema['examples']), first(schema['enum'])].filter(
     (value) => value !== undefined,
