@@ -21,6 +21,8 @@ export default defineConfig(({ mode }) => ({
     // Of one file: those that wait side by side start processes too.
     maxConcurrency: 3,
     sequence: { sequencer: SpreadProjects },
+    // What the compiler made is loaded as it is.
+    server: { deps: { external: [/\/dist\//] } },
     projects: [
       {
         extends: true,

@@ -4,13 +4,15 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { AiSdkLoops } from './ai-sdk.js';
-import type { Busy, LoadResult } from './keep-busy.js';
-import { type PeerProgram, peerPrograms } from './peer-programs.js';
-import { answerOf, cpuMs, residentMegabytes, startPart, startProgram } from './processes.js';
-import { chunksAStream, type Scenario, warmingUp } from './scenarios.js';
-import type { System } from './system.js';
+import type { Load } from './load.js';
+import type { Subject } from './measure.js';
+import { ask, cpuMs, startPart, startProgram } from './processes.js';
+import type { Scenario } from './scenarios.js';
+import { openEnds } from './subjects.js';
+import { type Fakes, toolServer } from './system.js';
 
 const packages = {
   private: true,
@@ -26,138 +28,185 @@ const packages = {
   overrides: { '@portkey-ai/gateway': { '@hono/node-server': '1.3.3' } },
 };
 const installMs = 300_000;
-
-export interface PeerFigures {
-  peer: string;
-  perSecond: number;
-  p50Ms: number;
-  /** Median, to the first bytes. */
-  firstBytesMs: number;
-  /** CPU time a unit of the scenario, of the process that asks and, in a queue, of the one that answers. */
-  micros: number;
-  /** Resident, after the load. */
-  megabytes: number;
-}
-
-export interface Measuring {
-  system: System;
-  scenario: Scenario;
-  warmMs: number;
-  measureMs: number;
-}
+const startMs = 10_000;
 
 export interface Peers {
-  /** One after another; none where the scenario is nothing that a peer does. */
-  measure(what: Measuring): AsyncIterable<PeerFigures>;
+  /** Those that can do it, up and ready; `redisUrl` is that of the system under measure. */
+  open(scenario: Scenario, redisUrl: string | undefined): Promise<Subject[]>;
   close(): Promise<void>;
 }
 
-/** A peer that is up: what is put to it, and the processes whose time counts. */
-interface Subject {
-  pids: number[];
-  put(busy: Busy): Promise<LoadResult>;
-  close(): Promise<void> | void;
-}
-
 /** Installs them. @throws Error when a package cannot be had */
-export async function installPeers(): Promise<Peers> {
+export async function installPeers(fakes: Fakes): Promise<Peers> {
   const directory = await mkdtemp(join(tmpdir(), 'signalbox-peers-'));
   const close = () => rm(directory, { recursive: true, force: true });
   try {
     await writeFile(join(directory, 'package.json'), JSON.stringify(packages));
     const install = ['install', '--prefix', directory, '--no-audit', '--no-fund', '--ignore-scripts'];
     await promisify(execFile)('npm', install, { cwd: directory, timeout: installMs });
-    return { measure: (what) => measurePeers(directory, what), close };
+    return { open: (scenario, redisUrl) => openPeers({ directory, fakes, scenario, redisUrl }), close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-async function* measurePeers(directory: string, what: Measuring): AsyncGenerator<PeerFigures> {
-  const { system, scenario } = what;
-  for (const program of peerPrograms) {
-    if (program.serves(scenario)) {
-      yield await figuresOf(program.peer, await openProgram(program, directory, what), what);
+interface Opening {
+  directory: string;
+  fakes: Fakes;
+  scenario: Scenario;
+  redisUrl: string | undefined;
+}
+
+async function openPeers(opening: Opening): Promise<Subject[]> {
+  const { scenario, redisUrl } = opening;
+  const opened: Subject[] = [];
+  try {
+    for (const program of programs) {
+      if (program.beside === scenario.beside && scenario.path !== undefined)
+        opened.push(await openProgram(program, opening));
     }
-  }
-  if (scenario.unit === 'loop') yield await figuresOf('AI SDK', openAiSdk(directory, what), what);
-  if (scenario.unit === 'trip' && system.redisUrl !== undefined) {
-    yield await figuresOf('BullMQ with QueueEvents', await openQueue(system.redisUrl), what);
+    if (scenario.unit === 'loop') opened.push(openAiSdk(opening));
+    if (scenario.unit === 'trip' && redisUrl !== undefined)
+      opened.push({ name: 'BullMQ with QueueEvents', ...(await openEnds('bullmq-part', redisUrl)) });
+    return opened;
+  } catch (error) {
+    for (const each of opened) await each.close?.();
+    throw error;
   }
 }
 
-async function figuresOf(
-  peer: string,
-  subject: Subject,
-  { scenario, warmMs, measureMs }: Measuring,
-): Promise<PeerFigures> {
+function openAiSdk({ directory, fakes: { upstreamUrl }, scenario }: Opening): Subject {
+  const { messages } = scenario.body as Pick<AiSdkLoops, 'messages'>;
+  const part = startPart('ai-sdk');
+  return {
+    name: 'AI SDK',
+    cpuMs: { process: () => cpuMs(part.pid!) },
+    put: (busy) => ask(part, { ...busy, directory, upstreamUrl, messages } satisfies AiSdkLoops),
+    close: () => part.kill(),
+  };
+}
+
+/** A peer that is a program with an HTTP port of its own. */
+interface Program {
+  name: string;
+  beside: Scenario['beside'];
+  /** Of Node, by the port that it is to listen on; `directory` has the packages. */
+  argumentsIn(directory: string): Promise<(port: number) => string[]>;
+  load(url: string, opening: Opening): Promise<Pick<Load, 'path' | 'body' | 'headers'>>;
+}
+
+async function openProgram(program: Program, opening: Opening): Promise<Subject> {
+  const { url, pid, stop } = await startProgram(await program.argumentsIn(opening.directory));
   try {
-    const spent = () => subject.pids.reduce((sum, pid) => sum + cpuMs(pid), 0);
-    await subject.put(warmingUp(scenario, warmMs));
-    const before = spent();
-    const { requests, elapsedMs, p50Ms, firstBytesMs, failures } = await subject.put({
-      inFlight: scenario.inFlight,
-      forMs: measureMs,
-    });
-    const spentMs = spent() - before;
-    if (failures.length > 0) throw new Error(`not everything put to ${peer} succeeded: ${failures.join('\n')}`);
-    const units = requests * (scenario.unit === 'chunk' ? chunksAStream : 1);
-    const megabytes = subject.pids.reduce((sum, pid) => sum + residentMegabytes(pid), 0);
+    const load = await program.load(url, opening);
     return {
-      peer,
-      perSecond: (units * 1_000) / elapsedMs,
-      p50Ms,
-      firstBytesMs,
-      micros: (spentMs * 1_000) / units,
-      megabytes,
+      name: program.name,
+      cpuMs: { process: () => cpuMs(pid) },
+      put: (busy) => opening.fakes.put({ ...load, ...busy, url }),
+      close: stop,
     };
-  } finally {
-    await subject.close();
-  }
-}
-
-async function openProgram(program: PeerProgram, directory: string, { system, scenario }: Measuring): Promise<Subject> {
-  const { url, pid, stop } = await startProgram(await program.argumentsIn(directory, system.upstreamUrl));
-  try {
-    const load = await program.load(url, scenario, system.upstreamUrl);
-    return { pids: [pid], put: (busy) => system.put({ ...load, ...busy, url }), close: stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-function openAiSdk(directory: string, { system: { upstreamUrl }, scenario }: Measuring): Subject {
-  const { messages } = scenario.body as Pick<AiSdkLoops, 'messages'>;
-  const part = startPart('ai-sdk');
-  return {
-    pids: [part.pid!],
-    put(busy) {
-      const result = answerOf<LoadResult>(part);
-      part.send({ ...busy, directory, upstreamUrl, messages } satisfies AiSdkLoops);
-      return result;
-    },
-    close: () => void part.kill(),
-  };
-}
+const say = { name: 'say', arguments: { text: 'hello' } };
 
-async function openQueue(redisUrl: string): Promise<Subject> {
-  const [trips, echo] = [startPart('bullmq-trips', redisUrl), startPart('bullmq-echo', redisUrl)];
-  const close = () => [trips, echo].forEach((part) => part.kill());
-  try {
-    await Promise.all([trips, echo].map((part) => answerOf(part)));
-  } catch (error) {
-    close();
-    throw error;
-  }
-  return {
-    pids: [trips.pid!, echo.pid!],
-    put(busy) {
-      const result = answerOf<LoadResult>(trips);
-      trips.send(busy);
-      return result;
+const portkey: Program = {
+  name: 'Portkey',
+  beside: 'upstream',
+  argumentsIn: async (directory) => (port) => [
+    join(directory, 'node_modules/@portkey-ai/gateway/build/start-server.js'),
+    '--headless',
+    `--port=${port}`,
+  ],
+  load: async (_, { scenario: { path, body }, fakes }) => ({
+    path: path!,
+    body,
+    headers: {
+      'x-portkey-provider': 'openai',
+      'x-portkey-custom-host': `${fakes.upstreamUrl}/v1`,
+      authorization: 'Bearer none',
     },
-    close,
+  }),
+};
+
+const mcpHub: Program = {
+  name: 'mcp-hub (REST)',
+  beside: 'tool server',
+  async argumentsIn(directory) {
+    const config = join(directory, 'mcp-hub.json');
+    await writeFile(config, JSON.stringify({ mcpServers: { bench: toolServer } }));
+    const main = join(directory, 'node_modules/mcp-hub/dist/cli.js');
+    return (port) => [main, '--port', String(port), '--config', config];
+  },
+  async load(url) {
+    const path = '/api/servers/tools';
+    const body = { server_name: 'bench', tool: say.name, arguments: say.arguments };
+    const call = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+    // It answers before its servers do.
+    const until = performance.now() + startMs;
+    while (!(await fetch(url + path, call)).ok) {
+      if (performance.now() > until) throw new Error('mcp-hub did not reach its server');
+      await delay(50);
+    }
+    return { path, body };
+  },
+};
+
+const mcpProxy: Program = {
+  name: 'mcp-proxy (/mcp)',
+  beside: 'tool server',
+  argumentsIn: async (directory) => (port) => [
+    join(directory, 'node_modules/mcp-proxy/dist/bin/mcp-proxy.mjs'),
+    '--host=127.0.0.1',
+    `--port=${port}`,
+    '--server=stream',
+    '--',
+    toolServer.command,
+    ...toolServer.args,
+  ],
+  load: openSession,
+};
+
+const supergateway: Program = {
+  name: 'supergateway (/mcp)',
+  beside: 'tool server',
+  argumentsIn: async (directory) => (port) => [
+    join(directory, 'node_modules/supergateway/dist/index.js'),
+    `--stdio=${[toolServer.command, ...toolServer.args].join(' ')}`,
+    '--outputTransport=streamableHttp',
+    '--stateful',
+    `--port=${port}`,
+    '--logLevel=none',
+  ],
+  load: openSession,
+};
+
+const programs: readonly Program[] = [portkey, mcpHub, mcpProxy, supergateway];
+
+/** A session of the older era, which is what these programs serve; a program may need a moment for its server. */
+async function openSession(url: string): Promise<Pick<Load, 'path' | 'body' | 'headers'>> {
+  const path = '/mcp';
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  const post = (body: object, more: Record<string, string> = {}) =>
+    fetch(`${url}${path}`, {
+      method: 'POST',
+      headers: { ...headers, ...more },
+      body: JSON.stringify({ jsonrpc: '2.0', ...body }),
+      signal: AbortSignal.timeout(startMs),
+    });
+  const clientInfo = { name: 'bench', version: '1.0.0' };
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
+  const answer = await post({ id: 0, method: 'initialize', params });
+  await answer.text();
+  const session = { 'mcp-session-id': answer.headers.get('mcp-session-id') ?? '' };
+  await (await post({ method: 'notifications/initialized' }, session)).text();
+  return {
+    path,
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: say },
+    headers: { accept: headers.accept, ...session },
   };
 }

@@ -3,10 +3,12 @@ import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
-import { builtProgram } from '#libs/process/find-installed.js';
+import { installedPath } from '#libs/process/find-installed.js';
+import type { LoadResult } from './keep-busy.js';
 
 const children = new Set<ChildProcess>();
 process.once('exit', () => {
@@ -20,8 +22,7 @@ function own(child: ChildProcess): ChildProcess {
   return child;
 }
 
-export type PartName =
-  'fake-upstream' | 'load' | 'bare-client' | 'queue-echo' | 'queue-trips' | 'ai-sdk' | 'bullmq-echo' | 'bullmq-trips';
+export type PartName = 'fake-upstream' | 'load' | 'bare-client' | 'queue-part' | 'ai-sdk' | 'bullmq-part';
 
 /** A process of the bench itself, spoken to by messages. */
 export function startPart(name: PartName, ...given: string[]): ChildProcess {
@@ -44,6 +45,13 @@ export async function answerOf<T>(part: ChildProcess): Promise<T> {
   }
 }
 
+/** Its result of what it is asked for. */
+export function ask(part: ChildProcess, what: object): Promise<LoadResult> {
+  const result = answerOf<LoadResult>(part);
+  part.send(what);
+  return result;
+}
+
 export interface Service {
   pid: number;
   url: string;
@@ -54,6 +62,8 @@ export interface Service {
 
 export interface ServiceOptions {
   app: 'gateway' | 'worker' | 'chimech';
+  /** Whose built process it is; absent: of this one. */
+  checkout?: string;
   environment: Record<string, string>;
   /** Where its output and, with `profile`, its CPU profile go. */
   directory: string;
@@ -63,12 +73,13 @@ export interface ServiceOptions {
 }
 
 /** A built process of Signalbox, ready. */
-export async function startService({ app, environment, directory, home, profile }: ServiceOptions): Promise<Service> {
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { app, checkout = installedPath('.'), environment, directory, home, profile } = options;
   const port = String(await freePort());
   const log = `${directory}/${app}.log`;
   const output = openSync(log, 'w');
   const flags = profile ? ['--cpu-prof', `--cpu-prof-name=${app}.cpuprofile`, `--cpu-prof-dir=${directory}`] : [];
-  const main = fileURLToPath(builtProgram(`apps/${app}/main.js`));
+  const main = join(checkout, 'dist/apps', app, 'main.js');
   const child = own(
     spawn(process.execPath, [...flags, main], {
       cwd: home,
@@ -121,8 +132,8 @@ export async function startProgram(argumentsFor: (port: number) => string[]): Pr
   return { pid: child.pid!, url, startMs: performance.now() - began, stop: () => stopped(child) };
 }
 
-/** A Redis as compose runs it: what it accepted is on disk within a second. Returns its address and process id. */
-export async function startRedisServer(directory: string): Promise<{ url: string; pid: number }> {
+/** A Redis as compose runs it: what it accepted is on disk within a second. */
+export async function startRedisServer(directory: string) {
   const port = await freePort();
   const settings = {
     port,
@@ -144,7 +155,7 @@ export async function startRedisServer(directory: string): Promise<{ url: string
   } finally {
     client.disconnect();
   }
-  return { url, pid: server.pid! };
+  return { url, pid: server.pid!, stop: () => stopped(server) };
 }
 
 /** A gateway is ready when a worker is; a worker waits for nobody. */

@@ -26,7 +26,8 @@ export interface Goal {
   maxP50Ms?: number;
   /** Median, over what it is compared with. */
   maxAddedMs?: number;
-  maxGatewayMicros?: number;
+  /** CPU time, as a multiple of the bare proxy's. */
+  maxTimesBare?: number;
 }
 
 const messages = [
@@ -44,13 +45,14 @@ const loop = {
   calls: 1,
 } as const;
 const toolCall = '/api/tools/call';
+const getTime = { name: 'get_time', arguments: {} };
 const say = { name: 'say', arguments: { text: 'hello' }, session_id: 'bench' };
 
 export const scenarios: readonly Scenario[] = [
   { ...plainChat, name: 'plain chat, JSON, 1 in flight', inFlight: 1, goal: { maxAddedMs: 0.2 } },
-  { ...plainChat, name: 'plain chat, JSON, 16 in flight', inFlight: 16, goal: { maxGatewayMicros: 90 } },
+  { ...plainChat, name: 'plain chat, JSON, 16 in flight', inFlight: 16, goal: { maxTimesBare: 3 } },
   { ...stream, name: `SSE, 1 stream of ${chunksAStream} chunks`, inFlight: 1, goal: { maxAddedMs: 0.25 } },
-  { ...stream, name: `SSE, 16 streams of ${chunksAStream} chunks`, inFlight: 16, goal: { maxGatewayMicros: 8 } },
+  { ...stream, name: `SSE, 16 streams of ${chunksAStream} chunks`, inFlight: 16, goal: { maxTimesBare: 1.3 } },
   {
     ...loop,
     name: 'loop: 2 model calls, 1 tool, 1 in flight',
@@ -63,7 +65,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'tools API, get_time, 16 in flight',
     path: toolCall,
-    body: { name: 'get_time', arguments: {} },
+    body: getTime,
     inFlight: 16,
     unit: 'call',
     calls: 1,
@@ -72,7 +74,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'tools API, get_time, 64 in flight',
     path: toolCall,
-    body: { name: 'get_time', arguments: {} },
+    body: getTime,
     inFlight: 64,
     unit: 'call',
     calls: 1,
@@ -101,7 +103,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: '/mcp tools/call, get_time, 16 in flight',
     path: '/mcp',
-    body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_time', arguments: {} } },
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: getTime },
     inFlight: 16,
     unit: 'call',
     calls: 1,
@@ -124,6 +126,9 @@ export const scenarios: readonly Scenario[] = [
     goalOnRedis: { minPerSecond: 9_000 },
   },
 ];
+
+/** How a request of it is put to the bare proxy, or, where that cannot serve it, the plain chat that it is compared with. */
+export const bareRequest = ({ unit }: Scenario) => (unit === 'chunk' ? stream : plainChat);
 
 /**
  * What is put first and not measured. Also before one request at a time it is many at once: a program that has done a thing

@@ -1,17 +1,24 @@
 // One Signalbox as `npm start` runs it (embedded PostgreSQL with everything durable, a gateway, a worker), but with a fake
-// upstream for its only provider and a directory that is removed afterwards.
-import { type ChildProcess } from 'node:child_process';
+// upstream for its only provider and a directory that is removed afterwards. Of this checkout, or of another that is built.
+import type { ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import pg from 'pg';
-import { startEmbeddedPostgres } from '#libs/embedded-postgres/embedded-postgres.js';
-import type { Busy, LoadResult } from './keep-busy.js';
+import { installedPath } from '#libs/process/find-installed.js';
+import { countingEnvironment } from '#libs/testing/services/counted-costs.js';
+import type { LoadResult } from './keep-busy.js';
 import type { Load } from './load.js';
-import { answerOf, type Service, startPart, startRedisServer, startService } from './processes.js';
-import type { BackingAddress } from './queue-part.js';
+import { answerOf, ask, type Service, startPart, startRedisServer, startService } from './processes.js';
+
+/** What is outside of every system and peer that is measured, and the same for all. */
+export interface Fakes {
+  upstreamUrl: string;
+  put(load: Load): Promise<LoadResult>;
+  close(): void;
+}
 
 export interface System {
   gateway: Service;
@@ -19,19 +26,15 @@ export interface System {
   postgresPid: number;
   databaseUrl: string;
   /** Where the backing services are in Redis. */
-  redisPid?: number;
-  redisUrl?: string;
+  redisPid: number | undefined;
+  redisUrl: string | undefined;
   /** Until PostgreSQL, new on the disk, took connections, ms. */
   postgresStartMs: number;
-  upstreamPid: number;
-  upstreamUrl: string;
+  /** What processes with `counting` are asked in; removed with the system. */
+  directory: string;
   /** Settings that differ from the defaults, without secrets. */
   settings: Record<string, string>;
-  put(load: Load): Promise<LoadResult>;
-  /** The calls of the MCP scenario, put to its server by the SDK's client alone. */
-  putBare(busy: Busy): Promise<LoadResult>;
-  /** Two processes that meet in the queue, with no store behind: who asks and who answers. */
-  startQueueParts(): Promise<QueueParts>;
+  put(load: Omit<Load, 'url'>): Promise<LoadResult>;
   /** Another gateway of the same settings, which ends with the system. */
   startGateway(): Promise<Service>;
   /** So many sessions of the one principal, `bench-0` and on, as if each had been used just now. */
@@ -40,20 +43,18 @@ export interface System {
   close(): Promise<void>;
 }
 
-export interface QueueParts {
-  trips: ChildProcess;
-  echo: ChildProcess;
-  put(busy: Busy): Promise<LoadResult>;
-  close(): void;
-}
-
 export interface SystemOptions {
+  fakes: Fakes;
+  /** Absent: this one. */
+  checkout?: string | undefined;
   /** Where CPU profiles of gateway and worker go. */
   profileDirectory?: string | undefined;
   /** Queue, channels, counters and cache in a Redis of the bench's own. */
   redis: boolean;
   /** Beside those that every run has. */
   settings?: Record<string, string>;
+  /** Gateway and worker count what they make, which takes time of its own. */
+  counting?: boolean;
 }
 
 /** The bench's own MCP server, on standard input and output. */
@@ -62,11 +63,15 @@ export const toolServer = {
   args: [fileURLToPath(new URL('./tool-server.js', import.meta.url))],
 };
 
-export async function startSystem({
-  profileDirectory,
-  redis: withRedis,
-  settings: more,
-}: SystemOptions): Promise<System> {
+export async function startFakes(): Promise<Fakes> {
+  const [upstream, load] = [startPart('fake-upstream'), startPart('load')] as [ChildProcess, ChildProcess];
+  const { port } = await answerOf<{ port: number }>(upstream);
+  const close = () => [upstream, load].forEach((part) => part.kill());
+  return { upstreamUrl: `http://127.0.0.1:${port}`, put: (what) => ask(load, what), close };
+}
+
+export async function startSystem(given: SystemOptions): Promise<System> {
+  const { fakes, checkout = installedPath('.'), profileDirectory, counting = false } = given;
   const directory = await mkdtemp(join(tmpdir(), 'signalbox-bench-'));
   const closing: (() => unknown)[] = [() => rm(directory, { recursive: true, force: true })];
   const close = async () => {
@@ -74,36 +79,31 @@ export async function startSystem({
   };
   try {
     const began = performance.now();
-    const postgres = await startEmbeddedPostgres({ dataDir: directory });
+    const postgres = await startPostgres(checkout, directory);
     const postgresStartMs = performance.now() - began;
     closing.push(() => postgres.stop());
     const pidFile = await readFile(join(postgres.directory, 'cluster', 'postmaster.pid'), 'utf8');
-    const upstream = startPart('fake-upstream');
-    const load = startPart('load');
-    closing.push(
-      () => upstream.kill(),
-      () => load.kill(),
-    );
-    const redis = withRedis ? await startRedisServer(directory) : undefined;
-    const upstreamUrl = `http://127.0.0.1:${(await answerOf<{ port: number }>(upstream)).port}`;
+    const redis = given.redis ? await startRedisServer(directory) : undefined;
+    closing.push(() => redis?.stop());
     const settings = {
       NODE_ENV: 'production',
-      MODELS_PROVIDERS: JSON.stringify({ bench: { kind: 'openai', base_url: `${upstreamUrl}/v1` } }),
+      MODELS_PROVIDERS: JSON.stringify({ bench: { kind: 'openai', base_url: `${fakes.upstreamUrl}/v1` } }),
       DEFAULT_MODEL: 'bench/model',
       MCP_SERVERS: JSON.stringify({ bench: { ...toolServer, trusted: true, concurrency: 64 } }),
-      ...more,
+      ...given.settings,
     };
     const environment = {
       ...settings,
       DATABASE_URL: postgres.url,
       DATA_DIR: directory,
       ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
+      ...(counting ? countingEnvironment(directory) : {}),
     };
     if (profileDirectory !== undefined) await mkdir(profileDirectory, { recursive: true });
     const home = join(directory, 'home');
     await mkdir(home);
     const profile = profileDirectory !== undefined;
-    const options = { environment, directory: profileDirectory ?? directory, home, profile };
+    const options = { checkout, environment, directory: profileDirectory ?? directory, home, profile };
     const worker = await startService({ app: 'worker', ...options });
     closing.push(() => worker.stop());
     const startGateway = async () => {
@@ -114,27 +114,17 @@ export async function startSystem({
     const gateway = await startGateway();
     const servers = Object.keys(JSON.parse(settings.MCP_SERVERS) as object);
     await Promise.all(servers.map((server) => untilOffered(gateway.url, server)));
-    const backing = { databaseUrl: postgres.url, ...(redis === undefined ? {} : { redisUrl: redis.url }) };
     return {
       gateway,
       worker,
       postgresPid: Number(pidFile.split('\n', 1)[0]),
-      ...(redis === undefined ? {} : { redisPid: redis.pid, redisUrl: redis.url }),
+      redisPid: redis?.pid,
+      redisUrl: redis?.url,
       databaseUrl: postgres.url,
       postgresStartMs,
-      upstreamPid: upstream.pid!,
-      upstreamUrl,
+      directory,
       settings,
-      put: (what) => ask(load, what),
-      async putBare(busy) {
-        const bare = startPart('bare-client');
-        try {
-          return await ask(bare, busy);
-        } finally {
-          bare.kill();
-        }
-      },
-      startQueueParts: () => startQueueParts(backing),
+      put: (what) => fakes.put({ ...what, url: gateway.url }),
       startGateway,
       addSessions: async (count) => {
         await querying(postgres.url, (client) => client.query(addSessions, [count]));
@@ -148,26 +138,13 @@ export async function startSystem({
   }
 }
 
-async function ask(part: ChildProcess, what: object): Promise<LoadResult> {
-  const result = answerOf<LoadResult>(part);
-  part.send(what);
-  return result;
+/** By the code of the checkout, which may have another version of it. */
+async function startPostgres(checkout: string, dataDir: string) {
+  const module = pathToFileURL(join(checkout, 'dist/libs/embedded-postgres/embedded-postgres.js')).href;
+  const { startEmbeddedPostgres } = (await import(module)) as EmbeddedPostgresModule;
+  return startEmbeddedPostgres({ dataDir });
 }
-
-async function startQueueParts(backing: BackingAddress): Promise<QueueParts> {
-  const [echo, trips] = [
-    startPart('queue-echo', JSON.stringify(backing)),
-    startPart('queue-trips', JSON.stringify(backing)),
-  ];
-  const close = () => [echo, trips].forEach((part) => part.kill());
-  try {
-    await Promise.all([echo, trips].map((part) => answerOf(part)));
-  } catch (error) {
-    close();
-    throw error;
-  }
-  return { echo, trips, put: (busy) => ask(trips, busy), close };
-}
+type EmbeddedPostgresModule = typeof import('#libs/embedded-postgres/embedded-postgres.js');
 
 const offeredMs = 60_000;
 

@@ -54,7 +54,11 @@ import { parseBody } from '#libs/http-server/parse-body.js';
 
 const migrationMs = 60_000;
 
-export async function startGateway(config: Config, logger: OpenLogger): Promise<RunningProcess> {
+export async function startGateway(
+  config: Config,
+  logger: OpenLogger,
+  reader = openConfigReader(),
+): Promise<RunningProcess> {
   const metrics = createMetrics({ exemplars: tracing !== undefined });
   if (tracing !== undefined) tracing.onDropped = (reason, spans) => metrics.traceSpansDropped.inc({ reason }, spans);
   // This may fail, so it comes before anything that must be closed.
@@ -80,7 +84,7 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
   const notePolicy = policyNotes(gateway, logger);
   const reloads = new ConfigurationReloads({
     started: config,
-    reader: openConfigReader(),
+    reader,
     apply: (next) => {
       gateway.policy.replace(next);
       notePolicy(next);

@@ -29,7 +29,11 @@ const migrationMs = 60_000;
 /** How often it looks whether the program of a refused server has been installed. */
 const lookAgainMs = 2_000;
 
-export async function startWorker(config: Config, logger: OpenLogger): Promise<RunningProcess> {
+export async function startWorker(
+  config: Config,
+  logger: OpenLogger,
+  reader = openConfigReader(),
+): Promise<RunningProcess> {
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
   const metrics = createMetrics({ exemplars: tracing !== undefined });
   if (tracing !== undefined) tracing.onDropped = (reason, spans) => metrics.traceSpansDropped.inc({ reason }, spans);
@@ -47,7 +51,7 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
   });
   const reloads = new ConfigurationReloads({
     started: config,
-    reader: openConfigReader(),
+    reader,
     apply: ({ mcpServers }) => opened.worker.reconfigure(mcpServers),
     strikeOut: logger.strikeOut,
     onOutcome: (outcome) => metrics.configReloads.inc({ outcome }),

@@ -1,7 +1,7 @@
 // The audit as those who administer see it: by HTTP, as a download, and by the command that verifies it.
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { runScript } from '../support/run-program.js';
 import { metricOf } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
@@ -13,9 +13,9 @@ interface Page {
 }
 
 const signingKey = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
-let box: Signalbox;
+let box: SignalboxHere;
 beforeAll(async () => {
-  box = await startSignalbox({ environment: { AUDIT_SIGNING_KEY: signingKey } });
+  box = await startSignalboxHere({ environment: { AUDIT_SIGNING_KEY: signingKey } });
   for (const name of ['one.txt', 'two.txt', 'three.txt']) await call('write_file', { path: name, content: 'x' });
   await call('read_file', { path: 'missing.txt' });
 });
@@ -142,8 +142,7 @@ verifies('audit.tampering-noticed', 'by a gateway that starts after it', async (
 
 verifies('audit.signed-checkpoints', 'a gateway makes a last one when it stops', async () => {
   const [gateway] = box.gateways;
-  gateway!.kill('SIGTERM');
-  await gateway!.ended;
+  await gateway!.stop();
   await vi.waitFor(async () => {
     const rows = await box.rows('select from audit_checkpoints where signature is not null');
     expect(rows.length).toBeGreaterThan(0);

@@ -3,15 +3,15 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { type Completion, plainCompletion, user } from '../support/chat-client.js';
 import { canRun, runProgram } from '../support/run-program.js';
 import { verifies } from '../verifies.js';
 
-let box: Signalbox;
+let box: SignalboxHere;
 
 beforeAll(async () => {
-  box = await startSignalbox({ scripted: false, environment: { ALLOWED_ORIGINS: 'https://app.example' } });
+  box = await startSignalboxHere({ scripted: false, environment: { ALLOWED_ORIGINS: 'https://app.example' } });
 });
 afterAll(() => box?.close());
 

@@ -4,17 +4,17 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { postJson, readSse } from '#libs/testing/read-sse.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import type { ScriptedToolCall } from '#libs/testing/scripted-upstream.js';
-import type { StartedProcess } from '#libs/testing/services/start-process.js';
+import type { Started } from '#libs/testing/services/start-process.js';
 import { type Completion, completeChat, functionTool, plainCompletion, putFile, user } from '../support/chat-client.js';
 import { verifies } from '../verifies.js';
 
 const readFile = functionTool('read_file', '读取文件');
 
-let box: Signalbox;
+let box: SignalboxHere;
 /** The same Signalbox with a scripted model. */
-let scripted: StartedProcess;
+let scripted: Started;
 let weather: Server;
 let weatherUrl: string;
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => weather.listen(0, '127.0.0.1', resolve));
   const { port } = weather.address() as AddressInfo;
   weatherUrl = `http://127.0.0.1:${port}/weather`;
-  box = await startSignalbox({
+  box = await startSignalboxHere({
     scripted: false,
     environment: { TOOLS_FETCH_ALLOW: `127.0.0.1:${port}` },
     script: (request) => {

@@ -1,14 +1,14 @@
 // A provider that is down: what callers get, and what an operator sees.
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { post } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
-let box: Signalbox;
+let box: SignalboxHere;
 let url: string;
 
 beforeAll(async () => {
-  box = await startSignalbox({ script: () => ({ text: 'hi' }), gateways: 0, workers: 0 });
+  box = await startSignalboxHere({ script: () => ({ text: 'hi' }), gateways: 0, workers: 0 });
   const provider = { kind: 'openai', base_url: box.upstream.baseUrl, max_retries: 0 };
   const down = { ...provider, base_url: 'http://127.0.0.1:9/v1', circuit: { failures: 2 } };
   ({ url } = await box.startGateway({

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { postJson, readSse } from '#libs/testing/read-sse.js';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { post, workspaceTools } from '../support/scripts.js';
 import { strictAnthropic } from '../support/strict-anthropic.js';
 import { strictDeepSeek } from '../support/strict-deepseek.js';
@@ -26,13 +26,13 @@ const plan: PlannedRound[] = [
 ];
 
 const models = ['deepseek/m', 'claude/claude-opus-4-5', 'gemini/gemini-3-strict', 'openai/gpt-5.5'];
-let box: Signalbox;
+let box: SignalboxHere;
 let strict: StrictUpstream[] = [];
 let gateways: { url: string }[] = [];
 
 beforeAll(async () => {
   [box, ...strict] = await Promise.all([
-    startSignalbox({ gateways: 0 }),
+    startSignalboxHere({ gateways: 0 }),
     startStrictUpstream(strictAnthropic, plan),
     startStrictUpstream(strictGemini, plan),
     startStrictUpstream(strictDeepSeek, plan),

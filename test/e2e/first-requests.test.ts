@@ -1,17 +1,17 @@
 // The first requests of a gateway, before its first worker: what depends on tools waits a moment for them.
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { functionTool, user } from '../support/chat-client.js';
 import { post } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
-let box: Signalbox;
+let box: SignalboxHere;
 beforeAll(async () => {
   const script = ({ body }: { body: unknown }) =>
     JSON.stringify(body).includes('"role":"tool"')
       ? { text: 'It is read.' }
       : { toolCalls: [{ name: 'get_time', arguments: {} }] };
-  box = await startSignalbox({ script, workers: 0, environment: { TOOLS_WORKER_WAIT_MS: '60000' } });
+  box = await startSignalboxHere({ script, workers: 0, environment: { TOOLS_WORKER_WAIT_MS: '60000' } });
 });
 afterAll(() => box?.close());
 

@@ -2,15 +2,15 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { functionTool, messagesOf, post, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
 let answers: ScriptedAnswer[] = [];
-let box: Signalbox;
+let box: SignalboxHere;
 
 beforeAll(async () => {
-  box = await startSignalbox({ script: () => answers.shift() ?? { text: 'done' } });
+  box = await startSignalboxHere({ script: () => answers.shift() ?? { text: 'done' } });
 });
 afterAll(() => box?.close());
 

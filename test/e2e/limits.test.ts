@@ -4,7 +4,7 @@ import { type ErrorCode, errorTable } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
 import { eventually } from '#libs/testing/eventually.js';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
 import { functionTool, messagesOf, post, workspaceTools } from '../support/scripts.js';
 import { metricOf } from '../support/tools-client.js';
@@ -27,7 +27,7 @@ const environment = {
 };
 const write = { name: 'write_file', arguments: { path: 'a.txt', content: 'x' } };
 
-let box: Signalbox;
+let box: SignalboxHere;
 let web: HeldWeb;
 let one: string;
 let two: string;
@@ -47,7 +47,7 @@ const chat = (key: Record<string, string>, body: object) =>
 
 beforeAll(async () => {
   web = await openHeldWeb();
-  box = await startSignalbox({
+  box = await startSignalboxHere({
     gateways: 0,
     environment: { TOOLS_FETCH_ALLOW: '127.0.0.1' },
     script: (request): ScriptedAnswer => {

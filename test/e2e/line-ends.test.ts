@@ -1,14 +1,14 @@
 // Line ends that only some clients know, in streamed text: raw ones would split an event for them.
 import { afterAll, beforeAll, expect } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { user } from '../support/chat-client.js';
 import { verifies } from '../verifies.js';
 
 const odd = 'a\u2028b\u2029c\u0085d';
-let box: Signalbox;
+let box: SignalboxHere;
 beforeAll(async () => {
-  box = await startSignalbox({ script: () => ({ text: [odd] }) });
+  box = await startSignalboxHere({ script: () => ({ text: [odd] }) });
 });
 afterAll(() => box?.close());
 

@@ -3,7 +3,7 @@
 import Anthropic, { type APIError } from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { anthropicJudges } from '../support/anthropic-judges.js';
 import { expectThrown, questionsTo } from '../support/chat-judge.js';
 import { breaks, cutOrToolScript } from '../support/cut-script.js';
@@ -11,10 +11,10 @@ import { messagesOf } from '../support/scripts.js';
 import { clientTool, lookedUp, serverTool } from '../support/tool-script.js';
 import { verifies } from '../verifies.js';
 
-let box: Signalbox;
+let box: SignalboxHere;
 
 beforeAll(async () => {
-  box = await startSignalbox({ script: cutOrToolScript });
+  box = await startSignalboxHere({ script: cutOrToolScript });
 });
 afterAll(() => box?.close());
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { verifies } from '../verifies.js';
 
 const providerKey = 'sk-scripted-upstream';
@@ -13,7 +13,7 @@ const before: Record<'gateway' | 'worker', Series> = { gateway: new Map(), worke
 const after: typeof before = { gateway: new Map(), worker: new Map() };
 
 type Series = Map<string, number>;
-let box: Signalbox;
+let box: SignalboxHere;
 let exposed = '';
 
 async function scrape(url: string): Promise<Series> {
@@ -53,7 +53,7 @@ const messages = [{ role: 'user', content: `say ${content}` }];
 const tools = [{ type: 'mcp', server_label: 'workspace' }];
 
 beforeAll(async () => {
-  box = await startSignalbox({
+  box = await startSignalboxHere({
     environment: { LOG_LEVEL: 'debug' },
     script: (request): ScriptedAnswer => {
       if (request.body['model'] === 'broken') return { status: 500, json: { error: { message: `no ${providerKey}` } } };

@@ -2,15 +2,15 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { Script } from '#libs/testing/scripted-upstream.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { functionTool, messagesOf, post, rounds, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
 let script: Script;
-let box: Signalbox;
+let box: SignalboxHere;
 
 beforeAll(async () => {
-  box = await startSignalbox({
+  box = await startSignalboxHere({
     gateways: 2,
     script: (request, number) => {
       if (typeof script !== 'function') throw new Error('scripts of this file are functions');

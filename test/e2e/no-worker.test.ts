@@ -3,19 +3,19 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { post, rounds, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
-let box: Signalbox;
+let box: SignalboxHere;
 beforeAll(async () => {
   const script = rounds(
     { toolCalls: [{ name: 'write_file', arguments: { path: 'a.txt', content: 'x', append: true } }] },
     { text: 'written' },
   );
   // The tools stay known after their worker has stopped.
-  box = await startSignalbox({ script, environment: { TOOLS_WORKER_WAIT_MS: '300' } });
-  expect(await box.workers.pop()!.stop()).toBe(0);
+  box = await startSignalboxHere({ script, environment: { TOOLS_WORKER_WAIT_MS: '300' } });
+  await box.workers.pop()!.stop();
   // The gateway notices within seconds; until then, calls wait for a worker.
   const probe = { ...tool('probe'), timeout_ms: 300 };
   const refused = async () => (await post(box.url, '/api/tools/call', probe)).status;

@@ -2,13 +2,13 @@
 // still run, and leaves nothing behind.
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
-import type { StartedProcess } from '#libs/testing/services/start-process.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import type { StartedHere } from '#libs/testing/services/start-here.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { effects, messagesOf, post, turnOf } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
 const limit = 20;
-let box: Signalbox;
+let box: SignalboxHere;
 let told: Promise<void>;
 let goOn!: () => void;
 
@@ -18,7 +18,7 @@ const hold = () => {
 
 beforeAll(async () => {
   hold();
-  box = await startSignalbox({
+  box = await startSignalboxHere({
     script: async (request) => {
       await told;
       const said = messagesOf(request)[0]!['content'] as string;
@@ -78,7 +78,7 @@ async function refusal(url: string, path: string, body: object): Promise<unknown
 
 verifies('chat.overload.principal', 'two places, given back by an end, a caller who goes, a failure', async () => {
   const both = [1, 2].map(() => box.startGateway({ LIMITS_PRINCIPAL_TURNS: '2' }));
-  const [{ url }, another] = (await Promise.all(both)) as [StartedProcess, StartedProcess];
+  const [{ url }, another] = (await Promise.all(both)) as [StartedHere, StartedHere];
   const ask = (content: string, more: RequestInit = {}) =>
     fetch(`${url}/v1/chat/completions`, {
       method: 'POST',

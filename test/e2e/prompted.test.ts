@@ -4,16 +4,16 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { postJson, readSse } from '#libs/testing/read-sse.js';
 import type { ReceivedRequest, ScriptedAnswer, ScriptedToolCall } from '#libs/testing/scripted-upstream.js';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { openAiJudges } from '../support/openai-judges.js';
 import { functionTool, messagesOf, post, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
-let box: Signalbox;
+let box: SignalboxHere;
 let url: string;
 
 beforeAll(async () => {
-  box = await startSignalbox({ script: answer, gateways: 0 });
+  box = await startSignalboxHere({ script: answer, gateways: 0 });
   const provider = { kind: 'openai', base_url: box.upstream.baseUrl, max_retries: 0 };
   const providers = {
     // The name that the judges request.

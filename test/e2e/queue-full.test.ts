@@ -1,17 +1,17 @@
 // More calls than the queue may hold: the surplus is refused immediately with a retry time; accepted calls finish.
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
 import { messagesOf, post, rounds, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
 const limit = 3;
-let box: Signalbox;
+let box: SignalboxHere;
 let web: HeldWeb;
 beforeAll(async () => {
   web = await openHeldWeb();
-  box = await startSignalbox({
+  box = await startSignalboxHere({
     script: rounds({ toolCalls: [{ name: 'get_time', arguments: {} }] }, { text: 'I could not look at the clock' }),
     environment: { TOOLS_FETCH_ALLOW: '127.0.0.1', LIMITS_QUEUE_LENGTH: String(limit), WORKER_CONCURRENCY: '1' },
   });

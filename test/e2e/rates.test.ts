@@ -1,11 +1,11 @@
 // Rates of keys through every API, on three gateways. In the project `redis` the counters are in Redis.
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { eventually } from '#libs/testing/eventually.js';
 import { verifies } from '../verifies.js';
 
-let box: Signalbox;
+let box: SignalboxHere;
 let admin: string;
 const messages = [{ role: 'user' as const, content: 'Hello' }];
 
@@ -24,7 +24,7 @@ async function makeKey(owner: string, limits: object): Promise<string> {
 }
 
 beforeAll(async () => {
-  box = await startSignalbox({ script: () => ({ text: 'Hello' }), gateways: 3 });
+  box = await startSignalboxHere({ script: () => ({ text: 'Hello' }), gateways: 3 });
   await Promise.all(box.gateways.map(({ url }) => toolsReady(url)));
   const { text } = await send(box.url, '/api/keys', { owner: 'root', scopes: ['admin'] });
   admin = (JSON.parse(text) as { key: string }).key;

@@ -1,6 +1,6 @@
 // Read-only calls, by tool or by arguments: which run concurrently, in which order they are reported, and what is cached.
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import type { Script } from '#libs/testing/scripted-upstream.js';
 import { readSse, postJson } from '#libs/testing/read-sse.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
@@ -8,7 +8,7 @@ import { messagesOf, rounds, workspaceTools, type Completion } from '../support/
 import { verifies } from '../verifies.js';
 
 let script: Script;
-let box: Signalbox;
+let box: SignalboxHere;
 let web: HeldWeb;
 
 const kept = ['fetch', 'read_file', 'write_file'];
@@ -16,7 +16,7 @@ const tools = { cache_ttl_ms: Object.fromEntries(kept.map((name) => [name, 600_0
 
 beforeAll(async () => {
   web = await openHeldWeb();
-  box = await startSignalbox({
+  box = await startSignalboxHere({
     script: (request, number) => (script as Exclude<Script, unknown[]>)(request, number),
     environment: {
       TOOLS_FETCH_ALLOW: '127.0.0.1',

@@ -1,12 +1,12 @@
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { verifies } from '../verifies.js';
 
-let box: Signalbox;
+let box: SignalboxHere;
 beforeAll(async () => {
-  box = await startSignalbox({ script: () => ({ text: 'hi' }) });
+  box = await startSignalboxHere({ script: () => ({ text: 'hi' }) });
 });
 afterAll(() => box.close());
 

@@ -3,7 +3,7 @@
 import OpenAI from 'openai';
 import type { Response } from 'openai/resources/responses/responses';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { postJson, readSse } from '#libs/testing/read-sse.js';
 import { expectThrown, questionsTo } from '../support/chat-judge.js';
 import { breaks, cutOrToolScript } from '../support/cut-script.js';
@@ -13,11 +13,11 @@ import { clientTool, lookedUp, serverTool } from '../support/tool-script.js';
 import '../../clients/typescript/src/openai.js';
 import { verifies } from '../verifies.js';
 
-let box: Signalbox;
+let box: SignalboxHere;
 let client: OpenAI;
 
 beforeAll(async () => {
-  box = await startSignalbox({ script: cutOrToolScript });
+  box = await startSignalboxHere({ script: cutOrToolScript });
   client = new OpenAI({ baseURL: `${box.url}/v1`, apiKey: 'sk-any', maxRetries: 0 });
 });
 afterAll(() => box?.close());

@@ -1,17 +1,17 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { post, workspaceTools } from '../support/scripts.js';
 import { withinMs } from '../support/within-ms.js';
 import { verifies } from '../verifies.js';
 
 let script: ScriptedAnswer = { text: 'hello' };
-let box: Signalbox;
+let box: SignalboxHere;
 let store: pg.Client;
 
 beforeAll(async () => {
-  box = await startSignalbox({ script: () => script, environment: { DATABASE_TIMEOUT_MS: '2000' } });
+  box = await startSignalboxHere({ script: () => script, environment: { DATABASE_TIMEOUT_MS: '2000' } });
   store = new pg.Client({ connectionString: box.databaseUrl });
   await store.connect();
   await toolsReady(box.url);

@@ -3,12 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, inject } from 'vitest';
 import { postJson, readSse } from '#libs/testing/read-sse.js';
 import type { Script } from '#libs/testing/scripted-upstream.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { messagesOf, post, rounds, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
 let script: Script;
-let box: Signalbox;
+let box: SignalboxHere;
 let web: Server;
 let webUrl: string;
 let held: ServerResponse[] = [];
@@ -17,7 +17,7 @@ beforeAll(async () => {
   web = createServer((_request, response) => void held.push(response));
   await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
   webUrl = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
-  box = await startSignalbox({
+  box = await startSignalboxHere({
     gateways: 2,
     script: (request, number) => {
       if (typeof script !== 'function') throw new Error('scripts of this file are functions');

@@ -3,18 +3,18 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { aiSdkJudges, langChainJudges } from '../support/agent-judges.js';
 import { expectThrown, type Question } from '../support/chat-judge.js';
 import { breaks, cutScript } from '../support/cut-script.js';
 import { openAiJudges } from '../support/openai-judges.js';
 import { verifies } from '../verifies.js';
 
-let box: Signalbox;
+let box: SignalboxHere;
 let url: string;
 
 beforeAll(async () => {
-  box = await startSignalbox({ gateways: 0, script: cutScript });
+  box = await startSignalboxHere({ gateways: 0, script: cutScript });
   const provider = { kind: 'openai', base_url: box.upstream.baseUrl, api_key: 'sk-scripted', max_retries: 0 };
   const impatient = { ...provider, timeout_ms: { idle: 300 } };
   const gateway = await box.startGateway({ MODELS_PROVIDERS: JSON.stringify({ scripted: provider, impatient }) });

@@ -1,7 +1,7 @@
 // Recorded answers read by the Vercel AI SDK must be the same directly from the provider and through the gateway. Skipped
 // by name without the recordings.
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { aiSdkJudges } from '../support/agent-judges.js';
 import type { JudgeTool } from '../support/chat-judge.js';
 import { expectedAnswers, recordings, startReplay } from '../support/replay-upstream.js';
@@ -19,13 +19,13 @@ const unreadable = new Set([
 ]);
 
 describe.skipIf(recordings === undefined)('recorded answers', () => {
-  let box: Signalbox | undefined;
+  let box: SignalboxHere | undefined;
   let replay: Awaited<ReturnType<typeof startReplay>> | undefined;
   let url: string;
   const addressOf = (file: string) => `${replay!.origin}/${file}/v1`;
 
   beforeAll(async () => {
-    [box, replay] = await Promise.all([startSignalbox({ gateways: 0, workers: 0 }), startReplay()]);
+    [box, replay] = await Promise.all([startSignalboxHere({ gateways: 0, workers: 0 }), startReplay()]);
     const providers = files.map((file) => [
       providerOf(file),
       { kind: 'openai', base_url: addressOf(file), models: ['m'], max_retries: 0 },

@@ -2,17 +2,17 @@
 // usage of all rounds, only the caller's own calls.
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { postJson, readSse } from '#libs/testing/read-sse.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { aiSdkJudges, langChainJudges } from '../support/agent-judges.js';
 import type { Judge, Question } from '../support/chat-judge.js';
 import { openAiJudges } from '../support/openai-judges.js';
 import { clientTool, serverTool, toolScript } from '../support/tool-script.js';
 import { verifies } from '../verifies.js';
 
-let box: Signalbox;
+let box: SignalboxHere;
 
 beforeAll(async () => {
-  box = await startSignalbox({ script: toolScript });
+  box = await startSignalboxHere({ script: toolScript });
 });
 afterAll(() => box?.close());
 

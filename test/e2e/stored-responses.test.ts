@@ -6,18 +6,18 @@ import { generateText, jsonSchema, stepCountIs, tool } from 'ai';
 import OpenAI from 'openai';
 import type { Response } from 'openai/resources/responses/responses';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { cutScript } from '../support/cut-script.js';
 import { messagesOf } from '../support/scripts.js';
 import { toolScript } from '../support/tool-script.js';
 import { verifies } from '../verifies.js';
 
-let box: Signalbox;
+let box: SignalboxHere;
 let url: string;
 let client: OpenAI;
 
 beforeAll(async () => {
-  box = await startSignalbox({
+  box = await startSignalboxHere({
     gateways: 0,
     script: (request) => {
       if (request.path === '/v1/messages/count_tokens') return { json: { input_tokens: 42 } };

@@ -5,11 +5,11 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { postJson, readSse } from '#libs/testing/read-sse.js';
 import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { messagesOf } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
-let box: Signalbox;
+let box: SignalboxHere;
 let client: OpenAI;
 
 /** Calls the first tool that it is offered, until it has a result. */
@@ -24,7 +24,7 @@ function script(request: ReceivedRequest): ScriptedAnswer {
 }
 
 beforeAll(async () => {
-  box = await startSignalbox({ script });
+  box = await startSignalboxHere({ script });
   client = new OpenAI({ baseURL: `${box.url}/v1`, apiKey: 'sk-any', maxRetries: 0 });
 });
 afterAll(() => box?.close());

@@ -5,13 +5,13 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { Script } from '#libs/testing/scripted-upstream.js';
 import { readSse, postJson } from '#libs/testing/read-sse.js';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { messagesOf, post, rounds, workspaceTools } from '../support/scripts.js';
 import { withinMs } from '../support/within-ms.js';
 import { verifies } from '../verifies.js';
 
 let script: Script;
-let box: Signalbox;
+let box: SignalboxHere;
 let web: Server;
 let webUrl: string;
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
   webUrl = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
-  box = await startSignalbox({
+  box = await startSignalboxHere({
     gateways: 2,
     script: (request, number) => {
       if (typeof script !== 'function') throw new Error('scripts of this file are functions');

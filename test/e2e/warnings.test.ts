@@ -6,12 +6,12 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { postJson, readSse } from '#libs/testing/read-sse.js';
 import { type ScriptedAnswer, type ScriptedUpstream, startScriptedUpstream } from '#libs/testing/scripted-upstream.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { finish } from '../fixtures/gemini-chunks.js';
 import { verifies } from '../verifies.js';
 
 let gemini: ScriptedUpstream;
-let box: Signalbox;
+let box: SignalboxHere;
 let openai: OpenAI;
 let anthropic: Anthropic;
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const base_url = gemini.baseUrl.replace('/v1', '');
   const providers = { gemini: { kind: 'gemini', base_url, api_key: 'key-of-gemini', max_retries: 0 } };
   const environment = { MODELS_PROVIDERS: JSON.stringify(providers), DEFAULT_MODEL: 'gemini/gemini-2.5-flash' };
-  box = await startSignalbox({ environment });
+  box = await startSignalboxHere({ environment });
   openai = new OpenAI({ baseURL: `${box.url}/v1`, apiKey: 'sk-any', maxRetries: 0 });
   anthropic = new Anthropic({ baseURL: box.url, apiKey: 'sk-any', maxRetries: 0 });
 });

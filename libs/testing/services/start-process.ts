@@ -9,16 +9,22 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
-export interface StartedProcess {
+export type Line = Record<string, unknown>;
+
+/** A gateway, worker or Chimech that listens, in whatever process. */
+export interface Started {
   /** `http://127.0.0.1:<port>` */
   url: string;
-  pid: number;
   /** Parsed log lines so far. */
-  log: Record<string, unknown>[];
+  log: Line[];
+  /** The first line (past or future) that satisfies the predicate. */
+  logged(matches: (line: Line) => boolean, timeoutMs?: number): Promise<Line>;
+}
+
+export interface StartedProcess extends Started {
+  pid: number;
   /** Lines that are no log lines. */
   stray: string[];
-  /** The first line (past or future) that satisfies the predicate. */
-  logged(matches: (line: Record<string, unknown>) => boolean, timeoutMs?: number): Promise<Record<string, unknown>>;
   kill(signal: NodeJS.Signals): void;
   /** SIGTERM, then waits for the end. Returns the exit code. */
   stop(): Promise<number | null>;
@@ -62,49 +68,16 @@ export async function startProcess(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);
-  const log: Record<string, unknown>[] = [];
-  const listeners = new Set<() => void>();
-  const stray: string[] = [];
-  for (const stream of [child.stdout, child.stderr]) {
-    createInterface({ input: stream }).on('line', (line) => {
-      try {
-        log.push(JSON.parse(line) as Record<string, unknown>);
-      } catch {
-        stray.push(line);
-      }
-      for (const listener of listeners) listener();
-    });
-  }
+  const lines = new LogLines(app, () => child.exitCode !== null || child.signalCode !== null);
+  const { log, stray, logged } = lines;
+  for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', lines.take);
   const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once('close', (code, signal) => {
       running.delete(child);
       resolve({ code, signal });
-      for (const listener of listeners) listener();
+      lines.look();
     });
   });
-
-  const logged: StartedProcess['logged'] = (matches, timeoutMs = 15_000) =>
-    new Promise((resolve, reject) => {
-      const settle = (finish: () => void) => {
-        clearTimeout(timer);
-        listeners.delete(look);
-        finish();
-      };
-      const fail = (why: string) =>
-        settle(() =>
-          reject(
-            new Error(`${app} ${why}: ${[...log.map((line) => JSON.stringify(line)), ...stray].slice(-12).join('\n')}`),
-          ),
-        );
-      const look = () => {
-        const line = log.find(matches);
-        if (line !== undefined) settle(() => resolve(line));
-        else if (child.exitCode !== null || child.signalCode !== null) fail('ended');
-      };
-      const timer = setTimeout(() => fail('did not log what was waited for'), timeoutMs);
-      listeners.add(look);
-      look();
-    });
 
   const listening = await logged((line) => line['message'] === 'listening', options.timeoutMs ?? 60_000).catch(
     async (error: unknown) => {
@@ -114,9 +87,8 @@ export async function startProcess(
       throw error;
     },
   );
-  const { port } = listening['metadata'] as { port: number };
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: urlOf(listening),
     pid: child.pid!,
     log,
     stray,
@@ -128,6 +100,57 @@ export async function startProcess(
     },
     ended,
   };
+}
+
+/** Of the line `listening`. */
+export const urlOf = (listening: Line): string =>
+  `http://127.0.0.1:${(listening['metadata'] as { port: number }).port}`;
+
+/** What a process of ours has logged, and who waits for a line of it. */
+export class LogLines {
+  readonly log: Line[] = [];
+  readonly stray: string[] = [];
+  private readonly listeners = new Set<() => void>();
+
+  constructor(
+    private readonly app: string,
+    private readonly hasEnded: () => boolean,
+  ) {}
+
+  readonly take = (line: string): void => {
+    try {
+      this.log.push(JSON.parse(line) as Line);
+    } catch {
+      this.stray.push(line);
+    }
+    this.look();
+  };
+
+  /** Also when the process has ended: nobody waits any longer. */
+  look(): void {
+    for (const listener of this.listeners) listener();
+  }
+
+  readonly logged: Started['logged'] = (matches, timeoutMs = 15_000) =>
+    new Promise((resolve, reject) => {
+      const settle = (finish: () => void) => {
+        clearTimeout(timer);
+        this.listeners.delete(look);
+        finish();
+      };
+      const fail = (why: string) => {
+        const last = [...this.log.map((line) => JSON.stringify(line)), ...this.stray].slice(-12).join('\n');
+        settle(() => reject(new Error(`${this.app} ${why}: ${last}`)));
+      };
+      const look = () => {
+        const line = this.log.find(matches);
+        if (line !== undefined) settle(() => resolve(line));
+        else if (this.hasEnded()) fail('ended');
+      };
+      const timer = setTimeout(() => fail('did not log what was waited for'), timeoutMs);
+      this.listeners.add(look);
+      look();
+    });
 }
 
 export interface TemporaryDirectory {

@@ -5,14 +5,16 @@ import { inject } from 'vitest';
 import { createMigratedDatabase } from './test-database.js';
 import { type ScriptedUpstream, startScriptedUpstream, type Script } from '../scripted-upstream.js';
 import { startRedis, type TestRedis } from './start-redis.js';
-import { type ProcessOptions, type StartedProcess, startProcess, temporaryDirectory } from './start-process.js';
+import { startHere, type StartedHere } from './start-here.js';
+import { startProcess, temporaryDirectory } from './start-process.js';
+import type { ProcessOptions, Started, StartedProcess } from './start-process.js';
 
 type ProcessLimits = Pick<ProcessOptions, 'openFiles'>;
 
-export interface Signalbox {
+export interface Signalbox<Part extends Started = StartedProcess> {
   url: string;
-  gateways: StartedProcess[];
-  workers: StartedProcess[];
+  gateways: Part[];
+  workers: Part[];
   databaseUrl: string;
   /** Of the project `redis` only. */
   redis: TestRedis | undefined;
@@ -21,10 +23,12 @@ export interface Signalbox {
   upstream: ScriptedUpstream;
   /** Of the database, by a connection of its own. */
   rows<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
-  startGateway(environment?: Record<string, string>, limits?: ProcessLimits): Promise<StartedProcess>;
-  startWorker(environment?: Record<string, string>, limits?: ProcessLimits): Promise<StartedProcess>;
+  startGateway(environment?: Record<string, string>, limits?: ProcessLimits): Promise<Part>;
+  startWorker(environment?: Record<string, string>, limits?: ProcessLimits): Promise<Part>;
   close(): Promise<void>;
 }
+
+export type SignalboxHere = Signalbox<StartedHere>;
 
 export interface SignalboxOptions {
   script?: Script;
@@ -35,7 +39,26 @@ export interface SignalboxOptions {
   scripted?: boolean;
 }
 
-export async function startSignalbox(options: SignalboxOptions = {}): Promise<Signalbox> {
+/** With processes of its own. */
+export const startSignalbox = (options: SignalboxOptions = {}): Promise<Signalbox> =>
+  start(options, { start: startProcess, end: killAll });
+
+/**
+ * In the process of the test, which takes a fraction of the time: for tests of what is answered and stored, in which nothing is killed
+ * and no configuration is read again.
+ */
+export const startSignalboxHere = (options: SignalboxOptions = {}): Promise<SignalboxHere> =>
+  start(options, { start: startHere, end: (parts) => Promise.all(parts.map((each) => each.stop())) });
+
+interface Starting<Part extends Started> {
+  start(app: 'gateway' | 'worker', options: ProcessOptions): Promise<Part>;
+  end(parts: readonly Part[]): Promise<unknown>;
+}
+
+async function start<Part extends Started>(
+  options: SignalboxOptions,
+  starting: Starting<Part>,
+): Promise<Signalbox<Part>> {
   const { script = [], gateways = 1, workers = 1, scripted = true } = options;
   const [database, directory, upstream, redis] = await Promise.all([
     createMigratedDatabase(),
@@ -53,7 +76,7 @@ export async function startSignalbox(options: SignalboxOptions = {}): Promise<Si
     ...(scripted ? { MODELS_PROVIDERS: JSON.stringify({ scripted: provider }), DEFAULT_MODEL: 'scripted/model' } : {}),
     ...options.environment,
   };
-  const box: Signalbox = {
+  const box: Signalbox<Part> = {
     url: '',
     gateways: [],
     workers: [],
@@ -63,19 +86,17 @@ export async function startSignalbox(options: SignalboxOptions = {}): Promise<Si
     upstream,
     rows: (sql, values) => rowsOf(database.url, sql, values),
     async startGateway(more = {}, limits = {}) {
-      const gateway = await startProcess('gateway', { ...limits, environment: { ...environment, ...more } });
+      const gateway = await starting.start('gateway', { ...limits, environment: { ...environment, ...more } });
       box.gateways.push(gateway);
       return gateway;
     },
     async startWorker(more = {}, limits = {}) {
-      const worker = await startProcess('worker', { ...limits, environment: { ...environment, ...more } });
+      const worker = await starting.start('worker', { ...limits, environment: { ...environment, ...more } });
       box.workers.push(worker);
       return worker;
     },
     async close() {
-      const processes = [...box.gateways, ...box.workers];
-      for (const each of processes) each.kill('SIGKILL');
-      await Promise.all(processes.map((each) => each.ended));
+      await starting.end([...box.gateways, ...box.workers]);
       await upstream.close();
       await redis?.stop();
       await database.drop();
@@ -105,8 +126,13 @@ async function rowsOf<Row extends pg.QueryResultRow>(url: string, sql: string, v
   }
 }
 
+function killAll(processes: readonly StartedProcess[]): Promise<unknown> {
+  for (const each of processes) each.kill('SIGKILL');
+  return Promise.all(processes.map((each) => each.ended));
+}
+
 /** Waits for all, also when one fails: what still starts would be missed by `close`. */
-async function started(starts: readonly Promise<StartedProcess>[]): Promise<void> {
+async function started(starts: readonly Promise<Started>[]): Promise<void> {
   await Promise.allSettled(starts);
   await Promise.all(starts);
 }
