@@ -1,4 +1,4 @@
-// Test support: values that satisfy a JSON Schema, and Gemini's subset of OpenAPI read as JSON Schema.
+// Test support: values that satisfy a JSON Schema.
 import fc from 'fast-check';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { allOf, followRef, list } from '../../apps/gateway/models/conversation/schema-parts.js';
@@ -68,19 +68,4 @@ function objectsOf(schema: JsonObject, root: JsonObject, depth: number): fc.Arbi
   );
   const requiredKeys = list(schema['required']).filter((name) => Object.hasOwn(members, name as string));
   return fc.record(members, { requiredKeys: requiredKeys as string[], noNullPrototype: true });
-}
-
-/** Gemini's subset read as JSON Schema. */
-export function asJsonSchema(schema: Json): Json {
-  if (Array.isArray(schema)) return schema.map(asJsonSchema);
-  if (!isJsonObject(schema)) return schema;
-  const { nullable, ...own } = schema;
-  const read = Object.fromEntries(
-    Object.entries(own).map(([key, value]) => {
-      const members = key === 'properties' && isJsonObject(value) ? Object.entries(value) : undefined;
-      if (members === undefined) return [key, ['items', 'anyOf'].includes(key) ? asJsonSchema(value) : value];
-      return [key, Object.fromEntries(members.map(([name, member]) => [name, asJsonSchema(member)]))];
-    }),
-  );
-  return nullable === true ? { anyOf: [read, { type: 'null' }] } : read;
 }

@@ -1,7 +1,8 @@
 // Rules of Gemini's generateContent that a careless gateway would break: https://ai.google.dev/api/generate-content and
 // https://ai.google.dev/gemini-api/docs/thought-signatures
 import { list } from '../../apps/gateway/models/conversation/schema-parts.js';
-import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { checkJsonSchema } from './strict-tools.js';
 import { must, same, type PlannedRound, type StrictFamily } from './strict-upstream.js';
 
 /** The model's message in that round; only the first of several calls is signed. */
@@ -19,21 +20,15 @@ function partsOf({ thought, text, calls = [] }: PlannedRound, round: number): Js
 const parts = (content: JsonObject) => list(content['parts']) as JsonObject[];
 const having = (content: JsonObject | undefined, member: string) =>
   content === undefined ? [] : parts(content).filter((part) => part[member] !== undefined);
-const schemaKeywords = new Set(
-  'type description title properties required items enum nullable anyOf minimum maximum minLength maxLength pattern format default minItems maxItems minProperties maxProperties'.split(
-    ' ',
-  ),
-);
-
 export const strictGemini: StrictFamily = {
   check({ path, headers, body }, plan) {
     must(/^\/v1beta\/models\/gemini-3-strict:(generateContent|streamGenerateContent\?alt=sse)$/.test(path), path);
     must(headers['x-goog-api-key'] === 'key-of-gemini', 'API key not valid');
     for (const tool of list(body['tools'])) {
       for (const declaration of list((tool as JsonObject)['functionDeclarations'])) {
-        const { name, parameters } = declaration as JsonObject;
+        const { name, parametersJsonSchema: schema } = declaration as JsonObject;
         must(typeof name === 'string' && /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/.test(name), 'a name is invalid');
-        if (parameters !== undefined) checkSchema(parameters);
+        if (schema !== undefined) checkJsonSchema(schema, name);
       }
     }
     const contents = list(body['contents']) as JsonObject[];
@@ -73,15 +68,6 @@ export const strictGemini: StrictFamily = {
 
   refusal: (message) => ({ error: { code: 400, message, status: 'INVALID_ARGUMENT' } }),
 };
-
-/** @throws Error for keywords outside the OpenAPI subset */
-export function checkSchema(schema: Json): void {
-  if (!isJsonObject(schema)) return;
-  for (const key of Object.keys(schema)) must(schemaKeywords.has(key), `Unknown name "${key}" in a schema`);
-  must(schema['type'] !== undefined || schema['anyOf'] !== undefined, 'a schema did not specify its type');
-  for (const member of Object.values((schema['properties'] ?? {}) as JsonObject)) checkSchema(member);
-  if (schema['items'] !== undefined) checkSchema(schema['items']);
-}
 
 /** There must be as many responses as calls, in order, before anything else, each an object. */
 function checkResponses(content: JsonObject, before: JsonObject | undefined, at: number): void {

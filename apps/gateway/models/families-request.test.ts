@@ -88,7 +88,9 @@ verifies('models.families.request', 'Gemini: system apart, responses first and i
         ],
       },
     ],
-    tools: [{ functionDeclarations: [{ name: 'getTime', description: 'd', parameters: getTime.parameters }] }],
+    tools: [
+      { functionDeclarations: [{ name: 'getTime', description: 'd', parametersJsonSchema: getTime.parameters }] },
+    ],
   });
 });
 
@@ -155,7 +157,7 @@ verifies('models.families.request', 'response_format', () => {
   expect(() => written('anthropic', { model: 'claude-3-5-haiku-latest', parameters })).toThrow(/response_format/);
   expect(written('gemini', { parameters })['generationConfig']).toEqual({
     responseMimeType: 'application/json',
-    responseSchema: schema,
+    responseJsonSchema: schema,
   });
   const any = { response_format: { type: 'json_object' } };
   expect(written('anthropic', { parameters: any })['system']).toMatch(/JSON object/);

@@ -8,9 +8,6 @@ function geminiVersion(model: string): number | undefined {
   return match === null ? undefined : Number(match[1]);
 }
 
-/** Whether the model accepts JSON Schema as well as the OpenAPI subset. */
-export const takesJsonSchema = (model: string): boolean => /gemini/.test(model) && (geminiVersion(model) ?? 2) >= 2;
-
 /** Whether the model refuses its own calls without their signatures. */
 export const wantsSignatures = (model: string): boolean => (geminiVersion(model) ?? 0) >= 3;
 

@@ -6,10 +6,11 @@ import { readConversation } from '../conversation/read-conversation.js';
 import { formAskedInWords, formBesideTools, readResponseFormat } from '../conversation/read-response-format.js';
 import type { ToolNames } from '../conversation/tool-names.js';
 import type { Warnings } from '../conversation/warnings.js';
-import { takesFormBesideTools, takesJsonSchema, wantsSignatures } from './gemini-models.js';
+import { takesFormBesideTools, wantsSignatures } from './gemini-models.js';
 import { toGeminiContents } from './to-gemini-contents.js';
+import { toGeminiSchema } from './to-gemini-schema.js';
 import { toGenerationConfig } from './to-generation-config.js';
-import { lostKeywords, toGeminiTools, toSchemaForm } from './to-gemini-tools.js';
+import { lostKeywords, toGeminiTools } from './to-gemini-tools.js';
 
 export interface RequestRules {
   provider: string;
@@ -33,7 +34,7 @@ export function toGeminiRequest(request: ModelRequest, { provider, names, warnin
       warnings,
       wantsSignatures: wantsSignatures(model),
     }),
-    ...toGeminiTools(request, { names, jsonSchema: takesJsonSchema(model), warnings }),
+    ...toGeminiTools(request, { names, warnings }),
     ...(Object.keys(generationConfig).length > 0 && { generationConfig }),
   });
 }
@@ -50,7 +51,7 @@ function toFormat(
   }
   const json = { responseMimeType: 'application/json' };
   if (format.type === 'json') return { config: json };
-  const { form, schema, lost } = toSchemaForm(format.schema, takesJsonSchema(model));
+  const { schema, lost } = toGeminiSchema(format.schema);
   if (lost.length > 0) warnings.add(lostKeywords('response_format', lost), 'response_format');
-  return { config: { ...json, [form === 'openApi' ? 'responseSchema' : 'responseJsonSchema']: schema } };
+  return { config: { ...json, responseJsonSchema: schema } };
 }

@@ -4,13 +4,10 @@ import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
 import type { ToolNames } from '../conversation/tool-names.js';
 import type { Warnings } from '../conversation/warnings.js';
-import { hasPlainReferences, toGeminiJsonSchema } from './to-gemini-json-schema.js';
 import { toGeminiSchema } from './to-gemini-schema.js';
 
 export interface ToolRules {
   names: ToolNames;
-  /** Whether the model also accepts JSON Schema. */
-  jsonSchema: boolean;
   warnings: Warnings;
 }
 
@@ -35,7 +32,6 @@ const written = new WeakMap<ToolDefinition, Declared>();
 
 interface Declared {
   declaration: JsonObject;
-  jsonSchema: boolean;
   /** The warning about it, if the schema lost something. */
   warning: string | undefined;
 }
@@ -43,44 +39,31 @@ interface Declared {
 function toDeclaration(tool: ToolDefinition, rules: ToolRules): JsonObject {
   const name = rules.names.toWire(tool.name);
   let declared = written.get(tool);
-  if (declared?.jsonSchema !== rules.jsonSchema || declared.declaration['name'] !== name) {
-    declared = declare(tool, name, rules.jsonSchema);
+  if (declared?.declaration['name'] !== name) {
+    declared = declare(tool, name);
     written.set(tool, declared);
   }
   if (declared.warning !== undefined) rules.warnings.add(declared.warning, 'tools');
   return declared.declaration;
 }
 
-function declare(tool: ToolDefinition, name: string, jsonSchema: boolean): Declared {
-  const { form, schema, lost } = toSchemaForm(tool.parameters ?? { type: 'object' }, jsonSchema);
+function declare(tool: ToolDefinition, name: string): Declared {
+  const { schema, lost } = toGeminiSchema(tool.parameters ?? { type: 'object' });
   const { description } = tool;
   const declaration: JsonObject = {
     name,
     ...(description && { description }),
-    ...(takesArguments(schema) && { [form === 'openApi' ? 'parameters' : 'parametersJsonSchema']: schema }),
+    ...(takesArguments(schema) && { parametersJsonSchema: schema }),
   };
   const warning = lost.length > 0 ? lostKeywords(`the parameters of tool '${tool.name}'`, lost) : undefined;
-  return { declaration, jsonSchema, warning };
+  return { declaration, warning };
 }
 
 export const lostKeywords = (where: string, keywords: readonly string[]): string =>
   `Gemini does not support these keywords of JSON Schema, so they were left out of ${where}: ${keywords.join(', ')}`;
 
-export interface SchemaForm {
-  form: 'openApi' | 'jsonSchema';
-  schema: JsonObject;
-  lost: readonly string[];
-}
-
-/** The OpenAPI subset, or JSON Schema if that loses less and the model accepts it. */
-export function toSchemaForm(schema: JsonObject, takesJsonSchema: boolean): SchemaForm {
-  const subset = toGeminiSchema(schema);
-  if (!subset.needsJsonSchema || !takesJsonSchema || !hasPlainReferences(schema)) return { form: 'openApi', ...subset };
-  return { form: 'jsonSchema', ...toGeminiJsonSchema(schema) };
-}
-
 /** A function without arguments must have no schema. */
-function takesArguments(schema: JsonObject): boolean {
-  const { properties } = schema;
-  return schema['type'] !== 'object' || isJsonObject(schema['additionalProperties']) || isJsonObject(properties);
+function takesArguments({ type, properties, additionalProperties }: JsonObject): boolean {
+  const hasMembers = isJsonObject(properties) && Object.keys(properties).length > 0;
+  return hasMembers || isJsonObject(additionalProperties) || type !== 'object';
 }
