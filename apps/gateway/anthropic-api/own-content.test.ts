@@ -26,7 +26,7 @@ function sent(body: object): JsonObject & { messages: { content: JsonObject[] }[
     ...(typeof toolChoice === 'string' && { toolChoice }),
     ...(providerTools && { providerTools }),
   });
-  return toAnthropicRequest(
+  const written = toAnthropicRequest(
     { ...request, model: 'claude-sonnet-4-5' },
     {
       provider: 'anthropic',
@@ -37,6 +37,7 @@ function sent(body: object): JsonObject & { messages: { content: JsonObject[] }[
       listedMaximum: undefined,
     },
   );
+  return JSON.parse(JSON.stringify(written)) as ReturnType<typeof sent>;
 }
 
 const reference = { type: 'tool_reference', tool_name: 'weather' };

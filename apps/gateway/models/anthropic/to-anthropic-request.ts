@@ -25,7 +25,9 @@ export interface RequestRules extends MessageRules {
   listedMaximum: number | undefined;
 }
 
-export interface AnthropicRequest extends JsonObject {
+/** Of one shape; undefined members are not sent. */
+export interface AnthropicRequest {
+  [member: string]: unknown;
   messages: AnthropicMessage[] & JsonObject[];
 }
 
@@ -46,17 +48,17 @@ export function toAnthropicRequest(request: ModelRequest, rules: RequestRules): 
     rules.warnings,
   );
   warnOfOthers(request, rules.warnings);
-  const outputConfig: JsonObject = { ...(effort !== undefined && { effort }), ...format.config };
+  const hasConfig = effort !== undefined || format.config !== undefined;
   return {
     model,
     max_tokens,
-    ...(system !== '' && { system: rules.promptCaching ? [{ type: 'text', text: system, ...cached }] : system }),
+    system: system === '' ? undefined : rules.promptCaching ? [{ type: 'text', text: system, ...cached }] : system,
     messages: toAnthropicMessages(conversation, rules) as AnthropicRequest['messages'],
     stream: request.stream,
     ...toTools(request, rules),
     ...toSampling(request, thinking !== undefined, rules.warnings),
-    ...(thinking !== undefined && { thinking }),
-    ...(Object.keys(outputConfig).length > 0 && { output_config: outputConfig }),
+    thinking,
+    output_config: hasConfig ? { effort, ...format.config } : undefined,
     ...labels(request, rules.warnings),
   };
 }
@@ -77,7 +79,7 @@ function thinkingOf(request: ModelRequest, maxTokens: number, lacks: boolean, wa
       'reasoning_effort',
     );
   }
-  return refused ? { ...(wanted.effort !== undefined && { effort: wanted.effort }) } : wanted;
+  return refused ? { thinking: undefined, effort: wanted.effort } : wanted;
 }
 
 function maxTokensOf({ model, parameters }: ModelRequest, { listedMaximum, warnings }: RequestRules): number {
@@ -91,7 +93,10 @@ function maxTokensOf({ model, parameters }: ModelRequest, { listedMaximum, warni
 const numberOf = (value: Json | undefined) => (typeof value === 'number' ? value : undefined);
 
 /** If the history has calls, the API requires tools: without offered ones, those of the history are declared. */
-function toTools(request: ModelRequest, { names, promptCaching }: RequestRules): JsonObject {
+function toTools(
+  request: ModelRequest,
+  { names, promptCaching }: RequestRules,
+): { tools: unknown; tool_choice: unknown } {
   const { providerTools = [] } = request;
   const offered = request.tools.length + providerTools.length > 0;
   const definitions =
@@ -100,10 +105,9 @@ function toTools(request: ModelRequest, { names, promptCaching }: RequestRules):
     ...definitions.map((tool) => toTool(tool, names)),
     ...providerTools.map(({ tool }) => tool),
   ];
-  if (tools.length === 0) return {};
+  if (tools.length === 0) return { tools: undefined, tool_choice: undefined };
   if (promptCaching) tools[tools.length - 1] = { ...tools.at(-1)!, ...cached };
-  const choice = offered ? toToolChoice(request, names) : { type: 'none' };
-  return { tools, ...(choice !== undefined && { tool_choice: choice }) };
+  return { tools, tool_choice: offered ? toToolChoice(request, names) : { type: 'none' } };
 }
 
 /** Definitions are the same objects in every request, so each is translated once. */

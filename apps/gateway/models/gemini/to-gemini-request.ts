@@ -26,7 +26,7 @@ export function toGeminiRequest(request: ModelRequest, { provider, names, warnin
   const generationConfig = { ...toGenerationConfig(request, warnings), ...form.config };
   const system = [conversation.system, form.instruction ?? ''].filter((text) => text !== '').join('\n\n');
   return JSON.stringify({
-    ...(system !== '' && { systemInstruction: { parts: [{ text: system }] } }),
+    systemInstruction: system === '' ? undefined : { parts: [{ text: system }] },
     contents: toGeminiContents(conversation, {
       provider,
       names,
@@ -35,7 +35,7 @@ export function toGeminiRequest(request: ModelRequest, { provider, names, warnin
       wantsSignatures: wantsSignatures(model),
     }),
     ...toGeminiTools(request, { names, warnings }),
-    ...(Object.keys(generationConfig).length > 0 && { generationConfig }),
+    generationConfig: Object.keys(generationConfig).length === 0 ? undefined : generationConfig,
   });
 }
 

@@ -11,13 +11,13 @@ export interface ToolRules {
   warnings: Warnings;
 }
 
-export function toGeminiTools(request: ModelRequest, rules: ToolRules): JsonObject {
-  if (request.tools.length === 0) return {};
-  const functionDeclarations = request.tools.map((tool) => toDeclaration(tool, rules));
+/** The members of the body about tools; undefined if there are none. */
+export function toGeminiTools(request: ModelRequest, rules: ToolRules): { tools: unknown; toolConfig: unknown } {
+  if (request.tools.length === 0) return { tools: undefined, toolConfig: undefined };
   const mode = toCallingMode(request, rules.names);
   return {
-    tools: [{ functionDeclarations }],
-    ...(mode !== undefined && { toolConfig: { functionCallingConfig: mode } }),
+    tools: [{ functionDeclarations: request.tools.map((tool) => toDeclaration(tool, rules)) }],
+    toolConfig: mode === undefined ? undefined : { functionCallingConfig: mode },
   };
 }
 
@@ -31,15 +31,15 @@ function toCallingMode({ toolChoice }: ModelRequest, names: ToolNames): JsonObje
 const written = new WeakMap<ToolDefinition, Declared>();
 
 interface Declared {
-  declaration: JsonObject;
+  declaration: { name: string; description: string | undefined; parametersJsonSchema: JsonObject | undefined };
   /** The warning about it, if the schema lost something. */
   warning: string | undefined;
 }
 
-function toDeclaration(tool: ToolDefinition, rules: ToolRules): JsonObject {
+function toDeclaration(tool: ToolDefinition, rules: ToolRules): Declared['declaration'] {
   const name = rules.names.toWire(tool.name);
   let declared = written.get(tool);
-  if (declared?.declaration['name'] !== name) {
+  if (declared?.declaration.name !== name) {
     declared = declare(tool, name);
     written.set(tool, declared);
   }
@@ -49,11 +49,10 @@ function toDeclaration(tool: ToolDefinition, rules: ToolRules): JsonObject {
 
 function declare(tool: ToolDefinition, name: string): Declared {
   const { schema, lost } = toGeminiSchema(tool.parameters ?? { type: 'object' });
-  const { description } = tool;
-  const declaration: JsonObject = {
+  const declaration = {
     name,
-    ...(description && { description }),
-    ...(takesArguments(schema) && { parametersJsonSchema: schema }),
+    description: tool.description || undefined,
+    parametersJsonSchema: takesArguments(schema) ? schema : undefined,
   };
   const warning = lost.length > 0 ? lostKeywords(`the parameters of tool '${tool.name}'`, lost) : undefined;
   return { declaration, warning };
