@@ -119,7 +119,7 @@ export class ClientConnection implements ToolConnection {
   private readonly ended = new AbortController();
   private readonly calling = new Set<CallOptions>();
   /** Tools that want arguments in headers, as listed last. */
-  private readonly mirrored = new Map<string, Tool>();
+  private mirrored: ReadonlyMap<string, Tool> = new Map();
   private checking = false;
   /** The newer era was assumed, and the server has not answered in it yet. */
   private unproven: boolean;
@@ -236,6 +236,7 @@ export class ClientConnection implements ToolConnection {
   async listTools(signal: AbortSignal): Promise<unknown[]> {
     const tools: unknown[] = [];
     const seen = new Set<string>();
+    const mirrored = new Map<string, Tool>();
     let cursor: string | undefined;
     let bytes = 0;
     try {
@@ -246,7 +247,7 @@ export class ClientConnection implements ToolConnection {
         this.unproven = false;
         bytes += messageSize(listed);
         const left = maxListedTools - tools.length;
-        tools.push(...listed.tools.slice(0, left).filter((tool) => this.mayOffer(tool)));
+        tools.push(...listed.tools.slice(0, left).filter((tool) => this.mayOffer(tool, mirrored)));
         cursor = listed.nextCursor;
         const isMore = cursor !== undefined && (page + 1 === maxListPages || bytes > maxListedBytes);
         const over = listed.tools.length > left || isMore;
@@ -257,6 +258,7 @@ export class ClientConnection implements ToolConnection {
     } catch (error) {
       throw this.callError(error);
     }
+    this.mirrored = mirrored;
     return tools;
   }
 
@@ -293,14 +295,13 @@ export class ClientConnection implements ToolConnection {
     }
   }
 
-  /** Remembers, over HTTP in the newer era, whether it wants arguments in headers. */
-  private mayOffer(tool: unknown): boolean {
+  /** Adds a tool that wants arguments in headers, which it may over HTTP in the newer era. */
+  private mayOffer(tool: unknown, mirrored: Map<string, Tool>): boolean {
     const isMirrored = this.client.getProtocolEra() === 'modern' && !(this.guard.inner instanceof StdioTransport);
     if (!isMirrored || !isJsonObject(tool) || typeof tool['name'] !== 'string') return true;
     const { name, inputSchema } = tool;
     const declares = declaresHeaders(inputSchema);
-    if (declares === true) this.mirrored.set(name, definitionOf(name, inputSchema));
-    else this.mirrored.delete(name);
+    if (declares === true) mirrored.set(name, definitionOf(name, inputSchema));
     return declares !== undefined;
   }
 
