@@ -188,6 +188,8 @@ export class SharedPlaces {
     const uses = shares.map((share) => {
       const { key, limit, taken, waiting } = share;
       share.asked = { used: taken, wanted: Math.min(limit, taken + waiting) };
+      // What it does not want any more may be another's before the answer is here.
+      share.places = Math.min(share.places, share.asked.wanted);
       return { key, holder, ...share.asked, limit, ttlMs };
     });
     const places = await counters.sharePlaces(uses, AbortSignal.timeout(answerMs));
