@@ -1,6 +1,19 @@
 // What a caller may do, according to its API key. Pure. A caller without `Access` may do everything, because keys are off.
 import { starMatcher } from '#libs/policy/tool-glob.js';
 import type { Access } from '#libs/schemas/call-context.js';
+import type { SignInFailure } from './key-store.js';
+
+/** Who showed a key or token, and what that opens. */
+export interface Caller {
+  principal: string;
+  /** Undefined of a user of a token issuer. */
+  keyId: string | undefined;
+  access: Access;
+  /** Of a call token: the tool call that acts for the caller. */
+  parentCall: string | undefined;
+}
+
+export type SignIn = { caller: Caller } | SignInFailure;
 
 export function allowsModel(access: Access | undefined, model: string): boolean {
   return access?.models === undefined || access.models.some((glob) => matchesGlob(glob, model));

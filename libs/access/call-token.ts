@@ -51,7 +51,7 @@ export function readClaims(token: string): CallTokenClaims | undefined {
       c: callId,
       e: expiresAt,
     } = payload.parse(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')));
-    return { principal, ...(keyId === undefined ? {} : { keyId }), callId, expiresAt };
+    return { principal, keyId, callId, expiresAt };
   } catch {
     return undefined;
   }

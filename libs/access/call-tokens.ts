@@ -2,6 +2,7 @@
 // is now, and opens chats without server tools only.
 import type { Access } from '#libs/schemas/call-context.js';
 import { keylessPrincipal } from '#libs/schemas/call-context.js';
+import type { SignIn } from './access.js';
 import { type CallTokenClaims, signCallToken, signingKeyOf, verifiedClaims } from './call-token.js';
 import type { CallTokenKeys } from './call-token-keys.js';
 import type { KeyRing } from './key-ring.js';
@@ -19,16 +20,6 @@ export class CallTokenMint {
   }
 }
 
-export interface CallTokenCaller {
-  principal: string;
-  keyId?: string;
-  access: Access;
-  /** The tool call that acts for this caller. */
-  parentCall: string;
-}
-
-export type CallTokenSignIn = { caller: CallTokenCaller } | SignInFailure;
-
 /** Of a user of a token issuer: the gateway does not know the user's own token any more. */
 const userAccess: Access = { roles: [], scopes: ['chat'], tools: {}, limits: {} };
 
@@ -43,18 +34,18 @@ export class CallTokenRing {
   ) {}
 
   /** Where keys are needed. @throws AppError store_unavailable */
-  async signIn(token: string): Promise<CallTokenSignIn> {
+  async signIn(token: string): Promise<SignIn> {
     const claims = await this.verify(token);
     if ('reason' in claims) return claims;
     const { principal, keyId, callId: parentCall } = claims;
     if (keyId === undefined) {
       // It began before the first key was made, or while there was an issuer.
       if (principal === keylessPrincipal || !this.parts.hasIssuer) return { reason: 'token_invalid', principal };
-      return { caller: { principal, access: userAccess, parentCall } };
+      return { caller: { principal, keyId: undefined, access: userAccess, parentCall } };
     }
     const signIn = await this.parts.ring.inForce(keyId);
     if ('reason' in signIn) return { reason: signIn.reason, key: { id: keyId, owner: principal } };
-    return { caller: { principal: signIn.key.owner, keyId, access: signIn.key, parentCall } };
+    return { caller: { ...signIn.caller, parentCall } };
   }
 
   /** Its signing key is known here. */

@@ -4,7 +4,8 @@
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { hashOfKey, hasKeyForm } from './api-key.js';
-import type { KeyStore, SignInFailure, StoredKey } from './key-store.js';
+import type { SignIn } from './access.js';
+import type { KeyStore, StoredKey } from './key-store.js';
 
 const pollMs = 500;
 const noteUsesMs = 60_000;
@@ -13,10 +14,9 @@ const trustMs = 60_000;
 const maxKeys = 10_000;
 const maxLookups = 256;
 
-export type SignIn = { key: StoredKey } | SignInFailure;
-
 interface Remembered {
   stored: StoredKey;
+  signIn: SignIn;
   /** Epoch ms; 0 when the last use has been written. */
   usedAt: number;
 }
@@ -71,7 +71,7 @@ export class KeyRing {
       return this.use(remembered);
     }
     const key = await this.parts.store.inForce(id);
-    return key === undefined ? { reason: 'revoked' } : { key };
+    return key === undefined ? { reason: 'revoked' } : signInOf(key);
   }
 
   isRemembered(key: string): boolean {
@@ -100,7 +100,7 @@ export class KeyRing {
         const stored = found.get(hash);
         const known = this.keys.get(hash);
         if (stored === undefined) this.keys.delete(hash);
-        else if (known !== undefined) known.stored = stored;
+        else if (known !== undefined) this.keys.set(hash, { stored, signIn: signInOf(stored), usedAt: known.usedAt });
       }
       this.revision = revision;
     }
@@ -122,7 +122,7 @@ export class KeyRing {
       const stored = (await this.parts.store.findByHash([hash])).get(hash);
       if (generation !== this.generation) continue;
       if (stored === undefined) return { reason: 'unknown' };
-      const remembered = { stored, usedAt: 0 };
+      const remembered = { stored, signIn: signInOf(stored), usedAt: 0 };
       if (this.keys.size >= maxKeys) this.keys.delete(this.keys.keys().next().value!);
       this.keys.set(hash, remembered);
       return this.use(remembered);
@@ -135,7 +135,7 @@ export class KeyRing {
     if (stored.revokedAt !== null) return { reason: 'revoked', key: stored };
     if (stored.expiresAt !== null && stored.expiresAt.getTime() <= now) return { reason: 'expired', key: stored };
     remembered.usedAt = now;
-    return { key: stored };
+    return remembered.signIn;
   }
 
   private async noteUses(): Promise<void> {
@@ -150,5 +150,9 @@ export class KeyRing {
     }
   }
 }
+
+const signInOf = (stored: StoredKey): SignIn => ({
+  caller: { principal: stored.owner, keyId: stored.id, access: stored, parentCall: undefined },
+});
 
 const away = () => new AppError('store_unavailable', 'Keys cannot be checked at the moment', { retryAfterSeconds: 1 });

@@ -60,7 +60,7 @@ verifies('access.key-stored-as-hash', 'nothing of the key but its prefix is in t
 verifies('access.revocation', 'two gateways that remember the key', async () => {
   const { key, stored } = await store.create(alice, by);
   const rings = [await openRing(), await openRing()];
-  for (const ring of rings) expect(await ring.signIn(key)).toMatchObject({ key: { id: stored.id } });
+  for (const ring of rings) expect(await ring.signIn(key)).toMatchObject({ caller: { keyId: stored.id } });
   for (const ring of rings) expect(ring.signIn(key)).not.toBeInstanceOf(Promise);
   await store.revoke(stored.id, by);
   await vi.waitFor(() => {
@@ -75,8 +75,10 @@ verifies('access.rotation', 'the old key works until its grace is over', async (
   const rotated = await store.rotate(stored.id, 1, by);
   await ring.refresh();
   expect(rotated.stored).toMatchObject({ owner: 'alice', roles: ['dev'], expiresAt: null });
-  expect(await ring.signIn(rotated.key)).toMatchObject({ key: { owner: 'alice' } });
-  expect(await ring.signIn(key)).toMatchObject({ key: { id: stored.id, replacedBy: rotated.stored.id } });
+  expect(await ring.signIn(rotated.key)).toMatchObject({ caller: { principal: 'alice' } });
+  expect(await ring.signIn(key)).toMatchObject({
+    caller: { keyId: stored.id, access: { replacedBy: rotated.stored.id } },
+  });
   await vi.waitFor(() => expect(ring.signIn(key)).toMatchObject({ reason: 'expired' }), 2_000);
   await expect(store.rotate(stored.id, 1, by)).rejects.toMatchObject({ code: 'not_found' });
   await ring.close();
@@ -127,7 +129,7 @@ verifies('access.database-away', 'remembered keys go on, others are no 401', asy
   await ring.signIn(key);
   await own.close();
   await expect(ring.refresh()).rejects.toMatchObject({ code: 'store_unavailable' });
-  expect(ring.signIn(key)).toMatchObject({ key: { owner: 'alice' } });
+  expect(ring.signIn(key)).toMatchObject({ caller: { principal: 'alice' } });
   await expect(ring.signIn(mintKey().key)).rejects.toMatchObject({ code: 'store_unavailable' });
   await ring.close();
 });

@@ -13,8 +13,8 @@ const sweepMs = 100;
 const renewMs = 1_000;
 /** Unused places of calls are kept for the next one. */
 const keepMs = 500;
-/** Short, because turns wait for it, and a slow store must not delay plain chats. */
-const answerMs = 500;
+/** Turns wait for it, too: a slow store must not delay plain chats by much. */
+const answerMs = 1_000;
 /** After a store that did not answer; until then this process counts for itself. */
 const leftAloneMs = 5_000;
 const maxAtOnce = 256;
@@ -188,6 +188,8 @@ export class SharedPlaces {
     const uses = shares.map((share) => {
       const { key, limit, taken, waiting } = share;
       share.asked = { used: taken, wanted: Math.min(limit, taken + waiting) };
+      // What it does not want any more may be another's before the answer is here.
+      share.places = Math.min(share.places, share.asked.wanted);
       return { key, holder, ...share.asked, limit, ttlMs };
     });
     const places = await counters.sharePlaces(uses, AbortSignal.timeout(answerMs));

@@ -263,7 +263,6 @@ export class ChatService {
     const maxRounds = Math.min(request.maxToolRounds ?? Infinity, limits.rounds);
     const state = new TurnState(messages, limits, maxRounds, context.deadline);
     state.addWarnings(request.warnings);
-    prepared.context.runsTurn = true;
     return { runId: run.id, sessionId: run.sessionId!, request, context, route, offer, state, announce: true };
   }
 
@@ -281,6 +280,7 @@ export class ChatService {
       lastN: past?.lastN ?? 0,
       measure: new TurnMeasure(turn, this.ports.measuring, span),
     });
+    prepared.context.runsTurn = true;
     const started: StartedTurn = {
       runId: run.id,
       get createdAt() {

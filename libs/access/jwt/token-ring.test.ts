@@ -31,8 +31,10 @@ describe('a token', () => {
     expect(ring.isRemembered(token)).toBe(false);
     const signIn = await ring.signIn(token);
     expect(signIn).toEqual({
-      token: {
+      caller: {
         principal: 'alice',
+        keyId: undefined,
+        parentCall: undefined,
         access: { roles: ['dev'], scopes: ['chat', 'tools', 'files'], tools: {}, limits: {} },
       },
     });
@@ -42,7 +44,7 @@ describe('a token', () => {
     expect(ring.signIn(token)).toBeInstanceOf(Promise);
     expect(await ring.signIn(token)).toEqual(signIn);
     const other = await ring.signIn(await issuer.token({ claims: { sub: 'bob', roles: ['dev'] } }));
-    expect('token' in other && 'token' in signIn && other.token.access === signIn.token.access).toBe(true);
+    expect('caller' in other && 'caller' in signIn && other.caller.access === signIn.caller.access).toBe(true);
   });
 
   verifies('access.token-refused', 'wrong audience, issuer, time, algorithm, signature, subject, kind', async () => {
@@ -86,21 +88,21 @@ describe('a token', () => {
       expect(ring.hasForm(token), name).toBe(true);
       const signIn = await ring.signIn(token);
       expect({ name, ...signIn }).toMatchObject({ name, ...failure });
-      expect(signIn).not.toHaveProperty('token');
+      expect(signIn).not.toHaveProperty('caller');
       expect(ring.isRemembered(token)).toBe(false);
     }
     for (const claims of [{ exp: seconds() - 10 }, { nbf: seconds() + 10 }, { aud: ['x', audience] }]) {
-      expect(await ring.signIn(await issuer.token({ claims }))).toHaveProperty('token');
+      expect(await ring.signIn(await issuer.token({ claims }))).toHaveProperty('caller');
     }
     for (const typ of ['JWT', 'at+jwt', 'application/at+jwt']) {
-      expect(await ring.signIn(await issuer.token({ header: { typ } }))).toHaveProperty('token');
+      expect(await ring.signIn(await issuer.token({ header: { typ } }))).toHaveProperty('caller');
     }
   });
 
   test('ends with its time, though it is remembered', async () => {
     const ring = openRing();
     const token = await issuer.token({ claims: { exp: seconds() + 5 } });
-    expect(await ring.signIn(token)).toHaveProperty('token');
+    expect(await ring.signIn(token)).toHaveProperty('caller');
     vi.advanceTimersByTime(36_000);
     expect(await ring.signIn(token)).toMatchObject({ reason: 'token_expired' });
     expect(ring.isRemembered(token)).toBe(false);
@@ -112,14 +114,14 @@ describe('the issuer', () => {
     const own = await startTokenIssuer();
     const ring = openRing(own);
     const old = await own.token();
-    expect(await ring.signIn(old)).toHaveProperty('token');
+    expect(await ring.signIn(old)).toHaveProperty('caller');
     expect(own.asked).toEqual(['/.well-known/openid-configuration', '/keys']);
     await own.rotate({ keepOld: true });
     const fresh = await own.token();
     vi.advanceTimersByTime(11_000);
     expect(
       await Promise.all([ring.signIn(fresh), ring.signIn(await own.token({ claims: { sub: 'bob' } }))]),
-    ).toMatchObject([{ token: { principal: 'alice' } }, { token: { principal: 'bob' } }]);
+    ).toMatchObject([{ caller: { principal: 'alice' } }, { caller: { principal: 'bob' } }]);
     expect(own.asked).toHaveLength(4);
     for (let n = 0; n < 50; n++) {
       expect(await ring.signIn(await own.token({ header: { kid: `invented-${n}` } }))).toMatchObject({
@@ -131,7 +133,7 @@ describe('the issuer', () => {
     await own.rotate({ alg: 'EdDSA' });
     vi.advanceTimersByTime(11 * 60_000);
     expect(await ring.signIn(await own.token({ claims: { sub: 'carol' } }))).toMatchObject({
-      token: { principal: 'carol' },
+      caller: { principal: 'carol' },
     });
     for (const each of [old, fresh]) expect(await ring.signIn(each)).toMatchObject({ reason: 'token_invalid' });
     await own.stop();
@@ -141,17 +143,17 @@ describe('the issuer', () => {
     const own = await startTokenIssuer();
     const [known, unseen] = [openRing(own), openRing(own)];
     const token = await own.token({ claims: { exp: seconds() + 86_400 * 3 } });
-    expect(await known.signIn(token)).toHaveProperty('token');
+    expect(await known.signIn(token)).toHaveProperty('caller');
     const foreign = await own.token({ header: { kid: 'new' } });
     const another = await own.token({ claims: { sub: 'bob' } });
     await own.stop();
     const away = { code: 'issuer_unavailable', http: 503, retryAfterSeconds: 2 };
     await expect(unseen.signIn(token)).rejects.toMatchObject(away);
     vi.advanceTimersByTime(5 * 60_000);
-    expect(await known.signIn(another)).toHaveProperty('token');
+    expect(await known.signIn(another)).toHaveProperty('caller');
     await expect(known.signIn(foreign)).rejects.toMatchObject(away);
     vi.advanceTimersByTime(15 * 60_000);
-    expect(await known.signIn(token)).toHaveProperty('token');
+    expect(await known.signIn(token)).toHaveProperty('caller');
     vi.advanceTimersByTime(25 * 3_600_000);
     await expect(known.signIn(token)).rejects.toMatchObject(away);
   });
@@ -192,14 +194,14 @@ describe('the issuer', () => {
     await expect(ring.signIn(token)).rejects.toMatchObject({ code: 'issuer_unavailable' });
     expect(own.asked).toHaveLength(asked);
     vi.advanceTimersByTime(3_000);
-    expect(await ring.signIn(token)).toHaveProperty('token');
+    expect(await ring.signIn(token)).toHaveProperty('caller');
     await own.stop();
   });
 
   test('needs no discovery where its keys are configured', async () => {
     const own = await startTokenIssuer();
     const ring = openRing(own, { jwks_url: `${own.url}/keys` });
-    expect(await ring.signIn(await own.token())).toHaveProperty('token');
+    expect(await ring.signIn(await own.token())).toHaveProperty('caller');
     expect(own.asked).toEqual(['/keys']);
     await own.stop();
   });

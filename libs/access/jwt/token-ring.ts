@@ -5,6 +5,7 @@ import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Access } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
+import type { SignIn } from '../access.js';
 import type { SignInFailure } from '../key-store.js';
 import { type IssuerKeys, openIssuerKeys } from './issuer-keys.js';
 import { accessOf, type JwtSettings, principalOf } from './read-claims.js';
@@ -34,20 +35,13 @@ const maxAccesses = 1_000;
 /** Matches unsigned tokens too, so that they are refused as tokens. */
 const form = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/;
 
-export interface TokenCaller {
-  principal: string;
-  access: Access;
-}
-
-export type TokenSignIn = { token: TokenCaller } | SignInFailure;
-
 export interface TokenRingParts {
   settings: JwtSettings;
   logger: Logger;
 }
 
 interface Remembered {
-  signIn: { token: TokenCaller };
+  signIn: SignIn;
   /** Of a steady clock, ms. After it the token is verified again. */
   until: number;
 }
@@ -94,13 +88,13 @@ export class TokenRing {
   }
 
   /** Synchronous for a remembered token. @throws AppError issuer_unavailable */
-  signIn(token: string): TokenSignIn | Promise<TokenSignIn> {
+  signIn(token: string): SignIn | Promise<SignIn> {
     const id = idOf(token);
     const known = this.tokens.get(id);
     return known !== undefined && performance.now() < known.until ? known.signIn : this.verify(token, id);
   }
 
-  private async verify(token: string, id: string): Promise<TokenSignIn> {
+  private async verify(token: string, id: string): Promise<SignIn> {
     const { issuer, audience } = this.parts.settings;
     try {
       const { payload, protectedHeader } = await jwtVerify(token, this.keys.find, {
@@ -113,7 +107,8 @@ export class TokenRing {
       const principal = principalOf(payload);
       const { typ } = protectedHeader;
       if (principal === undefined || (typ !== undefined && !types.has(typ.toLowerCase()))) return this.refuse(id);
-      const signIn = { token: { principal, access: this.accessOf(payload) } };
+      const caller = { principal, keyId: undefined, access: this.accessOf(payload), parentCall: undefined };
+      const signIn = { caller };
       // Moves the token behind those verified earlier: the oldest is dropped first.
       this.tokens.delete(id);
       if (this.tokens.size >= maxTokens) this.tokens.delete(this.tokens.keys().next().value!);

@@ -1,17 +1,17 @@
 // Authenticates the caller by the key or token of the request, and checks that it may use the route. Runs before bodies are
 // read and before Nest. No part of a key or token is logged, stored or passed on to tool servers.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Caller, SignIn } from '#libs/access/access.js';
 import { shownKey } from '#libs/access/api-key.js';
 import { isCallToken } from '#libs/access/call-token.js';
-import type { CallTokenRing, CallTokenSignIn } from '#libs/access/call-tokens.js';
+import type { CallTokenRing } from '#libs/access/call-tokens.js';
 import type { FailedSignIns } from '#libs/access/failed-sign-ins.js';
 import type { AuditNotes } from '#libs/audit/audit-notes.js';
-import type { KeyRing, SignIn } from '#libs/access/key-ring.js';
+import type { KeyRing } from '#libs/access/key-ring.js';
 import type { KeyStore, SignInFailure } from '#libs/access/key-store.js';
-import type { TokenRing, TokenSignIn } from '#libs/access/jwt/token-ring.js';
+import type { TokenRing } from '#libs/access/jwt/token-ring.js';
 import { admitAsOperator } from '#libs/health/operator-access.js';
 import type { Logger } from '#libs/logging/logger.js';
-import type { Access } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { requestContext } from '../request-context.js';
 import { routeAccess, type RouteAccess } from './route-scopes.js';
@@ -30,13 +30,6 @@ export interface AuthenticationParts {
   notes: Pick<AuditNotes, 'write'>;
   onRefused: (limit: string) => void;
   logger: Logger;
-}
-
-interface Caller {
-  principal: string;
-  keyId?: string;
-  access: Access;
-  parentCall?: string;
 }
 
 /** What a call token opens. */
@@ -82,7 +75,7 @@ export class Authentication {
     }
     const wait = failures.refusedFor(request.ip);
     if (wait !== undefined && !credentials.isRemembered(shown.key)) throw this.tooMany(wait);
-    const finish = (signIn: SignIn | TokenSignIn | CallTokenSignIn) =>
+    const finish = (signIn: SignIn) =>
       this.admit(request, signIn, { access, header: shown.header, isOurs: credentials === this.parts.callTokens });
     const signIn = credentials.signIn(shown.key);
     return signIn instanceof Promise ? signIn.then(finish) : finish(signIn);
@@ -105,26 +98,24 @@ export class Authentication {
 
   private admit(
     request: FastifyRequest,
-    signIn: SignIn | TokenSignIn | CallTokenSignIn,
+    signIn: SignIn,
     { access, header, isOurs }: { access: RouteAccess | undefined; header: string; isOurs: boolean },
   ): Promise<never> | undefined {
     if ('reason' in signIn) return this.refuse(request, signIn, isOurs && signIn.reason !== 'token_invalid');
-    if ('caller' in signIn) {
+    const { caller } = signIn;
+    const scope = access === 'operator' ? 'admin' : access;
+    if (caller.parentCall !== undefined) {
       if (`${request.method} ${request.routeOptions.url}` !== chatRoute) {
         throw new AppError('insufficient_scope', `A call token is only valid for ${chatRoute}`);
       }
-      this.identify(request, signIn.caller, header);
-      return undefined;
+    } else if (scope !== undefined && scope !== 'open' && scope !== 'key') {
+      // Unknown addresses get their 404 regardless of scopes.
+      if (!caller.access.scopes.includes(scope)) {
+        const what = caller.keyId === undefined ? 'token' : 'key';
+        throw new AppError('insufficient_scope', `This ${what} lacks the scope ${scope}`);
+      }
+      if (scope === 'admin') admitAsOperator(request.raw);
     }
-    const caller =
-      'token' in signIn ? signIn.token : { principal: signIn.key.owner, keyId: signIn.key.id, access: signIn.key };
-    const scope = access === 'operator' ? 'admin' : access;
-    // Unknown addresses get their 404 regardless of scopes.
-    if (scope !== undefined && scope !== 'open' && scope !== 'key' && !caller.access.scopes.includes(scope)) {
-      const what = 'token' in signIn ? 'token' : 'key';
-      throw new AppError('insufficient_scope', `This ${what} lacks the scope ${scope}`);
-    }
-    if (scope === 'admin') admitAsOperator(request.raw);
     this.identify(request, caller, header);
     return undefined;
   }

@@ -51,7 +51,6 @@ export class TurnAdmission {
   }
 
   private takePlace({ principal, access, parentCall }: AdmittedCaller): (() => void) | Promise<() => void> {
-    if (this.stopping) throw new AppError('shutting_down', 'This gateway is stopping', { retryAfterSeconds: 1 });
     // It is a part of a call, which has a place of its own: the caller's turn that waits for it may be the last allowed.
     const limit =
       parentCall === undefined
@@ -70,8 +69,9 @@ export class TurnAdmission {
 
   private begin(giveBack: TakenPlace | undefined): () => void {
     const { turns } = this.bounds;
-    if (this.underWay >= turns) {
+    if (this.stopping || this.underWay >= turns) {
       giveBack?.();
+      if (this.stopping) throw new AppError('shutting_down', 'This gateway is stopping', { retryAfterSeconds: 1 });
       throw this.refusal('turns', `This gateway already has ${turns} turns in progress`);
     }
     this.underWay++;

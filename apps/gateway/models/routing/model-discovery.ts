@@ -2,6 +2,7 @@
 // last known list, or an empty one, is used, and the reason is kept and logged once.
 import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
+import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import type { ModelProvider } from '../model-provider.js';
@@ -49,7 +50,7 @@ export class ModelDiscovery {
       this.asking.set(name, asking);
     }
     // Several callers share the request, so one caller's signal does not abort it.
-    return Promise.race([asking, aborted(signal)]);
+    return unlessAborted(asking, signal);
   }
 
   close(): void {
@@ -77,11 +78,4 @@ export class ModelDiscovery {
     if (listing.problem === undefined) logger.info({ metadata: { provider } }, 'a model provider is reachable again');
     else logger.warn({ metadata: { provider } }, listing.problem.message);
   }
-}
-
-async function aborted(signal: AbortSignal): Promise<never> {
-  signal.throwIfAborted();
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
 }
