@@ -56,8 +56,7 @@ export class TurnEndpoint {
       const read = whole ?? dialect.read(await resolve!(context), limits);
       const turn = dialect.complete === undefined ? read : await dialect.complete(read, context);
       if (needsCatalog(turn)) await this.firstCatalog.wait(context.signal);
-      const key = idempotencyKey === undefined ? {} : { idempotencyKey };
-      const started = await this.chat.start({ request: turn, context, ...key });
+      const started = await this.chat.start({ request: turn, context, idempotencyKey });
       reply.header('x-run-id', started.runId);
       if (turn.stream) {
         return await this.stream(started, () => dialect.renderer(started, turn), reply, context.requestId);
