@@ -31,117 +31,89 @@ export interface GaugeSources {
 
 const deadlineMs = 500;
 
+type Value<Name extends keyof GaugeSources> = NonNullable<Awaited<ReturnType<NonNullable<GaugeSources[Name]>>>>;
+
+interface OneValue {
+  set(value: number): void;
+  remove(): void;
+}
+
 export async function collectGauges(metrics: Metrics, sources: GaugeSources): Promise<void> {
-  const fill = async <T>(
-    source: ((signal: AbortSignal) => Promise<T>) | undefined,
-    reset: () => void,
-    set: (value: T) => void,
-  ) => {
-    if (source === undefined) return;
-    const signal = AbortSignal.timeout(deadlineMs);
-    const value = await withDeadline(source, signal);
-    reset();
-    if (value !== undefined) set(value);
+  /** `clear` takes away what an earlier scrape set. */
+  const fill = async <Name extends keyof GaugeSources>(
+    name: Name,
+    clear: () => void,
+    set: (value: Value<Name>) => void,
+  ): Promise<void> => {
+    if (sources[name] === undefined) return;
+    const value = await withDeadline<unknown>((signal) => sources[name]!(signal), AbortSignal.timeout(deadlineMs));
+    clear();
+    if (value !== undefined) set(value as Value<Name>);
   };
-  await Promise.all([
+  /** Gauges without labels. */
+  const values = <Name extends keyof GaugeSources>(
+    name: Name,
+    gauges: readonly OneValue[],
+    read: (value: Value<Name>) => number[],
+  ) =>
     fill(
-      sources.queue?.bind(sources),
+      name,
+      () => gauges.forEach((gauge) => gauge.remove()),
+      (value) => read(value).forEach((each, at) => gauges[at]!.set(each)),
+    );
+  type Count =
+    'sessions' | 'workspaceBytes' | 'workspaceFreeBytes' | 'auditSpoolRows' | 'mcpProcesses' | 'toolChangesHeld';
+  const count = (name: Count | 'serversBelowIsolation', gauge: OneValue) => values(name, [gauge], (value) => [value]);
+
+  await Promise.all([
+    count('sessions', metrics.sessions),
+    count('workspaceBytes', metrics.workspaceBytes),
+    count('workspaceFreeBytes', metrics.workspaceFreeBytes),
+    count('auditSpoolRows', metrics.auditSpoolRows),
+    count('mcpProcesses', metrics.mcpProcesses),
+    count('toolChangesHeld', metrics.toolChangesHeld),
+    count('serversBelowIsolation', metrics.serversBelowIsolation),
+    values('auditBroken', [metrics.auditBroken], (broken) => [Number(broken)]),
+    values('issuerKeysReadAt', [metrics.issuerKeysReadAt], (readAt) => [readAt / 1000]),
+    values('approvals', [metrics.approvalsPending, metrics.approvalsOldestAge], (approvals) => [
+      approvals.count,
+      approvals.oldestAgeMs / 1000,
+    ]),
+    values('budgets', [metrics.budgetLargestShare, metrics.budgetsExhausted], (budgets) => [
+      budgets.largestShare,
+      budgets.exhausted,
+    ]),
+    fill(
+      'queue',
       () => {
         metrics.queueJobs.reset();
         metrics.queueOldestJobAge.remove();
       },
       ({ waiting, active, oldestAgeMs }) => {
-        for (const [state, count] of Object.entries({ waiting, active })) metrics.queueJobs.set({ state }, count);
+        for (const [state, jobs] of Object.entries({ waiting, active })) metrics.queueJobs.set({ state }, jobs);
         metrics.queueOldestJobAge.set(oldestAgeMs / 1000);
       },
     ),
     fill(
-      sources.sessions?.bind(sources),
-      () => metrics.sessions.remove(),
-      (count) => metrics.sessions.set(count),
-    ),
-    fill(
-      sources.workspaceBytes?.bind(sources),
-      () => metrics.workspaceBytes.remove(),
-      (bytes) => metrics.workspaceBytes.set(bytes),
-    ),
-    fill(
-      sources.workspaceFreeBytes?.bind(sources),
-      () => metrics.workspaceFreeBytes.remove(),
-      (bytes) => metrics.workspaceFreeBytes.set(bytes),
-    ),
-    fill(
-      sources.mcpServers?.bind(sources),
+      'mcpServers',
       () => metrics.mcpServers.reset(),
       (states) => {
-        for (const [state, count] of Object.entries(states)) metrics.mcpServers.set({ state }, count);
+        for (const [state, servers] of Object.entries(states)) metrics.mcpServers.set({ state }, servers);
       },
     ),
     fill(
-      sources.isolationLevels?.bind(sources),
+      'isolationLevels',
       () => metrics.isolationLevel.reset(),
       (levels) => {
         for (const [server, level] of Object.entries(levels)) metrics.isolationLevel.set({ server }, level);
       },
     ),
     fill(
-      sources.mcpInstances?.bind(sources),
+      'mcpInstances',
       () => metrics.mcpInstances.reset(),
-      (counts) => {
-        for (const { server, state, count } of counts) metrics.mcpInstances.set({ server, state }, count);
+      (instances) => {
+        for (const { server, state, count } of instances) metrics.mcpInstances.set({ server, state }, count);
       },
-    ),
-    fill(
-      sources.auditSpoolRows?.bind(sources),
-      () => metrics.auditSpoolRows.remove(),
-      (rows) => metrics.auditSpoolRows.set(rows),
-    ),
-    fill(
-      sources.mcpProcesses?.bind(sources),
-      () => metrics.mcpProcesses.remove(),
-      (count) => metrics.mcpProcesses.set(count),
-    ),
-    fill(
-      sources.toolChangesHeld?.bind(sources),
-      () => metrics.toolChangesHeld.remove(),
-      (count) => metrics.toolChangesHeld.set(count),
-    ),
-    fill(
-      sources.serversBelowIsolation?.bind(sources),
-      () => metrics.serversBelowIsolation.remove(),
-      (count) => metrics.serversBelowIsolation.set(count),
-    ),
-    fill(
-      sources.approvals?.bind(sources),
-      () => {
-        metrics.approvalsPending.remove();
-        metrics.approvalsOldestAge.remove();
-      },
-      ({ count, oldestAgeMs }) => {
-        metrics.approvalsPending.set(count);
-        metrics.approvalsOldestAge.set(oldestAgeMs / 1000);
-      },
-    ),
-    fill(
-      sources.budgets?.bind(sources),
-      () => {
-        metrics.budgetLargestShare.remove();
-        metrics.budgetsExhausted.remove();
-      },
-      ({ largestShare, exhausted }) => {
-        metrics.budgetLargestShare.set(largestShare);
-        metrics.budgetsExhausted.set(exhausted);
-      },
-    ),
-    fill(
-      sources.auditBroken?.bind(sources),
-      () => metrics.auditBroken.remove(),
-      (broken) => metrics.auditBroken.set(Number(broken)),
-    ),
-    fill(
-      sources.issuerKeysReadAt?.bind(sources),
-      () => metrics.issuerKeysReadAt.remove(),
-      (readAt) => metrics.issuerKeysReadAt.set(readAt! / 1000),
     ),
   ]);
 }

@@ -6,7 +6,6 @@ import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { usageDetail, type Usage } from '#libs/schemas/usage.js';
 import { roundSeparator } from '../chat/turn-state.js';
 import { refusalOf } from '../chat-apis/refusal.js';
-import { toShownCallId } from './server-call-ids.js';
 import type { WireBlock, WireDelta, WireEvent, WireStopReason, WireUsage } from './wire-types.js';
 
 type CallEvent = Extract<TurnEvent, { type: 'tool_call' }>;
@@ -30,30 +29,34 @@ export class MessageEvents {
   private resultsSinceText = false;
   private refused = false;
 
-  constructor(private readonly messageId: string) {}
+  /** `emit` gets each event at once. */
+  constructor(
+    private readonly messageId: string,
+    private readonly emit: (event: WireEvent) => void,
+  ) {}
 
-  *add(event: TurnEvent): Generator<WireEvent> {
+  add(event: TurnEvent): void {
     if (event.type === 'tool_call') {
-      yield* this.call(event);
+      this.call(event);
       return;
     }
-    yield* this.flushCalls();
+    this.flushCalls();
     switch (event.type) {
       case 'start':
-        yield this.begin(event.model);
+        this.begin(event.model);
         break;
       case 'content':
         if ((event.choice ?? 0) > 0) break;
         this.refused ||= refusalOf(event) !== '';
-        yield* this.text(event.text || refusalOf(event));
+        this.text(event.text || refusalOf(event));
         break;
       case 'reasoning':
-        if ((event.choice ?? 0) === 0) yield* this.thinking(event.text);
+        if ((event.choice ?? 0) === 0) this.thinking(event.text);
         break;
       case 'tool_result':
         // Of a call that an earlier message showed: a result stands in the message of its call, or nowhere.
         if (!this.running.delete(event.callId)) break;
-        yield* this.whole({
+        this.whole({
           type: 'mcp_tool_result',
           tool_use_id: toShownCallId(event.callId),
           is_error: !event.result.success,
@@ -62,7 +65,7 @@ export class MessageEvents {
         this.resultsSinceText = true;
         break;
       case 'done':
-        yield* this.finish(event);
+        this.finish(event);
         break;
       case 'tool_progress':
       case 'approval_required':
@@ -72,8 +75,8 @@ export class MessageEvents {
     }
   }
 
-  private begin(model: string): WireEvent {
-    return {
+  private begin(model: string): void {
+    this.emit({
       type: 'message_start',
       message: {
         id: this.messageId,
@@ -88,25 +91,25 @@ export class MessageEvents {
         // The counts follow in `message_delta`.
         usage: { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
       },
-    };
+    });
   }
 
-  private *text(given: string): Generator<WireEvent> {
+  private text(given: string): void {
     // Blocks between the texts of two rounds make the separator unnecessary.
     const text = this.resultsSinceText && this.hasText ? withoutSeparator(given) : given;
     if (text === '') return;
     this.hasText = true;
     this.resultsSinceText = false;
-    if (this.open !== 'text') yield* this.start({ type: 'text', text: '', citations: null });
-    yield this.delta({ type: 'text_delta', text });
+    if (this.open !== 'text') this.start({ type: 'text', text: '', citations: null });
+    this.delta({ type: 'text_delta', text });
   }
 
-  private *thinking(thinking: string): Generator<WireEvent> {
-    if (this.open !== 'thinking') yield* this.start({ type: 'thinking', thinking: '', signature: '' });
-    yield this.delta({ type: 'thinking_delta', thinking });
+  private thinking(thinking: string): void {
+    if (this.open !== 'thinking') this.start({ type: 'thinking', thinking: '', signature: '' });
+    this.delta({ type: 'thinking_delta', thinking });
   }
 
-  private *call(event: CallEvent): Generator<WireEvent> {
+  private call(event: CallEvent): void {
     if (event.id !== undefined) {
       const name = event.name ?? '';
       if (event.clientIndex === null) this.running.add(event.id);
@@ -116,81 +119,81 @@ export class MessageEvents {
           : { type: 'tool_use', id: event.id, name, input: {} };
       const first = this.calls.size === 0;
       this.calls.set(event.index, { block, unsent: '', sent: '' });
-      if (first) yield* this.start(block);
+      if (first) this.start(block);
     }
     const call = this.calls.get(event.index);
     if (call === undefined) return;
     call.unsent += event.arguments;
-    yield* this.sendCalls();
+    this.sendCalls();
   }
 
   /** Sends what there is of the first call, and of the next ones once those before them are complete. */
-  private *sendCalls(): Generator<WireEvent> {
+  private sendCalls(): void {
     for (;;) {
       const [current] = this.calls;
       if (current === undefined) return;
       const [number, call] = current;
-      yield* this.send(call);
+      this.send(call);
       if (this.calls.size === 1 || !isComplete(call.sent)) return;
-      yield* this.nextCall(number);
+      this.nextCall(number);
     }
   }
 
   /** Another event follows, so no more arguments will come. */
-  private *flushCalls(): Generator<WireEvent> {
+  private flushCalls(): void {
     for (const [number, call] of this.calls) {
-      yield* this.send(call);
-      yield* this.nextCall(number);
+      this.send(call);
+      this.nextCall(number);
     }
   }
 
-  private *send(call: PendingCall): Generator<WireEvent> {
+  private send(call: PendingCall): void {
     if (call.unsent === '') return;
     const partial_json = call.unsent;
     call.sent += partial_json;
     call.unsent = '';
-    yield this.delta({ type: 'input_json_delta', partial_json });
+    this.delta({ type: 'input_json_delta', partial_json });
   }
 
-  private *nextCall(number: number): Generator<WireEvent> {
+  private nextCall(number: number): void {
     this.calls.delete(number);
-    yield* this.stop();
+    this.stop();
     const [next] = this.calls.values();
-    if (next !== undefined) yield* this.start(next.block);
+    if (next !== undefined) this.start(next.block);
   }
 
-  private *finish(event: DoneEvent): Generator<WireEvent> {
-    yield* this.stop();
+  private finish(event: DoneEvent): void {
+    this.stop();
     const stop_reason = this.refused ? 'refusal' : stopReasons[event.finishReason];
-    yield {
+    this.emit({
       type: 'message_delta',
       delta: { stop_reason, stop_sequence: null, stop_details: null, container: null },
       usage: toWireUsage(event.usage),
-      ...(event.toolExecution === undefined ? {} : { tool_execution: event.toolExecution }),
-      ...(event.warnings === undefined ? {} : { warnings: event.warnings }),
-    };
-    yield { type: 'message_stop' };
+      tool_execution: event.toolExecution,
+      warnings: event.warnings,
+    });
+    this.emit({ type: 'message_stop' });
   }
 
-  private *whole(block: WireBlock): Generator<WireEvent> {
-    yield* this.start(block);
-    yield* this.stop();
+  private whole(block: WireBlock): void {
+    this.start(block);
+    this.stop();
   }
 
-  private *start(block: WireBlock): Generator<WireEvent> {
-    yield* this.stop();
+  private start(block: WireBlock): void {
+    this.stop();
     this.open = block.type;
-    yield { type: 'content_block_start', index: this.blocks, content_block: block };
+    this.emit({ type: 'content_block_start', index: this.blocks, content_block: block });
   }
 
-  private delta(delta: WireDelta): WireEvent {
-    return { type: 'content_block_delta', index: this.blocks, delta };
+  private delta(delta: WireDelta): void {
+    this.emit({ type: 'content_block_delta', index: this.blocks, delta });
   }
 
-  private *stop(): Generator<WireEvent> {
+  private stop(): void {
     if (this.open === undefined) return;
     this.open = undefined;
-    yield { type: 'content_block_stop', index: this.blocks++ };
+    this.emit({ type: 'content_block_stop', index: this.blocks++ });
   }
 }
 
@@ -203,6 +206,9 @@ const stopReasons: Record<FinishReason, WireStopReason> = {
 
 const withoutSeparator = (text: string): string =>
   text.startsWith(roundSeparator) ? text.slice(roundSeparator.length) : text;
+
+/** Server calls get Anthropic's id prefix for them, so that in a history they are never taken for the caller's own calls. */
+const toShownCallId = (id: string): string => id.replace(/^call_/, 'mcptoolu_');
 
 const isComplete = (text: string): boolean => text.trimEnd().endsWith('}') && parseJsonObject(text) !== undefined;
 

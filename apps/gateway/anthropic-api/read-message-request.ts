@@ -45,11 +45,9 @@ export function readMessageRequest(body: unknown, limits: Config['limits']): Tur
     parameters: readParameters(request),
     unknown: request.top_k === undefined ? {} : { top_k: request.top_k },
     ...gatewayOptions(request),
-    ...(request.model === undefined ? {} : { model: request.model }),
+    model: request.model,
     ...readToolChoice(choice, providerTools),
-    ...(choice !== undefined && 'disable_parallel_tool_use' in choice && choice.disable_parallel_tool_use === true
-      ? { parallelToolCalls: false }
-      : {}),
+    parallelToolCalls: choice?.['disable_parallel_tool_use'] === true ? false : undefined,
   };
 }
 
@@ -90,8 +88,8 @@ function readTool(tool: BodyTool, index: number, limits: Config['limits']): Requ
   return {
     type: 'mcp',
     serverLabel: tool.mcp_server_name,
-    ...(byDefault ? {} : { allowedTools: named(true) }),
-    ...(byDefault && named(false).length > 0 ? { deniedTools: named(false) } : {}),
+    allowedTools: byDefault ? undefined : named(true),
+    deniedTools: byDefault && named(false).length > 0 ? named(false) : undefined,
   };
 }
 

@@ -32,9 +32,9 @@ export function renderMessageError(error: AppError, requestId: string): WireErro
       type: typeOf(error),
       message: error.message,
       code: error.code,
-      ...(error.param === undefined ? {} : { param: error.param }),
-      ...(error.param === 'thread' ? { details: withoutThreads } : {}),
-      ...(error.toolName === undefined ? {} : { tool_name: error.toolName }),
+      param: error.param,
+      details: error.param === 'thread' ? withoutThreads : undefined,
+      tool_name: error.toolName,
     },
     request_id: requestId,
   };

@@ -8,9 +8,8 @@ import {
   usageWithDetails as usage,
 } from '../../../test/support/turn-with-calls.js';
 import { verifies } from '../../../test/verifies.js';
-import { MessageFold } from './fold-message.js';
 import { renderMessageError } from './render-message-error.js';
-import { MessageSseRenderer } from './render-message-sse.js';
+import { MessageFold, MessageSseRenderer } from './render-message.js';
 import type { WireEvent } from './wire-types.js';
 
 function fold(events: TurnEvent[]) {

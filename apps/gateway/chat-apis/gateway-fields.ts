@@ -33,9 +33,9 @@ export function gatewayOptions(request: GatewayFields, held = false): GatewayOpt
   return {
     onDisconnect: request.on_disconnect ?? 'cancel',
     priority: request.priority ?? 'interactive',
-    ...((request.approval === undefined ? held : request.approval === 'hold') ? { approval: 'hold' } : {}),
-    ...(request.session_id === undefined ? {} : { sessionId: request.session_id }),
-    ...(request.tool_mode === undefined ? {} : { toolMode: request.tool_mode }),
-    ...(request.max_tool_rounds === undefined ? {} : { maxToolRounds: request.max_tool_rounds }),
+    approval: (request.approval ?? (held ? 'hold' : 'return')) === 'hold' ? 'hold' : undefined,
+    sessionId: request.session_id,
+    toolMode: request.tool_mode,
+    maxToolRounds: request.max_tool_rounds,
   };
 }

@@ -24,21 +24,21 @@ export const mcpChoice = z.looseObject({
   name: z.string().min(1).max(256).nullish(),
 });
 
-export const readMcpChoice = ({ server_label: server, name }: z.output<typeof mcpChoice>): ChosenServer =>
-  name == null ? { server } : { server, name };
+export const readMcpChoice = ({ server_label: server, name }: z.output<typeof mcpChoice>): ChosenServer => ({
+  server,
+  name: name ?? undefined,
+});
 
 type McpTool = z.output<typeof mcpTool>;
 type McpServer = Extract<RequestedTool, { type: 'mcp' }>;
 
 export function readMcpTool(tool: McpTool): RequestedTool {
   const allowed = tool.allowed_tools ?? undefined;
-  const allowedTools = Array.isArray(allowed) ? allowed : allowed?.tool_names;
-  const requireApproval = readRequireApproval(tool.require_approval);
   return {
     type: 'mcp',
     serverLabel: tool.server_label,
-    ...(allowedTools === undefined ? {} : { allowedTools }),
-    ...(requireApproval === undefined ? {} : { requireApproval }),
+    allowedTools: Array.isArray(allowed) ? allowed : allowed?.tool_names,
+    requireApproval: readRequireApproval(tool.require_approval),
   };
 }
 
@@ -46,12 +46,9 @@ function readRequireApproval(asked: McpTool['require_approval']): McpServer['req
   if (asked == null || asked === 'never') return undefined;
   if (asked === 'always') return 'always';
   const { always, never } = asked;
-  return {
-    ...(always == null ? {} : { always: readFilter(always) }),
-    ...(never == null ? {} : { never: readFilter(never) }),
-  };
+  return { always: always ? readFilter(always) : undefined, never: never ? readFilter(never) : undefined };
 }
 
 function readFilter({ tool_names: toolNames, read_only: readOnly }: z.output<typeof toolFilter>): ToolFilter {
-  return { ...(toolNames == null ? {} : { toolNames }), ...(readOnly == null ? {} : { readOnly }) };
+  return { toolNames: toolNames ?? undefined, readOnly: readOnly ?? undefined };
 }

@@ -13,7 +13,7 @@ export interface ChunkParts {
   /** Members before the chunk's own. */
   first?: JsonObject | undefined;
   /** Members after the chunk's own. */
-  members?: JsonObject | undefined;
+  members?: object | undefined;
 }
 
 export class ChunkWriter {
@@ -43,8 +43,10 @@ export class ChunkWriter {
   }
 
   /** A fast path for text of the first choice, the most frequent chunk. Equal to what `chunk` writes. */
-  text(text: string): string {
-    return `{${this.head}"choices":[{"index":0,"delta":{"content":${JSON.stringify(text)}},"finish_reason":null}]}`;
+  text(text: string, isTyped = false): string {
+    const delta = `{"content":${JSON.stringify(text)}}`;
+    const first = isTyped ? `"type":"content","delta":${delta},` : '';
+    return `{${first}${this.head}"choices":[{"index":0,"delta":${delta},"finish_reason":null}]}`;
   }
 
   /** For OpenAI's usage chunk. */
@@ -60,10 +62,10 @@ export class ChunkWriter {
 }
 
 /** A member of both, as of another gateway upstream, is written once. */
-const besides = (theirs: JsonObject | undefined, ours: JsonObject | undefined): JsonObject | undefined =>
+const besides = (theirs: object | undefined, ours: object | undefined): object | undefined =>
   theirs === undefined || ours === undefined ? (theirs ?? ours) : { ...theirs, ...ours };
 
-function tail(members: JsonObject | undefined): string {
+function tail(members: object | undefined): string {
   if (members === undefined) return '';
   const text = JSON.stringify(members).slice(1, -1);
   return text === '' ? '' : `,${text}`;

@@ -41,10 +41,10 @@ export function readChatRequest(body: unknown, dialect: TurnRequest['dialect'], 
     parameters: pick(request),
     unknown: unknownMembers(request),
     ...gatewayOptions(request, dialect === 'events' && request.stream === true),
-    ...(request.model === undefined ? {} : { model: request.model }),
-    ...(functions.length === 0 ? {} : { legacyFunctions: true }),
+    model: request.model,
+    legacyFunctions: functions.length > 0 ? true : undefined,
     ...readChoice(request),
-    ...(request.parallel_tool_calls === undefined ? {} : { parallelToolCalls: request.parallel_tool_calls }),
+    parallelToolCalls: request.parallel_tool_calls,
   };
 }
 

@@ -1,34 +1,14 @@
 // Renders turn events for the `/api` dialect: typed events that are also valid OpenAI chunks, so that OpenAI's SDKs can read
 // the stream too.
 import type { JsonObject } from '#libs/schemas/json.js';
+import type { AnswerExtras } from '#libs/schemas/model-event.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import { CallerEvents } from '../chat-apis/caller-events.js';
-import { commentKeepAlive, type SseRenderer } from '../chat-apis/sse-renderer.js';
-import { callDelta, ChunkWriter, deltaOf } from './chunk-writer.js';
-import { renderChunkError } from './render-chunk-error.js';
-import { besideChoices, type Rendering, shownReason } from './render-json.js';
+import { ChunkRenderer } from './chunk-renderer.js';
+import { callDelta, deltaOf } from './chunk-writer.js';
+import { besideChoices, shownReason } from './render-json.js';
 
-export class EventsSseRenderer implements SseRenderer {
-  readonly end = 'data: [DONE]\n\n';
-  readonly keepAlive = commentKeepAlive;
-  readonly renderError = renderChunkError;
-  private readonly chunks: ChunkWriter;
-  private readonly caller: CallerEvents | undefined;
-
-  constructor(private readonly rendering: Rendering) {
-    this.chunks = new ChunkWriter(rendering);
-    this.caller = rendering.forms && new CallerEvents(rendering.forms);
-  }
-
-  render(event: TurnEvent, n: number): string {
-    if (this.caller === undefined) return this.frame(event, n);
-    return this.caller
-      .of(event)
-      .map((each) => this.frame(each, n))
-      .join('');
-  }
-
-  private frame(event: TurnEvent, n: number): string {
+export class EventsSseRenderer extends ChunkRenderer {
+  protected framesOf(event: TurnEvent, n: number): string {
     return `id: ${n}\ndata: ${this.chunkOf(event)}\n\n`;
   }
 
@@ -37,20 +17,14 @@ export class EventsSseRenderer implements SseRenderer {
     switch (event.type) {
       case 'start': {
         chunks.model = event.model;
-        const session: JsonObject = event.sessionId === undefined ? {} : { session_id: event.sessionId };
-        return chunks.chunk(
-          { role: 'assistant' },
-          { first: { type: 'start' }, members: { run_id: event.runId, ...session } },
-        );
+        const members = { run_id: event.runId, session_id: event.sessionId };
+        return chunks.chunk({ role: 'assistant' }, { first: { type: 'start' }, members });
       }
-      case 'content': {
-        const delta = deltaOf(event);
-        return chunks.chunk(delta, { ...event, first: { type: 'content', delta } });
-      }
-      case 'reasoning': {
-        const delta = deltaOf(event);
-        return chunks.chunk(delta, { choice: event.choice, first: { type: 'reasoning', delta } });
-      }
+      case 'content':
+        if (event.extras === undefined && event.choice === undefined) return chunks.text(event.text, true);
+        return this.piece(event, event.extras);
+      case 'reasoning':
+        return this.piece(event);
       case 'tool_call': {
         const shown = deltaOf({ ...event, clientIndex: event.index });
         const choice = event.clientIndex === null ? {} : callDelta(event, this.rendering);
@@ -86,5 +60,10 @@ export class EventsSseRenderer implements SseRenderer {
       case 'error':
         return JSON.stringify({ error: event.error });
     }
+  }
+
+  private piece(event: Extract<TurnEvent, { type: 'content' | 'reasoning' }>, extras?: AnswerExtras): string {
+    const delta = deltaOf(event);
+    return this.chunks.chunk(delta, { choice: event.choice, extras, first: { type: event.type, delta } });
   }
 }

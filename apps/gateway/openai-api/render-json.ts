@@ -14,23 +14,22 @@ export interface Rendering {
   /** Epoch seconds. */
   created: number;
   /** Set if it is known before the first event. */
-  model?: string;
+  model?: string | undefined;
   /** Of a request whose tools the caller knows in another form than the model. */
-  forms?: CallerForms;
+  forms?: CallerForms | undefined;
   /** Calls are `function_call`, of which a message has at most one. */
-  legacyFunctions?: boolean;
+  legacyFunctions?: boolean | undefined;
 }
 
 export function renderingOf(
   { id, createdAt }: { id: string; createdAt: Date },
   { tools, legacyFunctions }: Pick<TurnRequest, 'tools' | 'legacyFunctions'>,
 ): Rendering {
-  const forms = callerForms(tools);
   return {
     id: mintCompletionId(id),
     created: Math.floor(createdAt.getTime() / 1000),
-    ...(forms === undefined ? {} : { forms }),
-    ...(legacyFunctions === undefined ? {} : { legacyFunctions }),
+    forms: callerForms(tools),
+    legacyFunctions,
   };
 }
 
@@ -66,7 +65,7 @@ export function renderJson(answer: TurnAnswer, rendering: Rendering): JsonObject
   };
 }
 
-/** Our members of an answer: what ran here, and what was not served as it was asked. */
+/** Our members of an answer, what ran here and what was not served as it was asked: absent ones must not replace an upstream's. */
 export function besideChoices({ toolExecution, warnings }: Pick<DoneEvent, 'toolExecution' | 'warnings'>): JsonObject {
   return {
     ...(toolExecution === undefined ? {} : { tool_execution: toolExecution as unknown as JsonObject }),

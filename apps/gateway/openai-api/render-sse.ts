@@ -1,35 +1,18 @@
 // Renders turn events as strict OpenAI chunks for the `/v1` dialect. Leaves out server calls, which a client would run again.
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import { callDelta, ChunkWriter, deltaOf } from './chunk-writer.js';
-import { CallerEvents } from '../chat-apis/caller-events.js';
-import { commentKeepAlive, type SseRenderer } from '../chat-apis/sse-renderer.js';
-import { renderChunkError } from './render-chunk-error.js';
+import { ChunkRenderer } from './chunk-renderer.js';
+import { callDelta, deltaOf } from './chunk-writer.js';
 import { besideChoices, type Rendering } from './render-json.js';
 
-export class OpenAiSseRenderer implements SseRenderer {
-  readonly end = 'data: [DONE]\n\n';
-  readonly keepAlive = commentKeepAlive;
-  readonly renderError = renderChunkError;
-  private readonly chunks: ChunkWriter;
-  private readonly caller: CallerEvents | undefined;
-
+export class OpenAiSseRenderer extends ChunkRenderer {
   constructor(
-    private readonly rendering: Rendering,
+    rendering: Rendering,
     private readonly includeUsage: boolean,
   ) {
-    this.chunks = new ChunkWriter(rendering);
-    this.caller = rendering.forms && new CallerEvents(rendering.forms);
+    super(rendering);
   }
 
-  render(event: TurnEvent): string {
-    if (this.caller === undefined) return this.framesOf(event);
-    return this.caller
-      .of(event)
-      .map((each) => this.framesOf(each))
-      .join('');
-  }
-
-  private framesOf(event: TurnEvent): string {
+  protected framesOf(event: TurnEvent): string {
     switch (event.type) {
       case 'start':
         this.chunks.model = event.model;

@@ -37,13 +37,11 @@ export function readResponseRequest(body: unknown, limits: Config['limits']): Tu
     store: request.store ?? true,
     echo: readEcho(request),
     ...gatewayOptions(request),
-    ...(request.instructions === undefined || request.instructions === ''
-      ? {}
-      : { instructions: request.instructions }),
-    ...(request.model === undefined ? {} : { model: request.model }),
+    instructions: request.instructions || undefined,
+    model: request.model,
     ...readResponseChoice(request.tool_choice, read),
-    ...(warnings.length === 0 ? {} : { warnings }),
-    ...(request.parallel_tool_calls === undefined ? {} : { parallelToolCalls: request.parallel_tool_calls }),
+    warnings: warnings.length > 0 ? warnings : undefined,
+    parallelToolCalls: request.parallel_tool_calls,
   };
 }
 
@@ -59,8 +57,7 @@ export function continueFrom(previous: RecalledTurn, request: TurnRequest, limit
     const message = `The previous conversation has ${size} bytes, more than the limit of ${limits.body_bytes}`;
     throw new AppError('request_too_large', message, { param: 'previous_response_id' });
   }
-  const sessionId = request.sessionId ?? previous.sessionId;
-  return { ...request, history, messages, ...(sessionId === undefined ? {} : { sessionId }) };
+  return { ...request, history, messages, sessionId: request.sessionId ?? previous.sessionId };
 }
 
 /** Translates to the parameters of chat completions, which all adapters read. */

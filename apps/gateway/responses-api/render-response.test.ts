@@ -13,7 +13,7 @@ const rendering = { id, created: 1, echo: { instructions: null, metadata: { a: '
 function fold(events: TurnEvent[]) {
   const response = new ResponseFold(rendering);
   for (const event of events) response.add(event);
-  return response.answer;
+  return JSON.parse(JSON.stringify(response.answer)) as typeof response.answer;
 }
 
 function streamed(events: TurnEvent[]): (WireEvent & { sequence_number: number })[] {

@@ -14,7 +14,7 @@ export interface ResponseRendering {
   created: number;
   echo: JsonObject;
   /** The tools of the request's servers. */
-  listed?: readonly WireMcpListTools[];
+  listed?: readonly WireMcpListTools[] | undefined;
   /** Of a request whose tools the caller knows in another form than the model. */
   forms?: CallerForms | undefined;
 }
@@ -41,7 +41,7 @@ export class ResponseFold {
   }
 
   add(event: TurnEvent): void {
-    for (const _ of this.events.add(event));
+    this.events.add(event);
   }
 
   get answer(): WireResponse {
@@ -55,15 +55,17 @@ export class ResponseSseRenderer implements SseRenderer {
   readonly keepAlive = commentKeepAlive;
   private readonly events: ResponseEvents;
   private sent = 0;
+  private text = '';
 
   constructor(rendering: ResponseRendering) {
-    this.events = new ResponseEvents(newResponse(rendering), rendering);
+    const emit = (event: WireEvent) => void (this.text += this.frame(event));
+    this.events = new ResponseEvents(newResponse(rendering), { ...rendering, emit });
   }
 
   render(event: TurnEvent): string {
-    let text = '';
-    for (const wireEvent of this.events.add(event)) text += this.frame(wireEvent);
-    return text;
+    this.text = '';
+    this.events.add(event);
+    return this.text;
   }
 
   renderError(error: AppError, requestId: string): string {
@@ -79,6 +81,6 @@ export class ResponseSseRenderer implements SseRenderer {
   }
 
   private frame(event: WireEvent | Omit<WireErrorEvent, 'sequence_number'>): string {
-    return `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: this.sent++ })}\n\n`;
+    return `event: ${event.type}\ndata: ${JSON.stringify(event).slice(0, -1)},"sequence_number":${this.sent++}}\n\n`;
   }
 }

@@ -19,8 +19,10 @@ type ResultEvent = Extract<TurnEvent, { type: 'tool_result' }>;
 type DoneEvent = Extract<TurnEvent, { type: 'done' }>;
 
 interface Shown {
-  listed?: readonly WireMcpListTools[];
+  listed?: readonly WireMcpListTools[] | undefined;
   forms?: CallerForms | undefined;
+  /** Gets each event at once: its response and items change later. */
+  emit?: (event: WireEvent) => void;
 }
 
 export class ResponseEvents {
@@ -34,48 +36,50 @@ export class ResponseEvents {
 
   private readonly listed: readonly WireMcpListTools[];
   private readonly caller: CallerEvents | undefined;
+  private readonly emit: (event: WireEvent) => void;
 
   /** `response` must be new, without output. */
   constructor(
     readonly response: WireResponse,
-    { listed = [], forms }: Shown = {},
+    { listed = [], forms, emit = () => undefined }: Shown = {},
   ) {
     this.listed = listed;
     this.caller = forms && new CallerEvents(forms);
+    this.emit = emit;
   }
 
   get begun(): boolean {
     return this.response.model !== '';
   }
 
-  *add(event: TurnEvent): Generator<WireEvent> {
-    if (this.caller === undefined) yield* this.translate(event);
-    else for (const each of this.caller.of(event)) yield* this.translate(each);
+  add(event: TurnEvent): void {
+    if (this.caller === undefined) this.translate(event);
+    else for (const each of this.caller.of(event)) this.translate(each);
   }
 
-  private *translate(event: TurnEvent): Generator<WireEvent> {
+  private translate(event: TurnEvent): void {
     if (event.type === 'tool_call') {
-      yield* this.call(event);
+      this.call(event);
       return;
     }
-    yield* this.endCalls();
+    this.endCalls();
     switch (event.type) {
       case 'start':
-        yield* this.begin(event.model);
+        this.begin(event.model);
         break;
       case 'content':
         if ((event.choice ?? 0) > 0) break;
-        yield* this.text(event.text);
-        yield* this.refusal(refusalOf(event));
+        this.text(event.text);
+        this.refusal(refusalOf(event));
         break;
       case 'reasoning':
-        if ((event.choice ?? 0) === 0) yield* this.reasoning(event.text);
+        if ((event.choice ?? 0) === 0) this.reasoning(event.text);
         break;
       case 'tool_result':
-        yield* this.result(event);
+        this.result(event);
         break;
       case 'done':
-        yield* this.finish(event);
+        this.finish(event);
         break;
       case 'tool_progress':
       case 'approval_required':
@@ -85,103 +89,103 @@ export class ResponseEvents {
     }
   }
 
-  private *begin(model: string): Generator<WireEvent> {
+  private begin(model: string): void {
     this.response.model = model;
-    yield { type: 'response.created', response: this.snapshot() };
-    yield { type: 'response.in_progress', response: this.snapshot() };
+    this.emit({ type: 'response.created', response: this.response });
+    this.emit({ type: 'response.in_progress', response: this.response });
     for (const list of this.listed) {
-      const of = yield* this.put(list);
-      yield { type: 'response.mcp_list_tools.in_progress', ...of };
-      yield { type: 'response.mcp_list_tools.completed', ...of };
-      yield this.itemDone(list);
+      const of = this.put(list);
+      this.emit({ type: 'response.mcp_list_tools.in_progress', ...of });
+      this.emit({ type: 'response.mcp_list_tools.completed', ...of });
+      this.itemDone(list);
     }
   }
 
-  private *text(given: string): Generator<WireEvent> {
+  private text(given: string): void {
     // Items between the texts of two rounds make the separator unnecessary.
     const separated = this.resultsSinceText && this.hasText && given.startsWith(roundSeparator);
     const delta = separated ? given.slice(roundSeparator.length) : given;
     if (delta === '') return;
     this.hasText = true;
     this.resultsSinceText = false;
-    const part = yield* this.part({ type: 'output_text', text: '', annotations: [], logprobs: [] });
+    const part = this.part({ type: 'output_text', text: '', annotations: [], logprobs: [] });
     part.text += delta;
-    yield { type: 'response.output_text.delta', ...this.of(this.open!), content_index: 0, delta, logprobs: [] };
+    this.emit({ type: 'response.output_text.delta', ...this.of(this.open!), content_index: 0, delta, logprobs: [] });
   }
 
-  private *refusal(delta: string): Generator<WireEvent> {
+  private refusal(delta: string): void {
     if (delta === '') return;
-    const part = yield* this.part({ type: 'refusal', refusal: '' });
+    const part = this.part({ type: 'refusal', refusal: '' });
     part.refusal += delta;
-    yield { type: 'response.refusal.delta', ...this.of(this.open!), content_index: 0, delta };
+    this.emit({ type: 'response.refusal.delta', ...this.of(this.open!), content_index: 0, delta });
   }
 
   /** The part of the open message, or of a new message if there is none or its part has another type. */
-  private *part<Part extends WireMessage['content'][number]>(empty: Part): Generator<WireEvent, Part> {
+  private part<Part extends WireMessage['content'][number]>(empty: Part): Part {
     const { open } = this;
     if (open?.type === 'message' && open.content[0]!.type === empty.type) return open.content[0] as Part;
-    yield* this.endItem();
+    this.endItem();
     const id = this.itemId('msg');
     const message: WireMessage = { type: 'message', id, role: 'assistant', status: 'in_progress', content: [] };
-    const of = yield* this.put(message);
+    const of = this.put(message);
     message.content.push(empty);
     this.open = message;
-    yield { type: 'response.content_part.added', ...of, content_index: 0, part: { ...empty } };
+    this.emit({ type: 'response.content_part.added', ...of, content_index: 0, part: empty });
     return empty;
   }
 
-  private *reasoning(delta: string): Generator<WireEvent> {
+  private reasoning(delta: string): void {
     if (this.open?.type !== 'reasoning') {
-      yield* this.endItem();
+      this.endItem();
       const item: WireReasoning = { type: 'reasoning', id: this.itemId('rs'), summary: [] };
-      const of = yield* this.put(item);
+      const of = this.put(item);
       item.summary.push({ type: 'summary_text', text: '' });
       this.open = item;
-      const part = { ...item.summary[0]! };
-      yield { type: 'response.reasoning_summary_part.added', ...of, summary_index: 0, part };
+      const part = item.summary[0]!;
+      this.emit({ type: 'response.reasoning_summary_part.added', ...of, summary_index: 0, part });
     }
     const item = this.open;
     item.summary[0]!.text += delta;
-    yield { type: 'response.reasoning_summary_text.delta', ...this.of(item), summary_index: 0, delta };
+    this.emit({ type: 'response.reasoning_summary_text.delta', ...this.of(item), summary_index: 0, delta });
   }
 
-  private *call(event: CallEvent): Generator<WireEvent> {
+  private call(event: CallEvent): void {
     if (event.id !== undefined) {
-      yield* this.endItem();
+      this.endItem();
       const item = newCall(event.id, event);
       this.calls.set(event.index, item);
       if (item.type === 'mcp_call') this.running.set(event.id, item);
-      const of = yield* this.put(item);
-      if (item.type === 'mcp_call') yield { type: 'response.mcp_call.in_progress', ...of };
+      const of = this.put(item);
+      if (item.type === 'mcp_call') this.emit({ type: 'response.mcp_call.in_progress', ...of });
     }
     const item = this.calls.get(event.index);
     const delta = event.arguments;
     if (item === undefined || delta === '') return;
     if (item.type === 'custom_tool_call') item.input += delta;
     else item.arguments += delta;
-    yield { type: deltaTypes[item.type], ...this.of(item), delta };
+    this.emit({ type: deltaTypes[item.type], ...this.of(item), delta });
   }
 
   /** Another event follows, so the calls are complete. Server calls end with their results. */
-  private *endCalls(): Generator<WireEvent> {
+  private endCalls(): void {
     for (const item of this.calls.values()) {
       if (item.type === 'mcp_call') {
-        yield { type: 'response.mcp_call_arguments.done', ...this.of(item), arguments: item.arguments };
+        this.emit({ type: 'response.mcp_call_arguments.done', ...this.of(item), arguments: item.arguments });
         continue;
       }
       item.status = 'completed';
       if (item.type === 'custom_tool_call') {
-        yield { type: 'response.custom_tool_call_input.done', ...this.of(item), input: item.input };
+        this.emit({ type: 'response.custom_tool_call_input.done', ...this.of(item), input: item.input });
       } else {
         const { name, arguments: args } = item;
-        yield { type: 'response.function_call_arguments.done', ...this.of(item), name, arguments: args };
+        this.emit({ type: 'response.function_call_arguments.done', ...this.of(item), name, arguments: args });
       }
-      yield this.itemDone(item);
+      this.itemDone(item);
     }
     this.calls.clear();
   }
 
-  private *result({ callId, result }: ResultEvent): Generator<WireEvent> {
+  private result({ callId, result }: ResultEvent): void {
     this.resultsSinceText = true;
     const item = this.running.get(callId);
     if (item === undefined) return;
@@ -189,12 +193,12 @@ export class ResponseEvents {
     item.status = result.success ? 'completed' : 'failed';
     if (result.success) item.output = result.content;
     else item.error = { type: 'mcp_tool_execution_error', content: [{ type: 'text', text: result.content }] };
-    yield { type: result.success ? 'response.mcp_call.completed' : 'response.mcp_call.failed', ...this.of(item) };
-    yield this.itemDone(item);
+    this.emit({ type: result.success ? 'response.mcp_call.completed' : 'response.mcp_call.failed', ...this.of(item) });
+    this.itemDone(item);
   }
 
-  private *finish(event: DoneEvent): Generator<WireEvent> {
-    yield* this.endItem();
+  private finish(event: DoneEvent): void {
+    this.endItem();
     const { response } = this;
     const cut = event.finishReason === 'length' || event.finishReason === 'content_filter';
     // A call that was cut is incomplete.
@@ -209,18 +213,18 @@ export class ResponseEvents {
       response.incomplete_details = { reason };
     }
     response.usage = toWireUsage(event.usage);
-    if (event.toolExecution !== undefined) response.tool_execution = event.toolExecution;
-    if (event.warnings !== undefined) response.warnings = event.warnings;
-    yield { type: cut ? 'response.incomplete' : 'response.completed', response: this.snapshot() };
+    response.tool_execution = event.toolExecution;
+    response.warnings = event.warnings;
+    this.emit({ type: cut ? 'response.incomplete' : 'response.completed', response: this.response });
   }
 
-  private *put(item: WireItem): Generator<WireEvent, { item_id: string; output_index: number }> {
+  private put(item: WireItem): { item_id: string; output_index: number } {
     this.response.output.push(item);
-    yield { type: 'response.output_item.added', output_index: this.response.output.length - 1, item: copied(item) };
+    this.emit({ type: 'response.output_item.added', output_index: this.response.output.length - 1, item });
     return this.of(item);
   }
 
-  private *endItem(): Generator<WireEvent> {
+  private endItem(): void {
     const item = this.open;
     this.open = undefined;
     if (item === undefined) return;
@@ -229,21 +233,21 @@ export class ResponseEvents {
       const part = item.content[0]!;
       item.status = 'completed';
       if (part.type === 'refusal') {
-        yield { type: 'response.refusal.done', ...of, content_index: 0, refusal: part.refusal };
+        this.emit({ type: 'response.refusal.done', ...of, content_index: 0, refusal: part.refusal });
       } else {
-        yield { type: 'response.output_text.done', ...of, content_index: 0, text: part.text, logprobs: [] };
+        this.emit({ type: 'response.output_text.done', ...of, content_index: 0, text: part.text, logprobs: [] });
       }
-      yield { type: 'response.content_part.done', ...of, content_index: 0, part };
+      this.emit({ type: 'response.content_part.done', ...of, content_index: 0, part });
     } else {
       const part = item.summary[0]!;
-      yield { type: 'response.reasoning_summary_text.done', ...of, summary_index: 0, text: part.text };
-      yield { type: 'response.reasoning_summary_part.done', ...of, summary_index: 0, part };
+      this.emit({ type: 'response.reasoning_summary_text.done', ...of, summary_index: 0, text: part.text });
+      this.emit({ type: 'response.reasoning_summary_part.done', ...of, summary_index: 0, part });
     }
-    yield this.itemDone(item);
+    this.itemDone(item);
   }
 
-  private itemDone(item: WireItem): WireEvent {
-    return { type: 'response.output_item.done', output_index: this.response.output.indexOf(item), item: copied(item) };
+  private itemDone(item: WireItem): void {
+    this.emit({ type: 'response.output_item.done', output_index: this.response.output.indexOf(item), item });
   }
 
   private of(item: WireItem): { item_id: string; output_index: number } {
@@ -255,12 +259,4 @@ export class ResponseEvents {
     const number = this.response.output.length - this.listed.length;
     return `${kind}_${this.response.id.slice('resp_'.length)}${number.toString(16).padStart(4, '0')}`;
   }
-
-  private snapshot(): WireResponse {
-    return { ...this.response, output: this.response.output.map(copied) };
-  }
-}
-
-function copied<Item extends WireItem>(item: Item): Item {
-  return structuredClone(item);
 }

@@ -24,11 +24,7 @@ export class ApprovalsController {
     @Query('after') after?: string,
   ): Promise<{ data: JsonObject[]; has_more: boolean }> {
     const size = readPageLimit(limit, maxPage, defaultPage);
-    const query = {
-      limit: size + 1,
-      ...(state === undefined ? {} : { state: readState(state) }),
-      ...(after === undefined ? {} : { after: readPageAfter(after) }),
-    };
+    const query = { limit: size + 1, state: readState(state), after: readPageAfter(after) };
     const found = await this.approvals.list(query, requestContext(request));
     return { data: found.slice(0, size).map(shownApproval), has_more: found.length > size };
   }
@@ -50,19 +46,13 @@ export class ApprovalsController {
     if (decision === 'deny' && args != null) {
       throw new AppError('invalid_value', 'arguments are only allowed with an approval', { param: 'arguments' });
     }
-    const given: Decision = {
-      decision,
-      ...(reason == null ? {} : { reason }),
-      ...(args == null ? {} : { arguments: args }),
-    };
+    const given: Decision = { decision, reason: reason ?? undefined, arguments: args ?? undefined };
     return shownApproval(await this.approvals.decide(id, given, requestContext(request)));
   }
 }
 
-function readState(state: unknown): ApprovalState {
+function readState(state: unknown): ApprovalState | undefined {
   const known = approvalStates.find((each) => each === state);
-  if (known === undefined) {
-    throw new AppError('invalid_value', `state must be one of ${approvalStates.join(', ')}`, { param: 'state' });
-  }
-  return known;
+  if (known !== undefined || state === undefined) return known;
+  throw new AppError('invalid_value', `state must be one of ${approvalStates.join(', ')}`, { param: 'state' });
 }

@@ -34,10 +34,7 @@ export class KeysController {
     @Query('after') after?: string,
   ): Promise<{ data: JsonObject[]; has_more: boolean }> {
     const size = readPageLimit(limit, maxPage, defaultPage);
-    const found = await this.store.list({
-      limit: size + 1,
-      ...(after === undefined ? {} : { after: readPageAfter(after) }),
-    });
+    const found = await this.store.list({ limit: size + 1, after: readPageAfter(after) });
     return { data: found.slice(0, size).map(showKey), has_more: found.length > size };
   }
 

@@ -137,11 +137,11 @@ export function newKeyOf(dto: CreateKeyDto): NewKey {
     owner,
     scopes: granted,
     roles: roles ?? [],
-    ...(name == null ? {} : { name }),
-    ...(models == null ? {} : { models }),
-    ...(tools == null ? {} : { tools }),
-    ...(limits == null ? {} : { limits }),
-    ...(budgets == null ? {} : { budgets }),
-    ...(expiresAt === undefined ? {} : { expiresAt }),
+    name: name ?? undefined,
+    models: models ?? undefined,
+    tools: tools ?? undefined,
+    limits: limits ?? undefined,
+    budgets: budgets ?? undefined,
+    expiresAt,
   };
 }

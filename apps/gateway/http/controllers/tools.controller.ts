@@ -94,15 +94,14 @@ export class ToolsController {
   private async callTool(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const body = validated(callToolSchema, requireObject(request.body));
     const context = requestContext(request);
-    const idempotencyKey = readIdempotencyKey(request);
     const streams = wantsStream(request);
     const prepared = await this.calls.prepare(
       {
         name: body.name,
         argumentsText: argumentsText(body.arguments),
-        ...(body.session_id == null ? {} : { sessionId: body.session_id }),
-        ...(body.timeout_ms == null ? {} : { timeoutMs: body.timeout_ms }),
-        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+        sessionId: body.session_id ?? undefined,
+        timeoutMs: body.timeout_ms ?? undefined,
+        idempotencyKey: readIdempotencyKey(request),
       },
       { ...context, questions: streams ? 'hold' : 'return' },
     );

@@ -2,9 +2,8 @@
 import { Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { mintMessageId } from '#libs/schemas/identifiers.js';
-import { MessageFold } from '../../anthropic-api/fold-message.js';
 import { readCountRequest, readMessageRequest } from '../../anthropic-api/read-message-request.js';
-import { MessageSseRenderer } from '../../anthropic-api/render-message-sse.js';
+import { MessageFold, MessageSseRenderer } from '../../anthropic-api/render-message.js';
 import { DirectPost } from './direct-routes.js';
 import { requestContext } from '../request-context.js';
 import { type Dialect, TurnEndpoint } from './turn-endpoint.js';

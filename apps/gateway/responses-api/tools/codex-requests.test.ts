@@ -222,7 +222,7 @@ verifies(
   () => {
     const web = { type: 'web_search', external_web_access: true };
     expect(read()).toMatchObject({ providerTools: [{ api: 'openai', tool: web }] });
-    expect(read()).not.toHaveProperty('warnings');
+    expect(read().warnings).toBeUndefined();
     const { tools, warnings } = read({ tools: [{ type: 'local_shell' }, fn('a'), { type: 'hologram', name: 'x' }] });
     expect(tools).toHaveLength(1);
     expect(warnings).toMatchObject([{ param: 'tools[0]' }, { param: 'tools[2]' }]);

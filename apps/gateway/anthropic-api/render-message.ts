@@ -1,9 +1,38 @@
-// Folds the events of a stream into the whole message, as Anthropic's SDK does.
+// Renders a turn as Anthropic's event stream (https://platform.claude.com/docs/en/api/streaming), or as the whole message,
+// which is folded from the events as Anthropic's SDK does it.
 import { AppError } from '#libs/schemas/errors.js';
 import { jsonObjectOf } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import type { SseRenderer } from '../chat-apis/sse-renderer.js';
 import { MessageEvents } from './message-events.js';
+import { renderMessageError } from './render-message-error.js';
 import type { WireBlock, WireDelta, WireEvent, WireMessage } from './wire-types.js';
+
+export class MessageSseRenderer implements SseRenderer {
+  /** `message_stop` already ends the stream. */
+  readonly end = '';
+  readonly keepAlive = frame({ type: 'ping' });
+  private readonly events: MessageEvents;
+  private text = '';
+
+  constructor(messageId: string) {
+    this.events = new MessageEvents(messageId, (event) => (this.text += frame(event)));
+  }
+
+  render(event: TurnEvent): string {
+    this.text = '';
+    this.events.add(event);
+    return this.text;
+  }
+
+  renderError(error: AppError, requestId: string): string {
+    return frame(renderMessageError(error, requestId));
+  }
+}
+
+function frame(event: { type: string }): string {
+  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
 
 export class MessageFold {
   private readonly events: MessageEvents;
@@ -11,11 +40,11 @@ export class MessageFold {
   private json = '';
 
   constructor(messageId: string) {
-    this.events = new MessageEvents(messageId);
+    this.events = new MessageEvents(messageId, (event) => this.take(event));
   }
 
   add(event: TurnEvent): void {
-    for (const wireEvent of this.events.add(event)) this.take(wireEvent);
+    this.events.add(event);
   }
 
   /** After the last event. */
@@ -52,8 +81,8 @@ export class MessageFold {
       case 'message_delta':
         message.stop_reason = event.delta.stop_reason;
         message.usage = event.usage;
-        if (event.tool_execution !== undefined) message.tool_execution = event.tool_execution;
-        if (event.warnings !== undefined) message.warnings = event.warnings;
+        message.tool_execution = event.tool_execution;
+        message.warnings = event.warnings;
         break;
       case 'message_stop':
         break;
