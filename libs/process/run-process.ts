@@ -123,7 +123,8 @@ async function openTracing(service: string, { telemetry }: Config, logger: OpenL
   traceWith(sdk.openTracing({ service, endpoint, headers, logger }));
 }
 
-async function withPatience<T>(start: () => Promise<T>, again: (error: AppError) => boolean): Promise<T> {
+/** Starts again while the store is away, for a minute, if `again` agrees. */
+export async function withPatience<T>(start: () => Promise<T>, again: (error: AppError) => boolean): Promise<T> {
   const until = performance.now() + startMs;
   for (;;) {
     try {

@@ -5,16 +5,18 @@ import { generateText, type ModelMessage } from 'ai';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { Signalbox } from '#libs/testing/services/start-signalbox.js';
+import type { SignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import { startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import type { StartedHere } from '#libs/testing/services/start-here.js';
 import { startAskingSignalbox, writing } from '../support/approvals-client.js';
 import { post, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
-let asking: Awaited<ReturnType<typeof startAskingSignalbox>>;
-let box: Signalbox;
+let asking: Awaited<ReturnType<typeof startAskingSignalbox<StartedHere>>>;
+let box: SignalboxHere;
 
 beforeAll(async () => {
-  asking = await startAskingSignalbox();
+  asking = await startAskingSignalbox(startSignalboxHere);
   ({ box } = asking);
 }, 60_000);
 afterAll(() => asking?.close());
@@ -114,7 +116,7 @@ verifies('approvals.returned', 'the AI SDK, which does not know the function', a
 
 verifies('approvals.returned', 'the model is told that the call succeeded', async () => {
   // The offline model reports this in cases where the wire formats cannot.
-  const offline = await startAskingSignalbox({ scripted: false });
+  const offline = await startAskingSignalbox(startSignalboxHere, { scripted: false });
   try {
     const request = { tools: [workspaceTools], session_id: 'offline' };
     const messages: JsonObject[] = [{ role: 'user', content: 'Write "hello" to notes.txt' }];

@@ -2,17 +2,19 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { type Signalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import type { StartedProcess } from '#libs/testing/services/start-process.js';
 import { answerTo, startAskingSignalbox, user, write, writing } from '../support/approvals-client.js';
 import { turnEvents } from '../support/events-client.js';
 import { post, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
 const patient = { timeout: 30_000, interval: 100 };
-let asking: Awaited<ReturnType<typeof startAskingSignalbox>>;
+let asking: Awaited<ReturnType<typeof startAskingSignalbox<StartedProcess>>>;
 let box: Signalbox;
 
 beforeAll(async () => {
-  asking = await startAskingSignalbox({ environment: { SERVER_SHUTDOWN_GRACE_MS: '500' } });
+  asking = await startAskingSignalbox(startSignalbox, { environment: { SERVER_SHUTDOWN_GRACE_MS: '500' } });
   ({ box } = asking);
 }, 60_000);
 afterAll(() => asking?.close());

@@ -2,17 +2,19 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { Signalbox } from '#libs/testing/services/start-signalbox.js';
+import type { SignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import { startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import type { StartedHere } from '#libs/testing/services/start-here.js';
 import { answerTo, startAskingSignalbox, user, write, writing } from '../support/approvals-client.js';
 import { openAiMajors } from '../support/newest-sdk.js';
 import { functionTool, messagesOf, post, rounds, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
-let asking: Awaited<ReturnType<typeof startAskingSignalbox>>;
-let box: Signalbox;
+let asking: Awaited<ReturnType<typeof startAskingSignalbox<StartedHere>>>;
+let box: SignalboxHere;
 
 beforeAll(async () => {
-  asking = await startAskingSignalbox();
+  asking = await startAskingSignalbox(startSignalboxHere);
   ({ box } = asking);
 }, 60_000);
 afterAll(() => asking?.close());

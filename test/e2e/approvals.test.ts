@@ -4,7 +4,9 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { Signalbox } from '#libs/testing/services/start-signalbox.js';
+import type { SignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import { startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import type { StartedHere } from '#libs/testing/services/start-here.js';
 import { type ShownApproval, startAskingSignalbox, user, writing } from '../support/approvals-client.js';
 import { turnEvents } from '../support/events-client.js';
 import { post, rounds, workspaceTools } from '../support/scripts.js';
@@ -24,14 +26,15 @@ const hook = createServer((request, reply) => {
     reply.writeHead(fails ? 500 : 204).end();
   });
 });
-let asking: Awaited<ReturnType<typeof startAskingSignalbox>>;
-let box: Signalbox;
+let asking: Awaited<ReturnType<typeof startAskingSignalbox<StartedHere>>>;
+let box: SignalboxHere;
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
   const { port } = hook.address() as AddressInfo;
   const webhook = { url: `http://127.0.0.1:${port}/hook`, secret: '${HOOK_SECRET}' };
   asking = await startAskingSignalbox(
+    startSignalboxHere,
     { gateways: 2, environment: { HOOK_SECRET: secret, POLICY_DEFAULT: 'by_origin' } },
     { webhook },
   );

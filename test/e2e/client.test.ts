@@ -9,13 +9,15 @@ import {
   Signalbox,
   SignalboxError,
 } from '../../clients/typescript/src/index.js';
+import { startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import type { StartedProcess } from '#libs/testing/services/start-process.js';
 import { type FaultProxy, openFaultProxy } from '../contract/fault-proxy.js';
 import { startAskingSignalbox, user, writing } from '../support/approvals-client.js';
 import { abortAtText, fetchWhole, heldAnswer, numbersOf, textOf, withoutWithdrawn } from '../support/client-streams.js';
 import { rounds, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
-let asking: Awaited<ReturnType<typeof startAskingSignalbox>>;
+let asking: Awaited<ReturnType<typeof startAskingSignalbox<StartedProcess>>>;
 /** What stands between the clients and the gateway. */
 let network: FaultProxy;
 const target = { host: '127.0.0.1', port: 0 };
@@ -24,7 +26,7 @@ let direct: Signalbox;
 const tools = [workspaceTools as { type: 'mcp'; server_label: string }];
 
 beforeAll(async () => {
-  asking = await startAskingSignalbox();
+  asking = await startAskingSignalbox(startSignalbox);
   target.port = Number(new URL(asking.url()).port);
   network = await openFaultProxy(target);
   client = new Signalbox({ baseUrl: `http://127.0.0.1:${network.port}/` });

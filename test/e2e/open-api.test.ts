@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { verifies } from '../verifies.js';
 
@@ -25,7 +25,7 @@ interface Request {
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'signalbox-open-api-'));
-let box: Signalbox;
+let box: SignalboxHere;
 let document: Document;
 let ajv: Ajv2020;
 /** Each operation that was called, with the statuses it returned. */
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const rules = [{ name: 'asked', tool: 'workspace/delete_file', effect: 'require_approval' }];
   const file = join(directory, 'signalbox.yaml');
   writeFileSync(file, JSON.stringify({ policy: { rules } }));
-  box = await startSignalbox({ scripted: false, environment: { SIGNALBOX_CONFIG: file } });
+  box = await startSignalboxHere({ scripted: false, environment: { SIGNALBOX_CONFIG: file } });
   await toolsReady(box.url);
   document = closed((await (await fetch(`${box.url}/openapi.json`)).json()) as Document, '') as Document;
   ajv = new Ajv2020({ strict: false });

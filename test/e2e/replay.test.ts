@@ -1,12 +1,12 @@
 // `npm run replay`: a stored turn with the same model and with another, against what its tools answered then.
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Script } from '#libs/testing/scripted-upstream.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { runScript } from '../support/run-program.js';
 import { messagesOf, post, rounds, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
-let box: Signalbox;
+let box: SignalboxHere;
 let runId: string;
 let other = false;
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
     text: `It said: ${messagesOf(request).at(-1)!['content'] as string}`,
   }));
   const wayward = rounds({ toolCalls: [write('b.txt'), { name: 'get_time', arguments: {} }] }, { text: 'No.' });
-  box = await startSignalbox({
+  box = await startSignalboxHere({
     script: (request, number) => ((other ? wayward : plain) as Exclude<Script, unknown[]>)(request, number),
   });
   await post(box.url, '/v1/chat/completions', {

@@ -3,6 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
+import type { StartedHere } from '#libs/testing/services/start-here.js';
+import { startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { askedClients } from '../support/asking-clients.js';
 import { mcpClients } from '../support/mcp-clients.js';
 import { runScript } from '../support/run-program.js';
@@ -11,7 +13,7 @@ import { startThinkingBox, type ThinkingBox, thinkers, thoughtsIn, userText } fr
 import { metricOf } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
 
-let box: ThinkingBox;
+let box: ThinkingBox<StartedHere>;
 /** The request of the last one that says `Stay`, which is never answered. */
 let stayed: ((request: ReceivedRequest) => void) | undefined;
 
@@ -29,7 +31,7 @@ function script(request: ReceivedRequest): ScriptedAnswer | Promise<ScriptedAnsw
 }
 
 beforeAll(async () => {
-  box = await startThinkingBox({ script });
+  box = await startThinkingBox(startSignalboxHere, { script });
 }, 90_000);
 afterAll(() => box?.closeAll());
 
@@ -148,7 +150,7 @@ verifies(
   'sampling.answered',
   'by the offline model',
   async () => {
-    const offline = await startThinkingBox({ scripted: false });
+    const offline = await startThinkingBox(startSignalboxHere, { scripted: false });
     try {
       const call = { name: 'think_http', arguments: say('What is 2 + 2?'), session_id: 'offline' };
       const { body } = await post(offline.url, '/api/tools/call', call);

@@ -2,17 +2,17 @@
 import { Agent, request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { mintKey } from '#libs/access/api-key.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
 import { runScript } from '../support/run-program.js';
 import { verifies } from '../verifies.js';
 
 const perMinute = 120;
 const addresses = ['127.0.0.2', '127.0.0.3', '127.0.0.4', '127.0.0.5'];
 const agent = new Agent({ keepAlive: true, maxSockets: 16 });
-let box: Signalbox;
+let box: SignalboxHere;
 
 beforeAll(async () => {
-  box = await startSignalbox({ gateways: 2, workers: 0, environment: { AUTH_MODE: 'keys' } });
+  box = await startSignalboxHere({ gateways: 2, workers: 0, environment: { AUTH_MODE: 'keys' } });
 });
 afterAll(async () => {
   agent.destroy();

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { type StartedProcess } from '#libs/testing/services/start-process.js';
 import { type Signalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { answerTo, decideAt, startAskingSignalbox, user, write, writing } from '../support/approvals-client.js';
 import { turnEvents } from '../support/events-client.js';
 import { post, workspaceTools } from '../support/scripts.js';
@@ -11,12 +12,12 @@ import { verifies } from '../verifies.js';
 
 const patient = { timeout: 60_000, interval: 100 };
 const messages = [user('Write')];
-let asking: Awaited<ReturnType<typeof startAskingSignalbox>>;
+let asking: Awaited<ReturnType<typeof startAskingSignalbox<StartedProcess>>>;
 let box: Signalbox;
 
 beforeAll(async () => {
   // What a slow machine does to the store is not what is tested here.
-  asking = await startAskingSignalbox({ environment: { DATABASE_TIMEOUT_MS: '10000' } });
+  asking = await startAskingSignalbox(startSignalbox, { environment: { DATABASE_TIMEOUT_MS: '10000' } });
   ({ box } = asking);
   asking.follow(writing('file.txt'));
 });

@@ -2,12 +2,21 @@
 import { expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { toolsReady } from '#libs/testing/services/start-signalbox.js';
-import { ada, answersIn, asking, askingServersOfFile, decide, shown, tools, user } from '../support/asking-servers.js';
+import {
+  ada,
+  answersIn,
+  asking,
+  askingProcessesOfFile,
+  decide,
+  shown,
+  tools,
+  user,
+} from '../support/asking-servers.js';
 import { eventsOf } from '../support/events-client.js';
 import { offeredTools } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
 
-askingServersOfFile();
+const box = askingProcessesOfFile();
 
 const lives = { timeout: 40_000, interval: 200 };
 
@@ -26,7 +35,7 @@ for (const tool of ['book_http', 'book_new_http']) {
     'questions.expired',
     tool,
     async () => {
-      const hasty = await asking.box.startGateway({ APPROVALS_EXPIRES_MS: '1500' });
+      const hasty = await box().startGateway({ APPROVALS_EXPIRES_MS: '1500' });
       await toolsReady(hasty.url);
       await expect.poll(async () => (await offeredTools(hasty.url)).has(tool), lives).toBe(true);
       let id = '';
@@ -50,7 +59,7 @@ verifies(
       return { status: response.status, body: (await response.json()) as JsonObject };
     };
     const [, other] = asking.box.gateways;
-    const doomed = await asking.box.startGateway();
+    const doomed = await box().startGateway();
     await expect.poll(async () => (await offeredTools(doomed.url)).has('book_http'), lives).toBe(true);
     const asked = await call(doomed.url);
     expect(asked.status).toBe(202);
@@ -72,7 +81,7 @@ verifies(
     asking.called = { tool: 'book_http', arguments: {} };
     const headers = { 'idempotency-key': 'held' };
     const body = { stream: true, messages: [user('Book')], tools, session_id: 'held_elsewhere' };
-    const doomed = await asking.box.startGateway();
+    const doomed = await box().startGateway();
     await expect.poll(async () => (await offeredTools(doomed.url)).has('book_http'), lives).toBe(true);
     const asked: unknown[] = [];
     await expect(async () => {
@@ -107,7 +116,7 @@ verifies(
   'a question of a detached turn is answered, or expires, right after its gateway was killed',
   async () => {
     asking.called = { tool: 'book_http', arguments: {} };
-    const doomed = await asking.box.startGateway();
+    const doomed = await box().startGateway();
     await expect.poll(async () => (await offeredTools(doomed.url)).has('book_http'), lives).toBe(true);
     const sessions = ['alone_answered', 'alone_expired'];
     const ids = await Promise.all(
@@ -145,7 +154,7 @@ verifies(
     let id = '';
     const result = await told(asking.box.url, 'book_http', async (asked) => {
       id = asked;
-      for (const worker of asking.box.workers) worker.kill('SIGKILL');
+      for (const worker of box().workers) worker.kill('SIGKILL');
       await asking.box.startWorker();
     });
     expect(result['error']).toMatchObject({ code: 'tool_outcome_unknown' });

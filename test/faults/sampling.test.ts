@@ -1,15 +1,17 @@
 // A gateway that dies while a model works for a tool server: nobody answers the server any more, and its call goes on.
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
+import type { StartedProcess } from '#libs/testing/services/start-process.js';
+import { startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { startThinkingBox, type ThinkingBox, thoughtsIn } from '../support/thinking-servers.js';
 import { offeredTools } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
 
 const lives = { timeout: 40_000, interval: 200 };
-let box: ThinkingBox;
+let box: ThinkingBox<StartedProcess>;
 
 beforeAll(async () => {
-  box = await startThinkingBox({ script: () => ({ never: true }) });
+  box = await startThinkingBox(startSignalbox, { script: () => ({ never: true }) });
 }, 90_000);
 afterAll(() => box?.closeAll());
 

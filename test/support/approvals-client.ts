@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { Script } from '#libs/testing/scripted-upstream.js';
-import { type SignalboxOptions, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import type { Started } from '#libs/testing/services/start-process.js';
+import type { Signalbox, SignalboxOptions } from '#libs/testing/services/start-signalbox.js';
 import { messagesOf, rounds } from './scripts.js';
 
 export interface ShownApproval extends JsonObject {
@@ -31,12 +32,17 @@ export async function decideAt(url: string, id: string, body: object) {
   return { status: answer.status, body: (await answer.json()) as Answer };
 }
 
-export async function startAskingSignalbox(options: SignalboxOptions = {}, approvals: object = {}) {
+/** `start` decides whether it has processes of its own. */
+export async function startAskingSignalbox<Part extends Started>(
+  start: (options: SignalboxOptions) => Promise<Signalbox<Part>>,
+  options: SignalboxOptions = {},
+  approvals: object = {},
+) {
   const directory = mkdtempSync(join(tmpdir(), 'signalbox-approvals-'));
   const file = join(directory, 'signalbox.yaml');
   writeFileSync(file, JSON.stringify({ policy: { rules }, approvals }));
   let script: Script = [];
-  const box = await startSignalbox({
+  const box = await start({
     ...options,
     environment: { SIGNALBOX_CONFIG: file, ...options.environment },
     script: (request, number) => {

@@ -6,7 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import type { Started } from '#libs/testing/services/start-process.js';
+import {
+  type Signalbox,
+  type SignalboxOptions,
+  startSignalbox,
+  startSignalboxHere,
+} from '#libs/testing/services/start-signalbox.js';
 import { decideAt } from './approvals-client.js';
 import { eventsOf } from './events-client.js';
 import { messagesOf, rounds } from './scripts.js';
@@ -19,7 +25,7 @@ let http: ChildProcessWithoutNullStreams[];
 
 const book = { tool: 'book', arguments: {} as JsonObject };
 /** `called`: the tool that the model calls. */
-export const asking = { box: undefined as unknown as Signalbox, called: book };
+export const asking = { box: undefined as unknown as Signalbox<Started>, called: book };
 
 const listening = async (name: string) => {
   const server = spawn(process.execPath, [fixture(name), '--http']);
@@ -29,16 +35,32 @@ const listening = async (name: string) => {
 const renamed = (to: string, from = 'book') => ({ tools: { include: [from], rename: { [from]: to } } });
 
 /** Starts them for the tests of a file. */
-export function askingServersOfFile(environment: Record<string, string> = {}): void {
-  beforeAll(() => open(environment), 90_000);
-  afterAll(async () => {
-    await asking.box?.close();
-    for (const server of http ?? []) server.kill('SIGKILL');
-    rmSync(directory, { recursive: true });
-  });
+export function askingServersOfFile(): void {
+  beforeAll(async () => {
+    asking.box = await open(startSignalboxHere);
+  }, 90_000);
+  afterAll(close);
 }
 
-async function open(environment: Record<string, string>): Promise<void> {
+/** With processes of its own, which can be killed. */
+export function askingProcessesOfFile(): () => Signalbox {
+  let box: Signalbox;
+  beforeAll(async () => {
+    asking.box = box = await open(startSignalbox);
+  }, 90_000);
+  afterAll(close);
+  return () => box;
+}
+
+async function close(): Promise<void> {
+  await asking.box?.close();
+  for (const server of http ?? []) server.kill('SIGKILL');
+  rmSync(directory, { recursive: true });
+}
+
+async function open<Part extends Started>(
+  start: (options: SignalboxOptions) => Promise<Signalbox<Part>>,
+): Promise<Signalbox<Part>> {
   directory = mkdtempSync(join(tmpdir(), 'signalbox-questions-'));
   asking.called = book;
   const [old, modern] = await Promise.all([listening('old-sdk'), listening('new-sdk')]);
@@ -57,9 +79,9 @@ async function open(environment: Record<string, string>): Promise<void> {
       },
     }),
   );
-  asking.box = await startSignalbox({
+  const box = await start({
     gateways: 2,
-    environment: { ...environment, SIGNALBOX_CONFIG: join(directory, 'signalbox.yaml') },
+    environment: { SIGNALBOX_CONFIG: join(directory, 'signalbox.yaml') },
     script: (request, number) => {
       const script = rounds(
         { toolCalls: [{ id: 'call_0', name: asking.called.tool, arguments: asking.called.arguments }] },
@@ -70,10 +92,11 @@ async function open(environment: Record<string, string>): Promise<void> {
   });
   const all = ['book', 'book_brief', 'book_http', 'book_sse', 'book_new', 'book_new_http'];
   await vi.waitFor(async () => {
-    for (const { url } of asking.box.gateways) {
+    for (const { url } of box.gateways) {
       expect([...(await offeredTools(url)).keys()]).toEqual(expect.arrayContaining(all));
     }
   }, long);
+  return box;
 }
 
 export const tools = [{ type: 'mcp', server_label: '*' }];

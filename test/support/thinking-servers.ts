@@ -6,11 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { type Signalbox, type SignalboxOptions, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import type { Started } from '#libs/testing/services/start-process.js';
+import type { Signalbox, SignalboxOptions } from '#libs/testing/services/start-signalbox.js';
 import { fixture } from './tool-servers.js';
 import { offeredTools } from './tools-client.js';
 
-export interface ThinkingBox extends Signalbox {
+export interface ThinkingBox<Part extends Started> extends Signalbox<Part> {
   closeAll(): Promise<void>;
 }
 
@@ -23,7 +24,11 @@ const renamed = (to: string, from: string) => ({ tools: { include: [from], renam
 
 export const thinkers = ['think', 'think_http', 'think_new', 'think_new_http'];
 
-export async function startThinkingBox(options: SignalboxOptions): Promise<ThinkingBox> {
+/** `start` decides whether it has processes of its own. */
+export async function startThinkingBox<Part extends Started>(
+  start: (options: SignalboxOptions) => Promise<Signalbox<Part>>,
+  options: SignalboxOptions,
+): Promise<ThinkingBox<Part>> {
   const directory = mkdtempSync(join(tmpdir(), 'signalbox-sampling-'));
   const [old, modern] = await Promise.all([listening('old-sdk'), listening('new-sdk')]);
   const http: ChildProcessWithoutNullStreams[] = [old.server, modern.server];
@@ -45,7 +50,7 @@ export async function startThinkingBox(options: SignalboxOptions): Promise<Think
   };
   const file = join(directory, 'signalbox.yaml');
   writeFileSync(file, JSON.stringify({ models: { aliases: { small: 'scripted/small-1' } }, mcpServers }));
-  const box = await startSignalbox({ ...options, environment: { ...options.environment, SIGNALBOX_CONFIG: file } });
+  const box = await start({ ...options, environment: { ...options.environment, SIGNALBOX_CONFIG: file } });
   await vi.waitFor(
     async () =>
       expect([...(await offeredTools(box.url)).keys()]).toEqual(expect.arrayContaining([...thinkers, 'consult'])),

@@ -10,7 +10,7 @@ import type { Config } from '#libs/config/schema.js';
 import type * as Secrets from '#libs/config/secrets.js';
 import type * as OpenLogger from '#libs/logging/open-logger.js';
 import { builtProgram } from '#libs/process/find-installed.js';
-import type { RunningProcess } from '#libs/process/run-process.js';
+import type * as RunProcess from '#libs/process/run-process.js';
 import { LogLines, type ProcessOptions, type Started, urlOf } from './start-process.js';
 
 export interface StartedHere extends Started {
@@ -22,7 +22,7 @@ type Start = (
   config: Config,
   logger: OpenLogger.OpenLogger,
   reader: LoadConfig.ConfigReader,
-) => Promise<RunningProcess>;
+) => Promise<RunProcess.RunningProcess>;
 
 export async function startHere(app: 'gateway' | 'worker', { environment }: ProcessOptions): Promise<StartedHere> {
   const { readConfig } = await built<typeof ReadConfig>('libs/config/read-config.js');
@@ -41,7 +41,12 @@ export async function startHere(app: 'gateway' | 'worker', { environment }: Proc
   const destination = { write: lines.take };
   const logger = await openLogger({ service: app, level: config.log.level, secrets, destination });
   const modules = await built<Record<string, Start>>(`apps/${app}/start-${app}.js`);
-  const running = await modules[app === 'gateway' ? 'startGateway' : 'startWorker']!(config, logger, reader);
+  const start = modules[app === 'gateway' ? 'startGateway' : 'startWorker']!;
+  const { withPatience } = await built<typeof RunProcess>('libs/process/run-process.js');
+  const running = await withPatience(
+    () => start(config, logger, reader),
+    () => true,
+  );
   const listening = await lines.logged((line) => line['message'] === 'listening');
   return { url: urlOf(listening), log: lines.log, logged: lines.logged, stop: () => running.stop(0) };
 }
