@@ -23,7 +23,7 @@ export function printClientTypes(shapes: Record<string, Shape>): string {
       return `${comment(shape)}export ${isObject ? `interface ${name}` : `type ${name} =`} ${typeOf(shape)}${isObject ? '' : ';'}`;
     });
   return `// What the gateway answers. Written by \`npm run docs:generate\` from apps/gateway/http/openapi.
-import type { JsonObject } from './chat-types.js';
+import type { JsonObject } from './json.js';
 
 ${types.join('\n\n')}
 `;

@@ -1,5 +1,5 @@
 // What the gateway answers. Written by `npm run docs:generate` from apps/gateway/http/openapi.
-import type { JsonObject } from './chat-types.js';
+import type { JsonObject } from './json.js';
 
 export interface Approval {
   id: string;

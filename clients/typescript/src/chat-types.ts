@@ -1,9 +1,9 @@
 // Requests, answers and events of `/api/chat/completions`, as they are on the wire. docs/api.md describes them; a test
 // compares them with the gateway's own.
 import type { RequiredApproval, ToolExecution, ToolResult, Usage, Warning } from './answers.js';
+import type { Json, JsonObject } from './json.js';
 
-export type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
-export type JsonObject = { [name: string]: Json };
+export type { Json, JsonObject };
 
 export type ContentPart = { type: string } & Record<string, unknown>;
 

@@ -1,13 +1,22 @@
 // Fills a tool's arguments from a clause and the tool's JSON Schema. Leaves out optional arguments that are not in the
 // clause, and reports required ones as missing. Invents values only if the call is forced.
+import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import { isJsonObject, textOrEmpty, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { followRef, list } from '../conversation/schema-parts.js';
 import { exampleOf } from '../prompted/example-arguments.js';
 import type { Found } from './find-values.js';
-import type { Tool } from './plan-calls.js';
 import type { Moment } from './moments.js';
 import { behindVerb, contentIn, directed, queryIn, type Clause } from './read-request.js';
 import { hasHan, splitName, termsOf, tokensOf, topicsIn, wordsForName } from './words.js';
+
+export interface Tool {
+  definition: ToolDefinition;
+  name: ReadonlySet<string>;
+  about: ReadonlySet<string>;
+  schema: JsonObject;
+  /** Whether it changes something. Such tools are called one at a time, and only for a clear match. */
+  hasEffect: boolean;
+}
 
 export interface Filled {
   arguments: JsonObject;

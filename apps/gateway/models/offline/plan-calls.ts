@@ -5,22 +5,13 @@ import { compileSchema } from '#libs/json-schema/compile-schema.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
-import { fillArguments, membersOf, type FillContext, type Filled } from './fill-arguments.js';
+import { fillArguments, membersOf, type FillContext, type Filled, type Tool } from './fill-arguments.js';
 import { resultText, type Conversation } from './read-conversation.js';
 import { isGreeting, isQuestion, readClause, splitRequest, type Clause } from './read-request.js';
 import { alike, effects, looks, verbs } from './vocabulary.js';
 import { isVerb, splitName, termsOf, tokensOf } from './words.js';
 
 /** A tool's definition, and the terms of its name and description. */
-export interface Tool {
-  definition: ToolDefinition;
-  name: ReadonlySet<string>;
-  about: ReadonlySet<string>;
-  schema: JsonObject;
-  /** Whether it changes something. Such tools are called one at a time, and only for a clear match. */
-  hasEffect: boolean;
-}
-
 export interface PlannedCall {
   name: string;
   arguments: JsonObject;

@@ -9,7 +9,7 @@ import { tokenCount } from '#libs/usage/prices.js';
 import { usageDetail, type Usage } from '#libs/schemas/usage.js';
 import type { UsageAccounts } from '../../usage/usage-accounts.js';
 import type { ModelAttempt } from './model-attempt.js';
-import type { RoutedCall } from './routed-call.js';
+import type { CallMeasure, RoutedCall } from './routed-call.js';
 
 export interface Measuring {
   metrics: Metrics;
@@ -33,7 +33,7 @@ export function createModelObservers(metrics: Metrics) {
   };
 }
 
-export class ModelCallMeasure {
+export class ModelCallMeasure implements CallMeasure {
   constructor(private readonly measuring: Measuring) {}
 
   /** A model call of this turn starts. The returned function must be called with its last event. */

@@ -6,10 +6,15 @@ import { AppError, toAppError } from '#libs/schemas/errors.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { Usage } from '#libs/schemas/usage.js';
 import { tracing } from '#libs/tracing/tracing.js';
-import type { ModelCallMeasure } from './measure-model-calls.js';
 import type { AttemptObserver } from './model-attempt.js';
 import { TracedModelCall } from './traced-model-call.js';
 import type { ModelCall, ModelProvider, ModelRequest, ModelRoute, RoutedModelEvent } from '../model-provider.js';
+
+export interface CallMeasure {
+  /** A model call of this turn starts. The returned function is called with its last event. */
+  enter(runId: string | undefined): () => void;
+  report(routed: RoutedCall): void;
+}
 
 export interface RoutedCallParts {
   /** The default model of a provider that was named without one, or why none is known. */
@@ -49,7 +54,7 @@ export class RoutedCall {
   }
 
   /** @param measure told of the last event without waiting for the flow of its receiver, and of the end */
-  async run(request: Omit<ModelRequest, 'model'>, measure?: ModelCallMeasure): Promise<void> {
+  async run(request: Omit<ModelRequest, 'model'>, measure?: CallMeasure): Promise<void> {
     const { call, candidates, parts } = this;
     this.leave = measure?.enter(call.runId);
     try {
