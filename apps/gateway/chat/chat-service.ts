@@ -1,14 +1,11 @@
 // From a request to its turn: which model, which tools, which history, and whether this is a new run, a run to attach to, or
 // an interrupted one to continue. The loop is chat-turn.ts; what is stored, and when, is runs/run-record.ts.
-import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { NewRun, RunEnd, RunStore, StoredRun } from '#libs/runs/run-store.js';
 import type { RequestContext, StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
-import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
-import type { JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import { turnSpan } from '#libs/tracing/spans.js';
 import { type Span, tracing } from '#libs/tracing/tracing.js';
@@ -29,28 +26,14 @@ import type { SettlePorts } from './runs/settle-round.js';
 import type { RunCancel, RunCancels } from './runs/run-cancels.js';
 import { endOf, storedError } from './runs/run-errors.js';
 import { type RecordPorts, RunRecord, type TakeTurnEvents } from './runs/run-record.js';
+import { continuedRun, newRun } from './runs/new-run.js';
+import type { StartedTurn } from './started-turn.js';
 import { TurnState } from './turn-state.js';
 import { retoldEvents } from './runs/retell-run.js';
 import { turnOfCall } from './runs/turn-of-call.js';
 import type { TurnRequest } from './turn-request.js';
 
 const newReader: RunReader = { afterN: 0, rewinds: false };
-
-export interface StartedTurn {
-  runId: string;
-  /** The gateway's time until the run is written, then the store's. */
-  readonly createdAt: Date;
-  /** The tools that the caller may use. */
-  catalog: ToolCatalog;
-  /** The turn continues when the caller disconnects. */
-  detached: boolean;
-  /**
-   * Runs the turn, or follows the stored run, and passes its events on: of a run that is continued, those that `reader` lacks.
-   * Call it once. Resolves after the last event.
-   * @throws AppError for a turn that fails
-   */
-  tell: (take: TakeTurnEvents, reader?: RunReader) => Promise<void>;
-}
 
 export interface ChatPorts extends Omit<TurnPorts, 'limits' | 'approvals'>, FollowPorts, SettlePorts {
   approvals: Approvals;
@@ -188,21 +171,8 @@ export class ChatService {
     requireModel(request.model, context.access, this.ports.models);
     const catalog = this.ports.catalogOf(context);
     const offer = offerTools(request, catalog, this.config.limits.tools);
-    const detached = request.onDisconnect === 'detach';
-    const run: NewRun = {
-      id: mintRunId(),
-      principal: context.principal,
-      requestId: context.requestId,
-      requestHash: idempotencyKey === undefined ? '' : hashRequest(request),
-      sessionId: request.sessionId ?? mintSessionId(),
-      dialect: request.dialect,
-      detached,
-      request: request as unknown as JsonObject,
-      owner: this.gatewayId,
-      keyId: context.keyId,
-      idempotencyKey,
-    };
-    const returns = detached || idempotencyKey !== undefined || request.store === true;
+    const run = newRun(request, context, idempotencyKey, this.gatewayId);
+    const returns = run.detached || idempotencyKey !== undefined || request.store === true;
     return { request, context, catalog, offer, run, stored: offer.runsHere || returns, returns };
   }
 
@@ -387,14 +357,4 @@ export class ChatService {
 function release({ span, cancel }: RegisteredRun, error: unknown): void {
   span?.end(toAppError(error).code);
   cancel.release();
-}
-
-const continuedRun = (run: NewRun, from: StoredRun): NewRun => ({
-  ...run,
-  id: from.id,
-  sessionId: from.sessionId ?? run.sessionId!,
-});
-
-function hashRequest(request: TurnRequest): string {
-  return createHash('sha256').update(JSON.stringify(request)).digest('hex');
 }

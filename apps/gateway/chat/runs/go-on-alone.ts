@@ -8,7 +8,7 @@ import type { LoneRun, RunStore, StoredRun } from '#libs/runs/run-store.js';
 import { keylessPrincipal, type RequestContext, type StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import type { ToolRunner } from '../../tools/calls/tool-runner.js';
-import type { StartedTurn } from '../chat-service.js';
+import type { StartedTurn } from '../started-turn.js';
 import { endOf, isPassing } from './run-errors.js';
 
 export interface GoOnAlonePorts {

@@ -7,7 +7,7 @@ import { AppError, type ErrorCode } from '#libs/schemas/errors.js';
 import { runIdOfResponse } from '#libs/schemas/identifiers.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { cancelRun } from '../../chat/runs/cancel-run.js';
-import type { StartedTurn } from '../../chat/chat-service.js';
+import type { StartedTurn } from '../../chat/started-turn.js';
 import { recallTurn } from '../../chat/runs/recall-turn.js';
 import type { TakeTurnEvents } from '../../chat/runs/run-record.js';
 import { retellRun, retoldEvents } from '../../chat/runs/retell-run.js';

@@ -1,0 +1,39 @@
+// The row that a turn has in the store, if it is stored.
+import { createHash } from 'node:crypto';
+import type { NewRun, StoredRun } from '#libs/runs/run-store.js';
+import type { RequestContext } from '#libs/schemas/call-context.js';
+import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { TurnRequest } from '../turn-request.js';
+
+/** `owner`: the gateway that runs it. */
+export function newRun(
+  request: TurnRequest,
+  { principal, keyId, requestId }: RequestContext,
+  idempotencyKey: string | undefined,
+  owner: string,
+): NewRun {
+  return {
+    id: mintRunId(),
+    principal,
+    requestId,
+    requestHash: idempotencyKey === undefined ? '' : hashRequest(request),
+    sessionId: request.sessionId ?? mintSessionId(),
+    dialect: request.dialect,
+    detached: request.onDisconnect === 'detach',
+    request: request as unknown as JsonObject,
+    owner,
+    keyId,
+    idempotencyKey,
+  };
+}
+
+export const continuedRun = (run: NewRun, from: StoredRun): NewRun => ({
+  ...run,
+  id: from.id,
+  sessionId: from.sessionId ?? run.sessionId!,
+});
+
+function hashRequest(request: TurnRequest): string {
+  return createHash('sha256').update(JSON.stringify(request)).digest('hex');
+}
