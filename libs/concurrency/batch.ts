@@ -172,7 +172,7 @@ export class Batch<Item, Result = void> {
     try {
       return this.rules.flush(items);
     } catch (error) {
-      return Promise.reject(error as Error);
+      return Promise.reject(error);
     }
   }
 }

@@ -13,7 +13,7 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
       },
       (error: unknown) => {
         signal.removeEventListener('abort', stop);
-        reject(error as Error);
+        reject(error);
       },
     );
   });

@@ -102,9 +102,8 @@ export class ToolServer {
   register(tool: Omit<ServedTool, 'listed'>): void {
     const other = this.tools.get(tool.name);
     if (other !== undefined) {
-      throw new Error(
-        `Two tools of MCP server '${this.name}' are named '${tool.name}': ${other.place} and ${tool.place}`,
-      );
+      const places = `${other.place} and ${tool.place}`;
+      throw new Error(`Two tools of MCP server '${this.name}' are named '${tool.name}': ${places}`);
     }
     this.tools.set(tool.name, serveTool(tool));
     this.announce();
@@ -167,8 +166,7 @@ export class ToolServer {
       const result = await this.run({ ...call, asking: askingOf(params.name, context, server) }, 'info');
       if (signal.aborted) leaveUnanswered(transport, id);
       if (!isInputRequiredResult(result) || result.requestState === undefined) return result;
-      const kept = { tool: params.name, state: result.requestState };
-      return { ...result, requestState: await this.states.mint(kept) };
+      return { ...result, requestState: await this.states.mint({ tool: params.name, state: result.requestState }) };
     });
     return server;
   }

@@ -50,7 +50,8 @@ export interface PlanInput {
 /** At once, if nothing has to be written or counted first. */
 export function planCalls(input: PlanInput, ports: PlanPorts): TurnCall[] | Promise<TurnCall[]> {
   const planned = input.calls.map((call) => planOne(call, input, ports));
-  return planned.every((each) => !(each instanceof Promise)) ? (planned as TurnCall[]) : Promise.all(planned);
+  if (planned.every((each) => !(each instanceof Promise))) return planned as TurnCall[];
+  return Promise.all(planned.map(async (each) => each));
 }
 
 function planOne(call: AssembledCall, input: PlanInput, ports: PlanPorts): TurnCall | Promise<TurnCall> {

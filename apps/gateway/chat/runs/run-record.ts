@@ -161,8 +161,13 @@ export class RunRecord implements TurnRecord {
   /** The caller sees `done` when the run's end has been written, or at once if nobody can come back to the run. */
   finish(done: DoneEvent, told?: ToldRound): Promise<void> | undefined {
     if (this.options.storing === 'begins') this.begin();
-    if (this.beginning !== undefined) return this.beginning.then(() => this.finishNow(done, told));
+    if (this.beginning !== undefined) return this.finishOnceBegun(this.beginning, done, told);
     return this.finishNow(done, told);
+  }
+
+  private async finishOnceBegun(beginning: Promise<void>, done: DoneEvent, told?: ToldRound): Promise<void> {
+    await beginning;
+    await this.finishNow(done, told);
   }
 
   private finishNow(done: DoneEvent, told?: ToldRound): Promise<void> | undefined {

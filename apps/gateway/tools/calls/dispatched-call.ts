@@ -125,17 +125,10 @@ export class DispatchedCall implements ReplyListener {
         this.extend();
         this.tell({ status: 'running' });
         break;
-      case 'progress': {
-        const { progress, total, message } = reply;
+      case 'progress':
         this.extend();
-        this.tell({
-          status: 'running',
-          progress,
-          ...(total === undefined ? {} : { total }),
-          ...(message === undefined ? {} : { message }),
-        });
+        this.tell({ status: 'running', progress: reply.progress, total: reply.total, message: reply.message });
         break;
-      }
       case 'question':
         if (reply.open) void this.lookForQuestion();
         else this.goOn();
@@ -147,14 +140,12 @@ export class DispatchedCall implements ReplyListener {
     if (!this.stopping) this.armPoll();
   }
 
-  /** A quick worker may begin before the queue has said that the job is in it. */
+  /**
+   * A quick worker may begin before the queue has said that the job is in it. Until then, that it runs is kept, and the latest of
+   * what it reported since: the queue may take its time to answer.
+   */
   private tell(progress: ToolProgress): void {
-    if (this.queuedIsTold) this.onProgress(progress);
-    else this.keep(progress);
-  }
-
-  /** That it runs, and the latest of what it reported since: the queue may take its time to answer. */
-  private keep(progress: ToolProgress): void {
+    if (this.queuedIsTold) return this.onProgress(progress);
     if (this.early.length === maxEarly) this.early.splice(1, 1);
     this.early.push(progress);
   }

@@ -10,9 +10,9 @@ export type PlanOptions = Pick<ServerCallOptions, 'again' | 'policyRule'>;
 
 export interface ToolProgress {
   status: 'queued' | 'running' | 'waiting_approval';
-  progress?: number;
-  total?: number;
-  message?: string;
+  progress?: number | undefined;
+  total?: number | undefined;
+  message?: string | undefined;
   /** The question that it waits for. */
   asks?: Approval;
 }

@@ -49,7 +49,7 @@ verifies('tools.arguments-validated', 'what is wrong is named by path and expect
     [path, JSON.stringify({ path: 'x'.repeat(2 * 1024 * 1024) }), 'the limit is 1048576'],
   ];
   for (const [schema, text, problem] of cases) {
-    const result = await validate(schema, text);
+    const result = validate(schema, text);
     expect(result).toMatchObject({ ok: false, message: expect.stringContaining(problem) as string });
     expect(JSON.stringify(result)).toContain('Invalid arguments for read_file: ');
   }
@@ -57,29 +57,29 @@ verifies('tools.arguments-validated', 'what is wrong is named by path and expect
 
 verifies('tools.arguments-validated', 'what every object inherits is no argument', async () => {
   const named = { type: 'object', properties: { constructor: { type: 'string' }, toString: { enum: ['a'] } } };
-  expect(await validate(named, '{}')).toMatchObject({ ok: true });
-  expect(await validate(named, '{"constructor":"Ferrari"}')).toMatchObject({ ok: true });
+  expect(validate(named, '{}')).toMatchObject({ ok: true });
+  expect(validate(named, '{"constructor":"Ferrari"}')).toMatchObject({ ok: true });
 });
 
 verifies('tools.arguments-validated', 'drafts 2020-12 and 7, defaults, the last of duplicate keys', async () => {
   const tuple = { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' };
   const modern = { ...tuple, properties: { pair: { prefixItems: [{ type: 'string' }], items: false } } };
-  expect(await validate(modern, '{"pair":["a",1]}')).toMatchObject({ ok: false });
+  expect(validate(modern, '{"pair":["a",1]}')).toMatchObject({ ok: false });
   const seven = {
     $schema: 'http://json-schema.org/draft-07/schema#',
     type: 'object',
     properties: { pair: { items: [{ type: 'string' }], additionalItems: false }, n: { $ref: '#/definitions/n' } },
     definitions: { n: { type: 'integer' } },
   };
-  expect(await validate(seven, '{"pair":["a",1]}')).toMatchObject({ ok: false });
-  expect(await validate(seven, '{"n":"one"}')).toMatchObject({ ok: false });
+  expect(validate(seven, '{"pair":["a",1]}')).toMatchObject({ ok: false });
+  expect(validate(seven, '{"n":"one"}')).toMatchObject({ ok: false });
   const defaults = { type: 'object', properties: { offset_ms: { type: 'number', default: 0 } } };
-  expect(await validate(defaults, '')).toEqual({ ok: true, arguments: { offset_ms: 0 } });
-  expect(await validate(path, '{"path":"a","path":"b"}')).toEqual({ ok: true, arguments: { path: 'b' } });
+  expect(validate(defaults, '')).toEqual({ ok: true, arguments: { offset_ms: 0 } });
+  expect(validate(path, '{"path":"a","path":"b"}')).toEqual({ ok: true, arguments: { path: 'b' } });
 });
 
 test('keys that mean something to JavaScript mean nothing here', async () => {
-  const result = await validate(
+  const result = validate(
     { type: 'object' },
     '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"a":{"\\u005f_proto__":1}}',
   );
@@ -90,8 +90,8 @@ test('keys that mean something to JavaScript mean nothing here', async () => {
 verifies('tools.hostile-schemas-bounded', 'patterns, references and sizes cost no time', async () => {
   const startedAt = performance.now();
   const pattern = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
-  expect(await validate(pattern, JSON.stringify({ a: `${'a'.repeat(28)}!` }))).toMatchObject({ ok: false });
-  expect(await validate(pattern, JSON.stringify({ a: 'aaaa' }))).toMatchObject({ ok: true });
+  expect(validate(pattern, JSON.stringify({ a: `${'a'.repeat(28)}!` }))).toMatchObject({ ok: false });
+  expect(validate(pattern, JSON.stringify({ a: 'aaaa' }))).toMatchObject({ ok: true });
 
   const definitions: JsonObject = { d40: { type: 'string' } };
   for (let at = 0; at < 40; at += 1) {
@@ -100,38 +100,38 @@ verifies('tools.hostile-schemas-bounded', 'patterns, references and sizes cost n
   const validator = new CompiledArgumentValidator(bounds, silentLogger);
   const exponential = tool({ type: 'object', $defs: definitions, properties: { x: { $ref: '#/$defs/d0' } } });
   for (let strike = 0; strike < 3; strike += 1) {
-    expect(await validator.validate(exponential, '{"x":1}')).toMatchObject({ ok: false });
+    expect(validator.validate(exponential, '{"x":1}')).toMatchObject({ ok: false });
   }
   const second = performance.now();
-  expect(await validator.validate(exponential, '{"x":1}')).toMatchObject({ ok: false });
+  expect(validator.validate(exponential, '{"x":1}')).toMatchObject({ ok: false });
   expect(performance.now() - second).toBeLessThan(20);
 
   const unique = { type: 'object', properties: { a: { type: 'array', uniqueItems: true } } };
   const many = { a: Array.from({ length: 30_000 }, (_none, at) => ({ at })) };
-  await validate(unique, JSON.stringify(many));
+  validate(unique, JSON.stringify(many));
   let deep: JsonObject = { type: 'string' };
   for (let at = 0; at < 3_000; at += 1) deep = { type: 'object', properties: { a: deep } };
-  expect(await validate(deep, '{}')).toMatchObject({ ok: false, message: expect.stringContaining('nested') as string });
+  expect(validate(deep, '{}')).toMatchObject({ ok: false, message: expect.stringContaining('nested') as string });
   const large = { type: 'object', description: 'x'.repeat(70_000) };
-  expect(await validate(large, '{}')).toMatchObject({ ok: false });
+  expect(validate(large, '{}')).toMatchObject({ ok: false });
   expect(performance.now() - startedAt).toBeLessThan(5_000);
 });
 
 test('a self-reference is followed, a remote one is not', async () => {
   const tree = { type: 'object', properties: { child: { $ref: '#' }, n: { type: 'number' } } };
-  expect(await validate(tree, '{"child":{"child":{"n":1}}}')).toMatchObject({ ok: true });
-  expect(await validate(tree, '{"child":{"child":{"n":"x"}}}')).toMatchObject({ ok: false });
+  expect(validate(tree, '{"child":{"child":{"n":1}}}')).toMatchObject({ ok: true });
+  expect(validate(tree, '{"child":{"child":{"n":"x"}}}')).toMatchObject({ ok: false });
   const remote = { type: 'object', properties: { a: { $ref: 'http://169.254.169.254/' } } };
-  expect(await validate(remote, '{"a":1}')).toMatchObject({ ok: false });
+  expect(validate(remote, '{"a":1}')).toMatchObject({ ok: false });
 });
 
 test('a pattern that needs more than linear time is left out and reported', async () => {
   const warnings: LogFields[] = [];
   const logger = { ...silentLogger, warn: (fields: LogFields) => void warnings.push(fields) };
   const schema = { type: 'object', properties: { a: { type: 'string', pattern: '^(?!b)' }, n: { type: 'number' } } };
-  expect(await validate(schema, '{"a":"b","n":1}', logger)).toMatchObject({ ok: true });
+  expect(validate(schema, '{"a":"b","n":1}', logger)).toMatchObject({ ok: true });
   expect(warnings[0]?.metadata).toMatchObject({ patterns: ['^(?!b)'] });
-  expect(await validate(schema, '{"n":"x"}')).toMatchObject({ ok: false });
+  expect(validate(schema, '{"n":"x"}')).toMatchObject({ ok: false });
 });
 
 verifies('tools.arguments-converted', 'a model’s, all at once and within bounds; a program’s are refused', async () => {
@@ -143,10 +143,10 @@ verifies('tools.arguments-converted', 'a model’s, all at once and within bound
   const validator = new CompiledArgumentValidator(bounds, silentLogger);
   const owner = tool(schema);
   const of = (text: string) => validator.validate(owner, text, 'model');
-  expect(await of('{"n":"5"}')).toEqual({ ok: true, arguments: { n: 5, where: {} }, sent: { n: '5', where: {} } });
-  expect(await of('{"n":5}')).toEqual({ ok: true, arguments: { n: 5, where: {} } });
-  expect(await of('"{\\"n\\":\\"5\\"}"')).toMatchObject({ ok: true, arguments: { n: 5 }, sent: { n: '5' } });
-  expect(await of('"{\\"n\\":5}"')).toMatchObject({ ok: true, arguments: { n: 5 }, sent: { n: 5 } });
+  expect(of('{"n":"5"}')).toEqual({ ok: true, arguments: { n: 5, where: {} }, sent: { n: '5', where: {} } });
+  expect(of('{"n":5}')).toEqual({ ok: true, arguments: { n: 5, where: {} } });
+  expect(of('"{\\"n\\":\\"5\\"}"')).toMatchObject({ ok: true, arguments: { n: 5 }, sent: { n: '5' } });
+  expect(of('"{\\"n\\":5}"')).toMatchObject({ ok: true, arguments: { n: 5 }, sent: { n: 5 } });
   // What is wrong is said of what the model sent.
   for (const [text, problem] of [
     ['{"n":"1"}', 'n must be integer, got string'],
@@ -157,8 +157,8 @@ verifies('tools.arguments-converted', 'a model’s, all at once and within bound
     [JSON.stringify({ n: 5, where: '{"a":'.repeat(70) + '1' + '}'.repeat(70) }), 'where must be object, got string'],
     ['{"n":5,"where":"{\\"a\\":1e999}"}', 'where must be object, got string'],
   ] as const) {
-    expect(await of(text), text).toMatchObject({ ok: false, message: expect.stringContaining(problem) as string });
+    expect(of(text), text).toMatchObject({ ok: false, message: expect.stringContaining(problem) as string });
   }
-  expect(await validator.validate(owner, '{"n":"5"}')).toMatchObject({ ok: false });
-  expect(await validator.validate(owner, '"{}"')).toMatchObject({ ok: false });
+  expect(validator.validate(owner, '{"n":"5"}')).toMatchObject({ ok: false });
+  expect(validator.validate(owner, '"{}"')).toMatchObject({ ok: false });
 });

@@ -20,8 +20,9 @@ export function declaresHeaders(inputSchema: unknown): boolean | undefined {
 function collect(schema: unknown, depth: number, names: Set<string>): boolean {
   if (!isJsonObject(schema) || depth > maxDepth) return true;
   if (keyword in schema) {
-    const name = String(schema[keyword]).toLowerCase();
-    const isName = typeof schema[keyword] === 'string' && token.test(name) && !names.has(name);
+    const declared = schema[keyword];
+    const name = typeof declared === 'string' ? declared.toLowerCase() : '';
+    const isName = token.test(name) && !names.has(name);
     if (depth === 0 || !isName || !mirrored.has(schema['type'])) return false;
     names.add(name);
   }
