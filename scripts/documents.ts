@@ -7,7 +7,6 @@ import { parse, stringify } from 'yaml';
 import { printEnvironmentExample, printJsonSchema, printReference } from '#libs/config/printing/print-reference.js';
 import { createChimechMetrics } from '#libs/metrics/chimech-metrics.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
-import { errorMeanings } from '#libs/schemas/error-meanings.js';
 import { errorTable, toolErrorCodes, type ErrorCode } from '#libs/schemas/errors.js';
 import { openApiDocument, routesOf } from '../apps/gateway/http/openapi/open-api-document.js';
 import { printClientTypes } from './client-types.js';
@@ -110,3 +109,73 @@ async function metricRows(registry: Registry): Promise<string> {
 |---|---|---|---|
 ${rows.join('\n')}`;
 }
+
+/** What each error code means to the client that receives it. */
+const errorMeanings: Readonly<Record<ErrorCode, string>> = {
+  invalid_json: 'The body is not JSON.',
+  invalid_value: 'A field is missing, has the wrong type or is out of range; `param` names it.',
+  too_many_tools: 'More tools are offered than a request may have or the provider accepts.',
+  context_length_exceeded: 'The messages do not fit into the context window of the model.',
+  turn_expired: 'The calls that these tool messages answer are no longer stored.',
+  reserved_name: 'A tool has a name that the gateway keeps for itself.',
+  invalid_api_key: 'The key is unknown, expired or revoked, or the token is not valid.',
+  tool_forbidden: 'The key does not allow this tool. What the policy does not allow is `tool_denied` (422).',
+  model_forbidden: 'The key does not allow this model.',
+  insufficient_scope: 'The key or token lacks the scope that this path needs.',
+  origin_forbidden: 'The Origin of the request is not in `server.allowed_origins`.',
+  host_forbidden: 'The Host header is not accepted by this gateway; see `server.allowed_hosts`.',
+  not_found: 'There is nothing at this path.',
+  model_not_found: 'No provider has this model.',
+  session_not_found: 'This caller has no such session.',
+  run_not_found: 'This caller has no such run.',
+  response_not_found: 'This caller has no such stored response.',
+  previous_response_not_found: '`previous_response_id` is not a stored response of this caller.',
+  approval_not_found: 'This caller has no such approval.',
+  file_not_found: 'There is no such file in the workspace.',
+  tool_not_found: 'No tool has this name; 400 if a chat names it in `tool_choice`.',
+  tool_change_not_found: 'No change with this hash is held back: it was decided, or the server now lists another one.',
+  method_not_allowed: 'The path exists, but not with this method.',
+  precondition_failed:
+    'The file is not the version that `If-Match`, `If-None-Match` or `If-Unmodified-Since` asks for.',
+  unsupported_media_type: 'The body must be `application/json`.',
+  range_not_satisfiable: 'The requested range lies outside the file.',
+  idempotency_mismatch: 'This Idempotency-Key was used with another request.',
+  approval_already_decided: 'This approval was already decided, it has expired, or its call has ended.',
+  request_too_large: 'The body is larger than `limits.body_bytes`.',
+  workspace_quota_exceeded: 'The workspace would grow beyond its bytes, files or depth.',
+  rate_limit_exceeded: 'Too many requests or tokens in a minute.',
+  concurrency_exceeded: 'Too many turns, calls or MCP sessions at once.',
+  too_many_approvals: 'More calls of this caller wait for an approval than `limits.waiting_approvals`.',
+  budget_exceeded: 'The budget of the key for the day or the month is used up.',
+  internal_error: 'A bug in Signalbox; the log has the cause under the request id.',
+  model_error: 'The provider answered with an error; the message has its status.',
+  model_bad_response: 'The provider sent an invalid answer.',
+  model_stream_cut: 'The provider stopped in the middle of its answer.',
+  model_unavailable: 'The provider failed repeatedly and is not called for a while.',
+  queue_full: 'More tool calls are waiting than `limits.queue_length`.',
+  shutting_down: 'This gateway is stopping.',
+  no_worker: 'Tools are needed, but no worker is running.',
+  store_unavailable: 'The database or the queue does not answer, or is full.',
+  issuer_unavailable: 'The OIDC issuer is unavailable, so this token cannot be verified.',
+  workspace_disk_full:
+    'The file system of the workspaces has less free space than `workspaces.min_free_bytes`: no files will be written there.',
+  workspace_unavailable: 'The directory of the workspaces cannot be written: /health/ready names its setting.',
+  model_timeout: 'The provider took too long to connect, to start its answer, or to continue it.',
+  tool_timeout: 'The tool took longer than its deadline.',
+  tool_failed: 'The tool answered with an error.',
+  tool_crashed: 'The tool server ended during the call.',
+  tool_unavailable: 'The tool server cannot be reached.',
+  tool_outcome_unknown:
+    'A worker died during the call, or the store became unavailable as it began: it may or may not have taken effect.',
+  tool_denied: 'The policy refuses this call. What the key does not allow is `tool_forbidden` (403).',
+  approval_required:
+    'The call waits for an approval and has not run; the message says where to approve. The tools API answers 202 with the approval instead.',
+  approval_denied: 'A person refused this call.',
+  approval_expired: 'Nobody decided about this call in time.',
+  invalid_tool_arguments: 'The arguments are not JSON, or do not match the schema of the tool.',
+  invalid_tool_result: 'The result violates the protocol or does not match the output schema of the tool.',
+  result_too_large: 'The result is larger than the limit (`tools.max_read_bytes`).',
+  path_outside_workspace: 'The path leads outside the workspace of the session.',
+  isolation_too_low: 'The server would run with less isolation than required.',
+  cancelled: 'The call was cancelled: the caller left, or the run was stopped.',
+};

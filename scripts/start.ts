@@ -11,7 +11,7 @@ import { secretValues } from '#libs/config/secrets.js';
 import { builtProgram } from '#libs/process/find-installed.js';
 import { localUrl } from '#libs/process/local-url.js';
 import { chimechModule } from './start/chimech-module.js';
-import { choosePorts } from './start/choose-ports.js';
+import { choosePorts } from './start/choose-port.js';
 import { describeStart } from './start/describe-start.js';
 import { listenForSignals } from './start/listen-for-signals.js';
 import { supervise } from './start/supervise.js';

@@ -1,11 +1,10 @@
 // Every metric of a process, declared once. Labels come from the error table or from bounded sets, never from a caller.
 // Who counts are wrappers on ports and taps on event streams, never statements inside the loop.
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry, type LabelValues } from 'prom-client';
 import { droppedLines } from '#libs/logging/bounded-output.js';
 import { AppError, errorTable, toAppError, type ErrorCode } from '#libs/schemas/errors.js';
 import { changeGrades, changeOutcomes } from '#libs/schemas/tool-change.js';
 import { BoundedLabels } from './bounded-labels.js';
-import { Latency } from './latency.js';
 
 const turnBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const callBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600];
@@ -235,3 +234,25 @@ export function createMetrics({ processMetrics = true, exemplars = false } = {})
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
+
+/**
+ * A histogram of durations. With exemplars each bucket names the last trace that fell into it, which only the format of
+ * OpenMetrics can show.
+ */
+class Latency<Label extends string> {
+  constructor(
+    private readonly histogram: Histogram<Label>,
+    private readonly exemplars: boolean,
+  ) {}
+
+  observe(labels: LabelValues<Label>, seconds: number, traceparent: string | undefined): void {
+    if (!this.exemplars) return this.histogram.observe(labels, seconds);
+    const traceId = sampledTrace.exec(traceparent ?? '')?.[1];
+    // Its type takes the labels of an exemplar for those of the histogram.
+    const exemplarLabels = (traceId === undefined ? {} : { trace_id: traceId }) as LabelValues<Label>;
+    this.histogram.observe({ labels, value: seconds, exemplarLabels });
+  }
+}
+
+/** A collector has no other. */
+const sampledTrace = /^..-(.{32})-.{16}-.[13579bdf]/;

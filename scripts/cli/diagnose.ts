@@ -17,7 +17,7 @@ import { isJsonObject } from '#libs/schemas/json.js';
 import { FreeSpace } from '#libs/workspace/free-space.js';
 import { Isolation } from '../../apps/worker/sandbox/isolation.js';
 import { checkedConfiguration, type CheckedConfiguration, verdictOn } from '../config/check-configuration.js';
-import { choosePorts } from '../start/choose-ports.js';
+import { choosePorts } from '../start/choose-port.js';
 
 export interface Finding {
   /** `stop`: a start would end with it. */

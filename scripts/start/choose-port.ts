@@ -2,6 +2,8 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { findListener } from './find-listener.js';
 import { Unrecoverable } from './part.js';
+import type { Origins } from '#libs/config/read-config.js';
+import type { Config } from '#libs/config/schema.js';
 
 export interface Wanted {
   /** Who wants it, for the message. */
@@ -62,4 +64,27 @@ function tryPort(host: string, port: number): Promise<number> {
       server.close(() => resolve(found));
     });
   });
+}
+
+/** @throws Unrecoverable when one of them cannot listen there */
+export async function choosePorts({ server }: Config, origins: Origins): Promise<{ gateway: number; worker: number }> {
+  const { host } = server;
+  const gateway = await choosePort({
+    name: 'gateway',
+    host,
+    port: server.port,
+    portSetting: 'PORT',
+    hostSetting: 'HOST',
+    mayMove: false,
+  });
+  const worker = await choosePort({
+    name: 'worker',
+    host,
+    port: server.worker_port,
+    portSetting: 'SERVER_WORKER_PORT',
+    hostSetting: 'HOST',
+    mayMove: !origins.has('server.worker_port'),
+    promised: { name: 'gateway', port: gateway },
+  });
+  return { gateway, worker };
 }

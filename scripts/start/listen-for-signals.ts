@@ -1,7 +1,8 @@
 // What is asked of us by signals. Ctrl-C and its relatives: the first asks for a stop in order, the second for one at
 // once; so does the loss of our terminal, and of the npm above us. SIGHUP otherwise: the configuration is read again.
 import { closeSync, openSync } from 'node:fs';
-import { watchParent } from './watch-parent.js';
+import { basename } from 'node:path';
+import { identifyProcess, isSameProcess, readCommandLine, readParent } from '#libs/process/process-identity.js';
 
 export interface AskedBySignals {
   stop: AbortSignal;
@@ -44,4 +45,30 @@ function hasTerminal(): boolean {
   } catch {
     return false;
   }
+}
+
+/** Nothing tells of a parent's end. */
+const intervalMs = 500;
+
+/**
+ * Notices that the `npm` which started us is gone, killed perhaps: then nobody could stop us any more. Without npm above us it
+ * watches nothing: a supervisor may well outlive the shell that started it. Returns what ends the watching.
+ */
+function watchParent(onGone: () => void): () => void {
+  const parent = process.ppid;
+  // npm runs scripts through a shell, which outlives an npm that was killed.
+  const grandparent = isScriptShell(parent) ? readParent(parent) : undefined;
+  const above = grandparent === undefined ? undefined : identifyProcess(grandparent);
+  const timer = setInterval(() => {
+    if (process.ppid === parent && (above === undefined || isSameProcess(above))) return;
+    clearInterval(timer);
+    onGone();
+  }, intervalMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+function isScriptShell(pid: number): boolean {
+  const [program = '', option] = readCommandLine(pid).split(' ');
+  return /^(?:sh|dash|bash|ash|zsh|ksh)$/.test(basename(program)) && option === '-c';
 }

@@ -6,8 +6,10 @@ import { answerUnread, hasUnreadBody } from '#libs/http-server/unread-body.js';
 import { logFailure } from '#libs/logging/log-failure.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
-import { errorBody } from './error-shape.js';
 import { requestContext } from './request-context.js';
+import { renderError } from '#libs/http-server/render-error.js';
+import { renderRpcError } from '#libs/mcp-server/endpoint/rpc-error.js';
+import { renderMessageError } from '../anthropic-api/render-message-error.js';
 
 @Catch()
 export class AppErrorFilter implements ExceptionFilter {
@@ -98,3 +100,12 @@ function paramOf(body: unknown): { param?: string } {
 /** The path at the beginning of a message, as all other errors write it: `changes[0].hash`. */
 const withIndices = (message: string): string =>
   message.replace(/^(?:property )?[\w.]+/, (path) => path.replace(/\.(\d+)(?=\.|$)/g, '[$1]'));
+
+/** In the shape that the standard of the route requires. `body` is undefined if it was not read. */
+function errorBody(request: { url: string; body?: unknown }, error: AppError, requestId: string): object {
+  const path = request.url.split('?', 1)[0]!;
+  if (path === '/mcp' || path === '/sse' || path === '/sse/messages')
+    return renderRpcError(error, requestId, request.body);
+  const anthropic = path === '/v1/messages' || path.startsWith('/v1/messages/');
+  return anthropic ? renderMessageError(error, requestId) : renderError(error, requestId);
+}

@@ -6,15 +6,14 @@ import { operatorRequest, type OperatorAccess } from '#libs/health/operator-acce
 import { mayBeAnswered, rememberReply } from '#libs/http-server/connections.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { tracing } from '#libs/tracing/tracing.js';
+import { tracing, type Tracing } from '#libs/tracing/tracing.js';
 import type { Authentication } from './admin/authenticate.js';
 import type { LimitRequests } from './admin/limit-requests.js';
 import { markUpload } from './files/file-uploads.js';
-import { type KnownRoutes, watchRoutes } from './method-not-allowed.js';
 import { originGuard } from './origin-guard.js';
-import { giveContext } from './request-context.js';
-import { logAtEnd } from './request-log.js';
-import { traceRequest } from './trace-request.js';
+import { giveContext, requestContext } from './request-context.js';
+import { logAtEnd, quietRoutes } from './request-log.js';
+import { answered, requestSpan } from '#libs/tracing/spans.js';
 
 export interface OnRequestParts {
   config: Pick<Config, 'server' | 'limits'>;
@@ -88,4 +87,42 @@ function refuseUnreadable(request: FastifyRequest, routes: KnownRoutes): void {
   if (!request.is404) return;
   const methods = routes.methods(request.url.split('?', 1)[0]!);
   if (methods.length > 0) throw new AppError('method_not_allowed', `Allowed here: ${methods.join(', ')}`);
+}
+
+/** From its headers to the end of its connection's answer. Its `traceparent` is that of the span from now on. */
+function traceRequest(request: FastifyRequest, reply: FastifyReply, tracing: Tracing): void {
+  const route = request.routeOptions.url;
+  if (route !== undefined && quietRoutes.has(route)) return;
+  const context = requestContext(request);
+  const span = tracing.start(requestSpan(request.method, route, context.requestId), context.traceparent);
+  context.traceparent = span.traceparent;
+  reply.raw.once('close', () => {
+    const { statusCode, writableFinished } = reply.raw;
+    span.set(answered(statusCode));
+    // By convention a refusal is no error of the server.
+    span.end(statusCode >= 500 ? String(statusCode) : writableFinished ? undefined : 'cancelled');
+  });
+}
+
+export interface KnownRoutes {
+  /** Empty for an unknown path. */
+  methods(path: string): string[];
+}
+
+/** Finds the allowed methods of a path, for 405 answers: Fastify answers wrong methods with 404. */
+function watchRoutes(fastify: FastifyInstance): KnownRoutes {
+  const routes: { pattern: RegExp; methods: string[] }[] = [];
+  fastify.addHook('onRoute', (route) => {
+    const source = route.url
+      .replace(/[.+?^${}()|[\]\\]/g, '\\$&')
+      .replace(/:[A-Za-z]+/g, '[^/]+')
+      .replace(/\*/g, '.*');
+    routes.push({ pattern: new RegExp(`^${source}/?$`), methods: [route.method].flat() });
+  });
+  return {
+    methods(path) {
+      const matching = routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods);
+      return [...new Set(matching)].filter((method) => method !== 'OPTIONS');
+    },
+  };
 }

@@ -5,11 +5,12 @@ import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js'
 import type { ChosenServer, RequestedTool, TurnRequest } from '../chat/turn-request.js';
 import { gatewayOptions } from '../chat-apis/gateway-fields.js';
 import { refuseTooMany, requireObject, validated, withoutNulls } from '../chat-apis/invalid-value.js';
-import { readCustomTool } from '../chat-apis/free-text.js';
+import { readCustomTool, toArguments } from '../chat-apis/free-text.js';
 import { readMcpChoice, readMcpTool } from '../chat-apis/mcp-tool.js';
 import { readFunction, refuseStrayResults, refuseTwice } from '../chat-apis/read-tools.js';
 import { type ChatRequestBody, chatRequestSchema, forwardedParameters } from './chat-request.schema.js';
-import { readHistory } from './read-history.js';
+import type { AssistantMessage, ChatMessage, ToolCall, ToolMessage } from '#libs/schemas/message.js';
+import { toCall } from '../chat-apis/read-rounds.js';
 
 const known = new Set(Object.keys(chatRequestSchema.shape));
 
@@ -127,4 +128,54 @@ function pick(request: ChatRequestBody): JsonObject {
   // OpenAI refuses `metadata` without `store`.
   if (request['store'] !== true) delete parameters['metadata'];
   return parameters;
+}
+
+type BodyMessage = ChatRequestBody['messages'][number];
+type BodyAssistant = Extract<BodyMessage, { role: 'assistant' }>;
+type BodyResult = Extract<BodyMessage, { role: 'function' }>;
+
+/**
+ * Translates messages in the other forms of chat completions to those of tools: calls of custom tools, and `function_call`
+ * with results of role `function`, which have no ids: a result belongs to the first open call of its name before it.
+ * @throws AppError invalid_value for a result without a call
+ */
+function readHistory(messages: ChatRequestBody['messages']): ChatMessage[] {
+  if (!messages.some(isOtherForm)) return messages as unknown as ChatMessage[];
+  /** By name: the ids of calls without a result. */
+  const open = new Map<string, string[]>();
+  return messages.map((message, at): ChatMessage => {
+    if (message.role === 'function') return readResult(message, open, at);
+    return message.role === 'assistant' && isOtherForm(message)
+      ? readAssistant(message, open, at)
+      : (message as unknown as ChatMessage);
+  });
+}
+
+function isOtherForm(message: BodyMessage): boolean {
+  if (message.role === 'function') return true;
+  if (message.role !== 'assistant') return false;
+  return message.function_call !== undefined || message.tool_calls?.some(({ type }) => type === 'custom') === true;
+}
+
+function readAssistant(message: BodyAssistant, open: Map<string, string[]>, at: number): AssistantMessage {
+  const { function_call: called, tool_calls: calls = [], ...rest } = message;
+  if (called === undefined) return { ...rest, tool_calls: calls.map(readCall) } as AssistantMessage;
+  const id = `call_of_message_${at}`;
+  const ids = open.get(called.name);
+  if (ids === undefined) open.set(called.name, [id]);
+  else ids.push(id);
+  return { ...rest, tool_calls: [toCall(id, called.name, called.arguments)] } as AssistantMessage;
+}
+
+function readCall(call: NonNullable<BodyAssistant['tool_calls']>[number]): ToolCall {
+  if (call.type === 'function') return call;
+  const { name, input } = call.custom;
+  return toCall(call.id, name, toArguments(input));
+}
+
+function readResult({ name, content }: BodyResult, open: Map<string, string[]>, at: number): ToolMessage {
+  const id = open.get(name)?.shift();
+  if (id !== undefined) return { role: 'tool', tool_call_id: id, content: (content ?? '') as ToolMessage['content'] };
+  const message = `This result does not answer a call of '${name}' in an earlier message`;
+  throw new AppError('invalid_value', message, { param: `messages[${at}].name` });
 }

@@ -3,10 +3,10 @@ import { anyImage, type ContentBlock, contentText } from '#libs/schemas/content-
 import type { ChatMessage, ContentPart, MessageContent, ToolMessage } from '#libs/schemas/message.js';
 import { toArguments } from '../chat-apis/free-text.js';
 import { readRounds, toCall, type TurnPiece } from '../chat-apis/read-rounds.js';
-import { tellContent } from '../chat-apis/tell-content.js';
+import { tellContent, type TypedContent } from '../chat-apis/tell-content.js';
 import type { JoinedNames } from './tools/joined-names.js';
-import { isResult, readOtherItem } from './read-other-item.js';
 import type { InputItem, InputPart, MessageItem, OutputPart } from './response-request.schema.js';
+import { isJsonObject, textOrEmpty, type JsonObject } from '#libs/schemas/json.js';
 
 type Item<Type extends InputItem['type']> = Extract<InputItem, { type: Type }>;
 type OutputItem = Item<'function_call_output' | 'custom_tool_call_output'>;
@@ -136,4 +136,29 @@ function readOutput({ call_id, output }: OutputItem): ToolMessage {
     content: contentText(blocks),
     ...(onlyText ? {} : { blocks }),
   };
+}
+
+const isResult = (message: ChatMessage): message is ToolMessage => message.role === 'tool';
+
+/**
+ * An item that models of other providers do not know: calls and results of OpenAI's other tools are told as calls and results,
+ * everything else as its text. What is encrypted is only named. A part of the assistant's turn, or a message of its own.
+ */
+function readOtherItem(given: TypedContent): TurnPiece | ChatMessage {
+  const item = given as JsonObject & { type: string };
+  const { type } = item;
+  const id = textOrEmpty(item['call_id'] ?? item['id']);
+  // `local_shell_call_output` has the id of its call as `id`.
+  if (type.endsWith('_output') && id !== '') {
+    return { role: 'tool', tool_call_id: id, content: tellContent(item) };
+  }
+  if (type.endsWith('_call') && typeof item['call_id'] === 'string' && id !== '') {
+    const asked = item['action'] ?? item['operation'] ?? item['arguments'] ?? {};
+    const args = typeof asked === 'string' ? asked : JSON.stringify(asked);
+    return { type: 'call', call: toCall(id, type.slice(0, -'_call'.length), args), here: false };
+  }
+  const text = tellContent(item);
+  return isJsonObject(item['action']) || item['content'] === undefined
+    ? { type: 'text', text }
+    : { role: 'user', content: text };
 }
