@@ -1,25 +1,11 @@
 // What a request makes: promises, and kilobytes of the heap. Neither depends on how quick or busy the machine is, so that a step
 // in the wrong direction is seen where it is made. The bounds are what it costs now, and only go down.
-import { createConnection } from 'node:net';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect } from 'vitest';
-import type { StartedProcess } from '#libs/testing/services/start-process.js';
+import { countCosts, countingEnvironment } from '#libs/testing/services/counted-costs.js';
 import { type TemporaryDirectory, temporaryDirectory } from '#libs/testing/services/start-process.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
-
-interface Sample {
-  promises: number;
-  collections: number;
-  bytes: number;
-}
-
-const preload = fileURLToPath(new URL('../fixtures/count-costs.cjs', import.meta.url));
-const warmUp = 50;
-const windows = 5;
-const requestsPerWindow = 20;
 
 let box: Signalbox;
 let sockets: TemporaryDirectory;
@@ -32,26 +18,13 @@ beforeAll(async () => {
       const asksForTool = Array.isArray(body['tools']) && messages.at(-1)?.role !== 'tool';
       return asksForTool ? { toolCalls: [{ name: 'get_time', arguments: {} }] } : { text: 'Hello' };
     },
-    environment: {
-      // No collection of the young in a window: its promotions would be counted as freed.
-      NODE_OPTIONS: `--require ${preload} --max-semi-space-size=256`,
-      COSTS_DIRECTORY: sockets.path,
-    },
+    environment: countingEnvironment(sockets.path),
   });
 }, 60_000);
 afterAll(async () => {
   await box?.close();
   await sockets?.remove();
 });
-
-const sample = ({ pid }: StartedProcess, what = 'bytes'): Promise<Sample> =>
-  new Promise((resolve, reject) => {
-    let text = '';
-    const socket = createConnection(join(sockets.path, `${pid}.sock`));
-    socket.setEncoding('utf8').on('data', (piece: string) => (text += piece));
-    socket.on('error', reject).on('end', () => resolve(JSON.parse(text) as Sample));
-    socket.write(what);
-  });
 
 async function chat(more: object): Promise<void> {
   const answer = await fetch(`${box.url}/v1/chat/completions`, {
@@ -66,26 +39,15 @@ async function repeat(times: number, request: () => Promise<void>): Promise<void
   for (let left = times; left > 0; left -= 1) await request();
 }
 
-/**
- * What a request makes in gateway and worker, one at a time: the least of some windows, since beside the requests there are timers.
- */
-async function costs(what: 'bytes' | 'promises', request: () => Promise<void>): Promise<number[]> {
-  const processes = [box.gateways[0]!, box.workers[0]!];
-  const sampled = () => Promise.all(processes.map((each) => sample(each, what)));
-  const values: number[][] = processes.map(() => []);
-  await repeat(warmUp, request);
-  for (let tries = 0; values.some((each) => each.length < windows); tries += 1) {
-    if (tries > 10 * windows) throw new Error('Every window had a collection in it');
-    const before = await sampled();
-    await repeat(requestsPerWindow, request);
-    const after = await sampled();
-    for (const [at, each] of values.entries()) {
-      if (what === 'bytes' && before[at]!.collections !== after[at]!.collections) continue;
-      each.push((after[at]![what] - before[at]![what]) / requestsPerWindow);
-    }
-  }
-  return values.map((each) => Math.min(...each));
-}
+const costs = (what: 'bytes' | 'promises', request: () => Promise<void>): Promise<number[]> =>
+  countCosts(
+    {
+      pids: [box.gateways[0]!.pid, box.workers[0]!.pid],
+      directory: sockets.path,
+      repeat: (times) => repeat(times, request),
+    },
+    what,
+  );
 
 const tools = [workspaceTools];
 const requests: Record<string, () => Promise<void>> = {
@@ -96,9 +58,9 @@ const requests: Record<string, () => Promise<void>> = {
 
 /** Of the gateway, then of the worker. */
 const bounds: Record<string, { kilobytes: number[]; promises: number[] }> = {
-  'a plain chat': { kilobytes: [105, 5], promises: [42, 5] },
-  'a streamed chat': { kilobytes: [115, 5], promises: [46, 5] },
-  'a loop with one tool call': { kilobytes: [400, 290], promises: [290, 345] },
+  'a plain chat': { kilobytes: [92, 5], promises: [20, 3] },
+  'a streamed chat': { kilobytes: [98, 5], promises: [24, 3] },
+  'a loop with one tool call': { kilobytes: [325, 245], promises: [118, 222] },
 };
 
 verifies(
