@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { noRedis } from './libs/testing/services/redis-server.js';
+import { noRedis } from './test/support/services/redis-server.js';
 import { suitesOnRedis } from './test/redis/suites-on-redis.js';
 import { SpreadProjects } from './test/spread-projects.js';
 
@@ -14,7 +14,7 @@ const root = fileURLToPath(new URL('.', import.meta.url));
 export default defineConfig(({ mode }) => ({
   resolve: { alias: [{ find: /^#libs\/(.*)\.js$/, replacement: `${root}libs/$1.ts` }] },
   test: {
-    globalSetup: ['./libs/testing/global-setup.ts'],
+    globalSetup: ['./test/support/global-setup.ts'],
     reporters: ['default', './test/project-times.ts'],
     testTimeout: 30_000,
     hookTimeout: 120_000,

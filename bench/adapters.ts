@@ -6,7 +6,7 @@ import { providerSchema } from '#libs/config/schema.js';
 import { MessageAssembler } from '../apps/gateway/chat/assemble-message.js';
 import { wireFamily } from '../apps/gateway/models/routing/create-provider.js';
 import { PromptedAnswer } from '../apps/gateway/models/prompted/read-prompted-answer.js';
-import { answering } from '#libs/testing/one-by-one.js';
+import { answering } from '../test/support/one-by-one.js';
 import type { TakeModelEvents } from '../apps/gateway/models/model-provider.js';
 import { readAnswer } from '../apps/gateway/models/wire/read-answer.js';
 import { createErrorReader } from '../apps/gateway/models/wire/read-upstream-error.js';

@@ -1,7 +1,7 @@
 // What the scenarios are put to, peers aside: a Signalbox, the bare proxy, and what is behind both; and what a request makes in a
 // Signalbox.
 import { fileURLToPath } from 'node:url';
-import { countCosts } from '#libs/testing/services/counted-costs.js';
+import { countCosts } from '../test/support/services/counted-costs.js';
 import type { Busy } from './keep-busy.js';
 import type { Subject } from './measure.js';
 import {

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { installedPath } from '#libs/process/find-installed.js';
-import { countingEnvironment } from '#libs/testing/services/counted-costs.js';
+import { countingEnvironment } from '../test/support/services/counted-costs.js';
 import type { LoadResult } from './keep-busy.js';
 import type { Load } from './load.js';
 import { answerOf, ask, type Service, startPart, startRedisServer, startService } from './processes.js';

@@ -11,7 +11,7 @@ import { openDatabase } from '#libs/postgres/open-database.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { PostgresSessionStore } from '#libs/runs/sessions/postgres-session-store.js';
-import { createMigratedDatabase } from '#libs/testing/services/test-database.js';
+import { createMigratedDatabase } from './support/services/test-database.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { AppErrorFilter } from '../apps/gateway/http/app-error.filter.js';
 import { registerFileUploads } from '../apps/gateway/http/files/file-uploads.js';

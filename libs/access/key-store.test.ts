@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
-import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
+import { createMigratedDatabase, type TestDatabase } from '../../test/support/services/test-database.js';
 import { verifies } from '../../test/verifies.js';
 import { hashOfKey, mintKey } from './api-key.js';
 import { KeyRing } from './key-ring.js';

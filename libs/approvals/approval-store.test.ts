@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Database, openDatabase } from '#libs/postgres/open-database.js';
 import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
 import { noUsage } from '#libs/schemas/usage.js';
-import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
-import { someCall, someRound, someRun } from '#libs/testing/stored-rows.js';
+import { createMigratedDatabase, type TestDatabase } from '../../test/support/services/test-database.js';
+import { someCall, someRound, someRun } from '../../test/support/stored-rows.js';
 import { verifies } from '../../test/verifies.js';
 import { ApprovalStore } from './approval-store.js';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type AuditedDatabase, openAuditedDatabase } from '#libs/testing/audited-database.js';
+import { type AuditedDatabase, openAuditedDatabase } from '../../test/support/audited-database.js';
 import { verifies } from '../../test/verifies.js';
 import { type AuditFilter, AuditLog, auditMembers, shownAuditEvent } from './audit-log.js';
 import { csvField, exportAudit } from './export-audit.js';

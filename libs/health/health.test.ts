@@ -8,7 +8,7 @@ import { silentLogger } from '#libs/logging/logger.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { Scrape } from '#libs/metrics/scrape.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { testLimits } from '#libs/testing/test-workspace.js';
+import { testLimits } from '../../test/support/test-workspace.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { verifies } from '../../test/verifies.js';
 import {

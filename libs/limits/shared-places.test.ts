@@ -6,8 +6,8 @@ import { openBacking } from '#libs/backing/open-backing.js';
 import type { FairSlots } from '#libs/concurrency/fair-slots.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { silentLogger } from '#libs/logging/logger.js';
-import { eventually } from '#libs/testing/eventually.js';
-import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
+import { eventually } from '../../test/support/eventually.js';
+import { createMigratedDatabase, type TestDatabase } from '../../test/support/services/test-database.js';
 import { verifies } from '../../test/verifies.js';
 import { SharedPlaces, type SharedPlacesParts } from './shared-places.js';
 

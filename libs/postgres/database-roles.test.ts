@@ -6,7 +6,11 @@ import { verifyAudit } from '#libs/audit/chain/verify-audit.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { ConfigError } from '#libs/config/config-error.js';
 import { silentLogger } from '#libs/logging/logger.js';
-import { createMigratedDatabase, createTestDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
+import {
+  createMigratedDatabase,
+  createTestDatabase,
+  type TestDatabase,
+} from '../../test/support/services/test-database.js';
 import { verifies } from '../../test/verifies.js';
 import { grantRoles } from './database-roles.js';
 import { migrate } from './migrate.js';

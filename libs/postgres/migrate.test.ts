@@ -6,7 +6,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { verifyAudit } from '#libs/audit/chain/verify-audit.js';
 import { ConfigError } from '#libs/config/config-error.js';
-import { createTestDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
+import { createTestDatabase, type TestDatabase } from '../../test/support/services/test-database.js';
 import { verifies } from '../../test/verifies.js';
 import { migrate, MigrationError } from './migrate.js';
 import { openDatabase } from './open-database.js';

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
+import { createTestDatabase, type TestDatabase } from '../../test/support/services/test-database.js';
 import { verifies } from '../../test/verifies.js';
 import { sqlStateOf } from '#libs/store-error/store-error.js';
 import { openDatabase, type Database } from './open-database.js';

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { storeUnavailable } from '#libs/store-error/store-error.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
-import { someCall, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
-import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
+import { someCall, someOutcome, someRound, someRun } from '../../test/support/stored-rows.js';
+import { createMigratedDatabase, type TestDatabase } from '../../test/support/services/test-database.js';
 import { verifies } from '../../test/verifies.js';
 import { PostgresJournal } from './postgres-journal.js';
 import { PostgresRunStore } from './postgres-run-store.js';

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
-import { someCall, someJob, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
-import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
+import { someCall, someJob, someOutcome, someRound, someRun } from '../../test/support/stored-rows.js';
+import { createMigratedDatabase, type TestDatabase } from '../../test/support/services/test-database.js';
 import { noUsage } from '#libs/schemas/usage.js';
 import { verifies } from '../../test/verifies.js';
 import { PostgresEventLog } from './postgres-event-log.js';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { knowSecrets } from '#libs/audit/known-secrets.js';
 import type { LogFields, Logger } from '#libs/logging/logger.js';
 import { silentLogger } from '#libs/logging/logger.js';
-import { startTraceCollector, type TraceCollector } from '#libs/testing/trace-collector.js';
+import { startTraceCollector, type TraceCollector } from '../../test/support/trace-collector.js';
 import { verifies } from '../../test/verifies.js';
 import { BoundedExport } from './bounded-export.js';
 import { openTracing } from './open-tracing.js';

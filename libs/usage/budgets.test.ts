@@ -5,7 +5,7 @@ import { silentLogger } from '#libs/logging/logger.js';
 import { type Database, openDatabase } from '#libs/postgres/open-database.js';
 import { StoreWrites } from '#libs/runs/store-writes.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
+import { createMigratedDatabase, type TestDatabase } from '../../test/support/services/test-database.js';
 import { verifies } from '../../test/verifies.js';
 import { type BudgetCaller, Budgets } from './budgets.js';
 import { UsageMeter, type UsageMeterParts } from './usage-meter.js';

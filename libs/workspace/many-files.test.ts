@@ -1,7 +1,7 @@
 import { mkdirSync, openSync, closeSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
-import { createTestWorkspace, testLimits, type TestWorkspace } from '#libs/testing/test-workspace.js';
+import { createTestWorkspace, testLimits, type TestWorkspace } from '../../test/support/test-workspace.js';
 import { verifies } from '../../test/verifies.js';
 import { tarStream } from './tar-stream.js';
 

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
-import { createTestWorkspace, type TestWorkspace } from '#libs/testing/test-workspace.js';
+import { createTestWorkspace, type TestWorkspace } from '../../test/support/test-workspace.js';
 import { verifies } from '../../test/verifies.js';
 import { tarStream } from './tar-stream.js';
 

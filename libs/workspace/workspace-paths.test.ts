@@ -19,7 +19,7 @@ import {
   readText,
   testLimits as limits,
   type TestWorkspace,
-} from '#libs/testing/test-workspace.js';
+} from '../../test/support/test-workspace.js';
 import { verifies } from '../../test/verifies.js';
 import type { Workspace } from './workspace.js';
 import { Workspaces } from './workspaces.js';

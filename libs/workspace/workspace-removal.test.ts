@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createTestWorkspace, type TestWorkspace } from '#libs/testing/test-workspace.js';
+import { createTestWorkspace, type TestWorkspace } from '../../test/support/test-workspace.js';
 import { verifies } from '../../test/verifies.js';
 import type { Workspace } from './workspace.js';
 import { Workspaces } from './workspaces.js';

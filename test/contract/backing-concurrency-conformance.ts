@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest';
 import type { Backing } from '#libs/backing/backing.js';
 import type { JobDelivery } from '#libs/backing/job-queue.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { eventually } from '#libs/testing/eventually.js';
+import { eventually } from '../support/eventually.js';
 import { verifies } from '../verifies.js';
 import { Collected, makeJob, type MakeStore, never, sharedStore } from './conformance-store.js';
 

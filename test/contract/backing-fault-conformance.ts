@@ -4,7 +4,7 @@ import type { Backing } from '#libs/backing/backing.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { type Logger, silentLogger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { eventually } from '#libs/testing/eventually.js';
+import { eventually } from '../support/eventually.js';
 import { withinMs } from '../support/within-ms.js';
 import { verifies } from '../verifies.js';
 import {

@@ -2,7 +2,7 @@
 import { describe, expect } from 'vitest';
 import { type JobHandler } from '#libs/backing/job-queue.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
-import { eventually } from '#libs/testing/eventually.js';
+import { eventually } from '../support/eventually.js';
 import { verifies } from '../verifies.js';
 import { Collected, makeJob, type MakeStore, never, sharedStore, succeeds } from './conformance-store.js';
 

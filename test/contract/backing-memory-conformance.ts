@@ -1,6 +1,6 @@
 // The part of the conformance suite for counters and cache.
 import { describe, expect, test } from 'vitest';
-import { eventually } from '#libs/testing/eventually.js';
+import { eventually } from '../support/eventually.js';
 import { verifies } from '../verifies.js';
 import { type MakeStore, never, sharedStore } from './conformance-store.js';
 

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { expect } from 'vitest';
-import { createTestDatabase } from '#libs/testing/services/test-database.js';
+import { createTestDatabase } from '../support/services/test-database.js';
 import { verifies } from '../verifies.js';
 import { backingConformance } from './backing-conformance.js';
 import { type ConformanceStore, makeJob, never, withBacking } from './conformance-store.js';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { Backing } from '#libs/backing/backing.js';
 import type { JobDelivery } from '#libs/backing/job-queue.js';
 import { openBacking } from '#libs/backing/open-backing.js';
-import { eventually } from '#libs/testing/eventually.js';
+import { eventually } from '../support/eventually.js';
 import { withinMs } from '../support/within-ms.js';
 import { verifies } from '../verifies.js';
 import { compileChild, type Child, type CompiledFile } from './compiled-child.js';

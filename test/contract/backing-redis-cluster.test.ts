@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
-import { noRedis } from '#libs/testing/services/redis-server.js';
-import { freePort } from '#libs/testing/services/free-port.js';
-import { startRedisCluster, type TestCluster } from '#libs/testing/services/start-redis-cluster.js';
+import { noRedis } from '../support/services/redis-server.js';
+import { freePort } from '../support/services/free-port.js';
+import { startRedisCluster, type TestCluster } from '../support/services/start-redis-cluster.js';
 import { backingConformance } from './backing-conformance.js';
 import { type ConformanceStore, keptIn } from './conformance-store.js';
 import { type FaultProxy, openFaultProxy } from './fault-proxy.js';

@@ -1,5 +1,5 @@
-import { noRedis } from '#libs/testing/services/redis-server.js';
-import { startRedis } from '#libs/testing/services/start-redis.js';
+import { noRedis } from '../support/services/redis-server.js';
+import { startRedis } from '../support/services/start-redis.js';
 import { backingConformance } from './backing-conformance.js';
 import { type ConformanceStore, keptIn } from './conformance-store.js';
 import { openFaultProxy } from './fault-proxy.js';

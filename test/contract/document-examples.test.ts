@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { expect, test } from 'vitest';
-import { temporaryDirectory } from '#libs/testing/services/start-process.js';
+import { temporaryDirectory } from '../support/services/start-process.js';
 import { codeBlocks } from '../support/markdown-blocks.js';
 import { runProgram } from '../support/run-program.js';
 import { verifies } from '../verifies.js';

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type TemporaryDirectory, temporaryDirectory } from '#libs/testing/services/start-process.js';
+import { type TemporaryDirectory, temporaryDirectory } from '../support/services/start-process.js';
 import { runProgram } from '../support/run-program.js';
 import { verifies } from '../verifies.js';
 

@@ -1,9 +1,9 @@
 // What a request makes: promises, and kilobytes of the heap. Neither depends on how quick or busy the machine is, so that a step
 // in the wrong direction is seen where it is made. The bounds are what it costs now, and only go down.
 import { afterAll, beforeAll, expect } from 'vitest';
-import { countCosts, countingEnvironment } from '#libs/testing/services/counted-costs.js';
-import { type TemporaryDirectory, temporaryDirectory } from '#libs/testing/services/start-process.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { countCosts, countingEnvironment } from '../support/services/counted-costs.js';
+import { type TemporaryDirectory, temporaryDirectory } from '../support/services/start-process.js';
+import { type Signalbox, startSignalbox } from '../support/services/start-signalbox.js';
 import { workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 

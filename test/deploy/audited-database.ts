@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { grantRoles } from '#libs/postgres/database-roles.js';
-import { createMigratedDatabase } from '#libs/testing/services/test-database.js';
+import { createMigratedDatabase } from '../support/services/test-database.js';
 
 export interface AuditedDatabase {
   read(statement: string): Promise<pg.QueryResult>;

@@ -1,9 +1,9 @@
 // Approvals survive restarts and long waits: no part of a question or its answer is only in a process.
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { type Signalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
-import { startSignalbox } from '#libs/testing/services/start-signalbox.js';
-import type { StartedProcess } from '#libs/testing/services/start-process.js';
+import { type Signalbox, toolsReady } from '../support/services/start-signalbox.js';
+import { startSignalbox } from '../support/services/start-signalbox.js';
+import type { StartedProcess } from '../support/services/start-process.js';
 import { answerTo, startAskingSignalbox, user, write, writing } from '../support/approvals-client.js';
 import { turnEvents } from '../support/events-client.js';
 import { post, workspaceTools } from '../support/scripts.js';

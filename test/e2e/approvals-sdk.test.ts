@@ -2,9 +2,9 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { SignalboxHere } from '#libs/testing/services/start-signalbox.js';
-import { startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
-import type { StartedHere } from '#libs/testing/services/start-here.js';
+import type { SignalboxHere } from '../support/services/start-signalbox.js';
+import { startSignalboxHere } from '../support/services/start-signalbox.js';
+import type { StartedHere } from '../support/services/start-here.js';
 import { answerTo, startAskingSignalbox, user, write, writing } from '../support/approvals-client.js';
 import { openAiMajors } from '../support/newest-sdk.js';
 import { functionTool, messagesOf, post, rounds, workspaceTools } from '../support/scripts.js';

@@ -1,7 +1,7 @@
 // The audit as those who administer see it: by HTTP, as a download, and by the command that verifies it.
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
-import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '../support/services/start-signalbox.js';
 import { runScript } from '../support/run-program.js';
 import { metricOf } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';

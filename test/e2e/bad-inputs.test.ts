@@ -1,7 +1,7 @@
 // Bad input for each API: test/bad-inputs has the requests with the expected status and code.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { type Signalbox, startSignalbox, toolsReady } from '../support/services/start-signalbox.js';
 import {
   canary,
   type Expected,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type Signalbox, startSignalbox } from '../support/services/start-signalbox.js';
 import { completeChat, user } from '../support/chat-client.js';
 import { expectAnswer, expectNoLeak, expectStillWell, residentBytes } from '../support/judge-answers.js';
 import { rawBytes, rawRequest } from '../support/raw-request.js';

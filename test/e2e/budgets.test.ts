@@ -1,8 +1,8 @@
 // Budgets and usage through the whole of it: turns that cannot begin, that end in the middle, and what they come to.
 import { afterAll, beforeAll, expect } from 'vitest';
-import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
-import { eventually } from '#libs/testing/eventually.js';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import type { ReceivedRequest, ScriptedAnswer } from '../support/scripted-upstream.js';
+import { eventually } from '../support/eventually.js';
+import { type Signalbox, startSignalbox, toolsReady } from '../support/services/start-signalbox.js';
 import { type Completion, messagesOf, workspaceTools } from '../support/scripts.js';
 import { metricOf } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';

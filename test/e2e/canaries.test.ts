@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type Signalbox, startSignalbox } from '../support/services/start-signalbox.js';
 import { verifies } from '../verifies.js';
 
 /** Of the configuration, of the caller, and by their names in arguments. */

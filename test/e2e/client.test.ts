@@ -1,6 +1,6 @@
 // The client library of clients/typescript against real gateways: streams that break off, approvals, sessions, files, tools.
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { toolsReady } from '../support/services/start-signalbox.js';
 import {
   approvalRequests,
   type ChatEvent,
@@ -9,8 +9,8 @@ import {
   Signalbox,
   SignalboxError,
 } from '../../clients/typescript/src/index.js';
-import { startSignalbox } from '#libs/testing/services/start-signalbox.js';
-import type { StartedProcess } from '#libs/testing/services/start-process.js';
+import { startSignalbox } from '../support/services/start-signalbox.js';
+import type { StartedProcess } from '../support/services/start-process.js';
 import { type FaultProxy, openFaultProxy } from '../contract/fault-proxy.js';
 import { startAskingSignalbox, user, writing } from '../support/approvals-client.js';
 import { abortAtText, fetchWhole, heldAnswer, numbersOf, textOf, withoutWithdrawn } from '../support/client-streams.js';

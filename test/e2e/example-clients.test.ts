@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { postJson } from '#libs/testing/read-sse.js';
-import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import { postJson } from '../support/read-sse.js';
+import { type SignalboxHere, startSignalboxHere } from '../support/services/start-signalbox.js';
 import { type Completion, plainCompletion, user } from '../support/chat-client.js';
 import { canRun, runProgram } from '../support/run-program.js';
 import { verifies } from '../verifies.js';

@@ -3,10 +3,10 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { postJson, readSse } from '#libs/testing/read-sse.js';
-import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
-import type { ScriptedToolCall } from '#libs/testing/scripted-upstream.js';
-import type { Started } from '#libs/testing/services/start-process.js';
+import { postJson, readSse } from '../support/read-sse.js';
+import { type SignalboxHere, startSignalboxHere } from '../support/services/start-signalbox.js';
+import type { ScriptedToolCall } from '../support/scripted-upstream.js';
+import type { Started } from '../support/services/start-process.js';
 import { type Completion, completeChat, functionTool, plainCompletion, putFile, user } from '../support/chat-client.js';
 import { verifies } from '../verifies.js';
 

@@ -1,6 +1,6 @@
 // A provider that is down: what callers get, and what an operator sees.
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '../support/services/start-signalbox.js';
 import { post } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { postJson, readSse } from '#libs/testing/read-sse.js';
-import { type SignalboxHere, startSignalboxHere, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { postJson, readSse } from '../support/read-sse.js';
+import { type SignalboxHere, startSignalboxHere, toolsReady } from '../support/services/start-signalbox.js';
 import { post, workspaceTools } from '../support/scripts.js';
 import { strictAnthropic } from '../support/strict-anthropic.js';
 import { strictDeepSeek } from '../support/strict-deepseek.js';

@@ -1,6 +1,6 @@
 // The first requests of a gateway, before its first worker: what depends on tools waits a moment for them.
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '../support/services/start-signalbox.js';
 import { functionTool, user } from '../support/chat-client.js';
 import { post } from '../support/scripts.js';
 import { verifies } from '../verifies.js';

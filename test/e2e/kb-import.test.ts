@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
+import { createTestDatabase, type TestDatabase } from '../support/services/test-database.js';
 import type * as threadedReader from '../../apps/chimech/knowledge/import/threaded-reader.js';
 import { KnowledgeBase } from '../../apps/chimech/knowledge/knowledge-base.js';
 import { httpServer } from '../support/http-server.js';

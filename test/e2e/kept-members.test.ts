@@ -1,8 +1,8 @@
 // Members that a provider wants back, over the ways in which a turn goes on: within the turn, and by a caller that drops them.
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
-import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import type { ScriptedAnswer } from '../support/scripted-upstream.js';
+import { type SignalboxHere, startSignalboxHere } from '../support/services/start-signalbox.js';
 import { functionTool, messagesOf, post, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type ErrorCode, errorTable } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
-import { eventually } from '#libs/testing/eventually.js';
-import { type SignalboxHere, startSignalboxHere, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import type { ScriptedAnswer } from '../support/scripted-upstream.js';
+import { eventually } from '../support/eventually.js';
+import { type SignalboxHere, startSignalboxHere, toolsReady } from '../support/services/start-signalbox.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
 import { functionTool, messagesOf, post, workspaceTools } from '../support/scripts.js';
 import { metricOf } from '../support/tools-client.js';

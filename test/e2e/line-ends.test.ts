@@ -1,7 +1,7 @@
 // Line ends that only some clients know, in streamed text: raw ones would split an event for them.
 import { afterAll, beforeAll, expect } from 'vitest';
-import { postJson } from '#libs/testing/read-sse.js';
-import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import { postJson } from '../support/read-sse.js';
+import { type SignalboxHere, startSignalboxHere } from '../support/services/start-signalbox.js';
 import { user } from '../support/chat-client.js';
 import { verifies } from '../verifies.js';
 

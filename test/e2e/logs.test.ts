@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { z } from 'zod';
-import type { ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import type { ScriptedAnswer } from '../support/scripted-upstream.js';
+import { type Signalbox, startSignalbox } from '../support/services/start-signalbox.js';
 import { verifies } from '../verifies.js';
 
 const lineSchema = z.strictObject({

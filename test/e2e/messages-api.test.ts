@@ -2,8 +2,8 @@
 // and not, and its tool loop; broken answers and errors must throw.
 import Anthropic, { type APIError } from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { postJson } from '#libs/testing/read-sse.js';
-import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import { postJson } from '../support/read-sse.js';
+import { type SignalboxHere, startSignalboxHere } from '../support/services/start-signalbox.js';
 import { anthropicJudges } from '../support/anthropic-judges.js';
 import { expectThrown, questionsTo } from '../support/chat-judge.js';
 import { breaks, cutOrToolScript } from '../support/cut-script.js';

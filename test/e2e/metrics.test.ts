@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect } from 'vitest';
-import type { ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
-import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import type { ScriptedAnswer } from '../support/scripted-upstream.js';
+import { type SignalboxHere, startSignalboxHere } from '../support/services/start-signalbox.js';
 import { verifies } from '../verifies.js';
 
 const providerKey = 'sk-scripted-upstream';

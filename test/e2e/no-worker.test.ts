@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
-import { postJson } from '#libs/testing/read-sse.js';
-import { type SignalboxHere, startSignalboxHere, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { postJson } from '../support/read-sse.js';
+import { type SignalboxHere, startSignalboxHere, toolsReady } from '../support/services/start-signalbox.js';
 import { post, rounds, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 

@@ -1,8 +1,8 @@
 // Operator routes requested from elsewhere: gateway and worker refuse with the same error shape.
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { startProcess } from '#libs/testing/services/start-process.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { startProcess } from '../support/services/start-process.js';
+import { type Signalbox, startSignalbox } from '../support/services/start-signalbox.js';
 import { metricOf } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
 

@@ -2,8 +2,8 @@
 // still run, and leaves nothing behind.
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
-import type { StartedHere } from '#libs/testing/services/start-here.js';
-import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import type { StartedHere } from '../support/services/start-here.js';
+import { type SignalboxHere, startSignalboxHere } from '../support/services/start-signalbox.js';
 import { effects, messagesOf, post, turnOf } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 

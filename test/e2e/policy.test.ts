@@ -3,7 +3,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { startSignalbox, type Signalbox } from '#libs/testing/services/start-signalbox.js';
+import { startSignalbox, type Signalbox } from '../support/services/start-signalbox.js';
 import { runScript } from '../support/run-program.js';
 import { callTool, metricOf, offeredTools } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';

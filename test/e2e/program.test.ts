@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { startSignalbox, type Signalbox } from '#libs/testing/services/start-signalbox.js';
+import { startSignalbox, type Signalbox } from '../support/services/start-signalbox.js';
 import { runProgram } from '../support/run-program.js';
 import { verifies } from '../verifies.js';
 

@@ -2,9 +2,9 @@
 // it writes calls as text if it gets no tools.
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { postJson, readSse } from '#libs/testing/read-sse.js';
-import type { ReceivedRequest, ScriptedAnswer, ScriptedToolCall } from '#libs/testing/scripted-upstream.js';
-import { type SignalboxHere, startSignalboxHere, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { postJson, readSse } from '../support/read-sse.js';
+import type { ReceivedRequest, ScriptedAnswer, ScriptedToolCall } from '../support/scripted-upstream.js';
+import { type SignalboxHere, startSignalboxHere, toolsReady } from '../support/services/start-signalbox.js';
 import { openAiJudges } from '../support/openai-judges.js';
 import { functionTool, messagesOf, post, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';

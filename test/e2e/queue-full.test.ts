@@ -1,7 +1,7 @@
 // More calls than the queue may hold: the surplus is refused immediately with a retry time; accepted calls finish.
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '../support/services/start-signalbox.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
 import { messagesOf, post, rounds, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';

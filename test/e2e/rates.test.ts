@@ -1,8 +1,8 @@
 // Rates of keys through every API, on three gateways. In the project `redis` the counters are in Redis.
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type SignalboxHere, startSignalboxHere, toolsReady } from '#libs/testing/services/start-signalbox.js';
-import { eventually } from '#libs/testing/eventually.js';
+import { type SignalboxHere, startSignalboxHere, toolsReady } from '../support/services/start-signalbox.js';
+import { eventually } from '../support/eventually.js';
 import { verifies } from '../verifies.js';
 
 let box: SignalboxHere;

@@ -1,8 +1,8 @@
 // Read-only calls, by tool or by arguments: which run concurrently, in which order they are reported, and what is cached.
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
-import type { Script } from '#libs/testing/scripted-upstream.js';
-import { readSse, postJson } from '#libs/testing/read-sse.js';
+import { type SignalboxHere, startSignalboxHere } from '../support/services/start-signalbox.js';
+import type { Script } from '../support/scripted-upstream.js';
+import { readSse, postJson } from '../support/read-sse.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
 import { messagesOf, rounds, workspaceTools, type Completion } from '../support/scripts.js';
 import { verifies } from '../verifies.js';

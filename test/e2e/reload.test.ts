@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { isAlive } from '#libs/process/process-identity.js';
-import { startSignalbox, type Signalbox } from '#libs/testing/services/start-signalbox.js';
+import { startSignalbox, type Signalbox } from '../support/services/start-signalbox.js';
 import { fixture } from '../support/tool-servers.js';
 import { callTool, metricOf, offeredTools } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';

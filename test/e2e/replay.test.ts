@@ -1,7 +1,7 @@
 // `npm run replay`: a stored turn with the same model and with another, against what its tools answered then.
 import { afterAll, beforeAll, expect } from 'vitest';
-import type { Script } from '#libs/testing/scripted-upstream.js';
-import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import type { Script } from '../support/scripted-upstream.js';
+import { type SignalboxHere, startSignalboxHere } from '../support/services/start-signalbox.js';
 import { runScript } from '../support/run-program.js';
 import { messagesOf, post, rounds, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
-import { type SignalboxHere, startSignalboxHere, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import type { ScriptedAnswer } from '../support/scripted-upstream.js';
+import { type SignalboxHere, startSignalboxHere, toolsReady } from '../support/services/start-signalbox.js';
 import { post, workspaceTools } from '../support/scripts.js';
 import { withinMs } from '../support/within-ms.js';
 import { verifies } from '../verifies.js';

@@ -2,9 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
-import type { StartedHere } from '#libs/testing/services/start-here.js';
-import { startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import type { ReceivedRequest, ScriptedAnswer } from '../support/scripted-upstream.js';
+import type { StartedHere } from '../support/services/start-here.js';
+import { startSignalboxHere } from '../support/services/start-signalbox.js';
 import { askedClients } from '../support/asking-clients.js';
 import { mcpClients } from '../support/mcp-clients.js';
 import { runScript } from '../support/run-program.js';

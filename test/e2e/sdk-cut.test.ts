@@ -2,8 +2,8 @@
 // the whole answer.
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { postJson } from '#libs/testing/read-sse.js';
-import { type SignalboxHere, startSignalboxHere, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { postJson } from '../support/read-sse.js';
+import { type SignalboxHere, startSignalboxHere, toolsReady } from '../support/services/start-signalbox.js';
 import { aiSdkJudges, langChainJudges } from '../support/agent-judges.js';
 import { expectThrown, type Question } from '../support/chat-judge.js';
 import { breaks, cutScript } from '../support/cut-script.js';

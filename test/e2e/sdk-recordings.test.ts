@@ -1,7 +1,7 @@
 // Recorded answers read by the Vercel AI SDK must be the same directly from the provider and through the gateway. Skipped
 // by name without the recordings.
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '../support/services/start-signalbox.js';
 import { aiSdkJudges } from '../support/agent-judges.js';
 import type { JudgeTool } from '../support/chat-judge.js';
 import { expectedAnswers, recordings, startReplay } from '../support/replay-upstream.js';

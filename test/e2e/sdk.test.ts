@@ -1,8 +1,8 @@
 // Widely used SDKs, as published, judge the answers of a running gateway on both paths: one message, one finish reason, the
 // usage of all rounds, only the caller's own calls.
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { postJson, readSse } from '#libs/testing/read-sse.js';
-import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import { postJson, readSse } from '../support/read-sse.js';
+import { type SignalboxHere, startSignalboxHere } from '../support/services/start-signalbox.js';
 import { aiSdkJudges, langChainJudges } from '../support/agent-judges.js';
 import type { Judge, Question } from '../support/chat-judge.js';
 import { openAiJudges } from '../support/openai-judges.js';

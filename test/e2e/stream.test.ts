@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { postJson } from '#libs/testing/read-sse.js';
-import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
-import { type SignalboxHere, startSignalboxHere, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { postJson } from '../support/read-sse.js';
+import type { ReceivedRequest, ScriptedAnswer } from '../support/scripted-upstream.js';
+import { type SignalboxHere, startSignalboxHere, toolsReady } from '../support/services/start-signalbox.js';
 import { functionTool, user } from '../support/chat-client.js';
 import { verifies } from '../verifies.js';
 

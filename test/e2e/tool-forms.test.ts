@@ -3,9 +3,9 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { postJson, readSse } from '#libs/testing/read-sse.js';
-import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
-import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import { postJson, readSse } from '../support/read-sse.js';
+import type { ReceivedRequest, ScriptedAnswer } from '../support/scripted-upstream.js';
+import { type SignalboxHere, startSignalboxHere } from '../support/services/start-signalbox.js';
 import { messagesOf } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { isAlive } from '#libs/process/process-identity.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type Signalbox, startSignalbox } from '../support/services/start-signalbox.js';
 import { mcpClients, withClients } from '../support/mcp-clients.js';
 import { messagesOf, post, rounds } from '../support/scripts.js';
 import { fixture } from '../support/tool-servers.js';

@@ -2,7 +2,7 @@
 import { Agent, request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { mintKey } from '#libs/access/api-key.js';
-import { type SignalboxHere, startSignalboxHere } from '#libs/testing/services/start-signalbox.js';
+import { type SignalboxHere, startSignalboxHere } from '../support/services/start-signalbox.js';
 import { runScript } from '../support/run-program.js';
 import { verifies } from '../verifies.js';
 

@@ -2,9 +2,9 @@
 // reaping come in, each call runs once or its model is told, and each run ends.
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { type StartedProcess } from '#libs/testing/services/start-process.js';
-import { type Signalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
-import { startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { type StartedProcess } from '../support/services/start-process.js';
+import { type Signalbox, toolsReady } from '../support/services/start-signalbox.js';
+import { startSignalbox } from '../support/services/start-signalbox.js';
 import { answerTo, decideAt, startAskingSignalbox, user, write, writing } from '../support/approvals-client.js';
 import { turnEvents } from '../support/events-client.js';
 import { post, workspaceTools } from '../support/scripts.js';

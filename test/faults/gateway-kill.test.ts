@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { GatewayFaultPoint } from '#libs/config/fault-points.js';
-import type { Script } from '#libs/testing/scripted-upstream.js';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import type { Script } from '../support/scripted-upstream.js';
+import { type Signalbox, startSignalbox, toolsReady } from '../support/services/start-signalbox.js';
 import { expectEffectsAsRecorded, expectOneRecordEach } from '../support/joined-records.js';
 import { effects, messagesOf, post, turnOf } from '../support/scripts.js';
 import { withinMs } from '../support/within-ms.js';

@@ -2,9 +2,9 @@
 import { rm, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished } from 'vitest';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
-import type { StartedProcess } from '#libs/testing/services/start-process.js';
-import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
+import { type Signalbox, startSignalbox, toolsReady } from '../support/services/start-signalbox.js';
+import type { StartedProcess } from '../support/services/start-process.js';
+import type { ReceivedRequest, ScriptedAnswer } from '../support/scripted-upstream.js';
 import { type FaultProxy, openFaultProxy } from '../contract/fault-proxy.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
 import { getTime, OutageProbe, plainChat } from '../support/outage-probe.js';

@@ -1,7 +1,7 @@
 // Questions of tool servers that nobody answers, and questions whose worker or gateway dies.
 import { expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { toolsReady } from '../support/services/start-signalbox.js';
 import {
   ada,
   answersIn,

@@ -1,8 +1,8 @@
 // Three gateways and three workers, sixty concurrent turns, and every process replaced in order.
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
-import type { StartedProcess } from '#libs/testing/services/start-process.js';
+import { type Signalbox, startSignalbox, toolsReady } from '../support/services/start-signalbox.js';
+import type { StartedProcess } from '../support/services/start-process.js';
 import { effectFiles, expectOneRecordEach } from '../support/joined-records.js';
 import { KeyedClients, sharedAndOwnServer, twoEffects } from '../support/keyed-clients.js';
 import { verifies } from '../verifies.js';

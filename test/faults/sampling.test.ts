@@ -1,8 +1,8 @@
 // A gateway that dies while a model works for a tool server: nobody answers the server any more, and its call goes on.
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { StartedProcess } from '#libs/testing/services/start-process.js';
-import { startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import type { StartedProcess } from '../support/services/start-process.js';
+import { startSignalbox } from '../support/services/start-signalbox.js';
 import { startThinkingBox, type ThinkingBox, thoughtsIn } from '../support/thinking-servers.js';
 import { offeredTools } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startProcess } from '#libs/testing/services/start-process.js';
+import { startProcess } from '../support/services/start-process.js';
 
 test('a process that does not listen in time is ended with the wait for it', async () => {
   const children = () => process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap').length;

@@ -3,8 +3,8 @@
 // test/faults/storm.test.ts runs longer; STORM_SEED repeats an order.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, inject, onTestFailed } from 'vitest';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
-import type { StartedProcess } from '#libs/testing/services/start-process.js';
+import { type Signalbox, startSignalbox, toolsReady } from '../support/services/start-signalbox.js';
+import type { StartedProcess } from '../support/services/start-process.js';
 import { type FaultProxy, openFaultProxy } from '../contract/fault-proxy.js';
 import { effectFiles, expectEffectsAsRecorded, expectOneRecordEach } from '../support/joined-records.js';
 import { KeyedClients, sharedAndOwnServer, twoEffects } from '../support/keyed-clients.js';

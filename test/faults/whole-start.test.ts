@@ -4,8 +4,8 @@ import {
   type ScriptedAnswer,
   type ScriptedUpstream,
   startScriptedUpstream,
-} from '#libs/testing/scripted-upstream.js';
-import { toolsReady } from '#libs/testing/services/start-signalbox.js';
+} from '../support/scripted-upstream.js';
+import { toolsReady } from '../support/services/start-signalbox.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
 import { effects, messagesOf, post, turnOf } from '../support/scripts.js';
 import { type Part, startWhole, type WholeStart } from '../support/whole-start.js';

@@ -2,13 +2,9 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { postJson } from '#libs/testing/read-sse.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
-import {
-  type StartedProcess,
-  temporaryDirectory,
-  type TemporaryDirectory,
-} from '#libs/testing/services/start-process.js';
+import { postJson } from '../support/read-sse.js';
+import { type Signalbox, startSignalbox } from '../support/services/start-signalbox.js';
+import { type StartedProcess, temporaryDirectory, type TemporaryDirectory } from '../support/services/start-process.js';
 import { plainChat } from '../support/outage-probe.js';
 import { verifies } from '../verifies.js';
 

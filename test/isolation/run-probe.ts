@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { eventually } from '#libs/testing/eventually.js';
+import { eventually } from '../support/eventually.js';
 import { findOnPath } from '../../apps/worker/sandbox/resolve-command.js';
 import { findLauncher } from '../../apps/worker/sandbox/launcher-program.js';
 import { readablePaths } from '../../apps/worker/sandbox/readable-paths.js';

@@ -2,9 +2,9 @@
 // Runs, journal and audit are in PostgreSQL all the while: nothing of them may be lost or doubled.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { HealthReport } from '#libs/health/health.js';
-import { noRedis } from '#libs/testing/services/redis-server.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
-import type { TestRedis } from '#libs/testing/services/start-redis.js';
+import { noRedis } from '../support/services/redis-server.js';
+import { type Signalbox, startSignalbox } from '../support/services/start-signalbox.js';
+import type { TestRedis } from '../support/services/start-redis.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
 import { getTime, OutageProbe } from '../support/outage-probe.js';
 import { withinMs } from '../support/within-ms.js';

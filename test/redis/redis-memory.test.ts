@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { openBacking } from '#libs/backing/open-backing.js';
 import { readConfig } from '#libs/config/read-config.js';
 import { maxCarriedArgumentsBytes } from '#libs/schemas/tool-job.js';
-import { noRedis } from '#libs/testing/services/redis-server.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
-import { startRedis, type TestRedis } from '#libs/testing/services/start-redis.js';
+import { noRedis } from '../support/services/redis-server.js';
+import { type Signalbox, startSignalbox } from '../support/services/start-signalbox.js';
+import { startRedis, type TestRedis } from '../support/services/start-redis.js';
 import { makeJob, never } from '../contract/conformance-store.js';
 import { OutageProbe } from '../support/outage-probe.js';
 import { verifies } from '../verifies.js';

@@ -6,10 +6,10 @@ import { openBacking } from '#libs/backing/open-backing.js';
 import type { Backing } from '#libs/backing/backing.js';
 import { type Logger, silentLogger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { eventually } from '#libs/testing/eventually.js';
-import { freePort } from '#libs/testing/services/free-port.js';
-import { noRedis } from '#libs/testing/services/redis-server.js';
-import { type RedisOptions, startRedis, type TestRedis } from '#libs/testing/services/start-redis.js';
+import { eventually } from '../support/eventually.js';
+import { freePort } from '../support/services/free-port.js';
+import { noRedis } from '../support/services/redis-server.js';
+import { type RedisOptions, startRedis, type TestRedis } from '../support/services/start-redis.js';
 import { Collected, failureOf, makeJob, never } from '../contract/conformance-store.js';
 import { verifies } from '../verifies.js';
 

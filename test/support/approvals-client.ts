@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { Script } from '#libs/testing/scripted-upstream.js';
-import type { Started } from '#libs/testing/services/start-process.js';
-import type { Signalbox, SignalboxOptions } from '#libs/testing/services/start-signalbox.js';
+import type { Script } from './scripted-upstream.js';
+import type { Started } from './services/start-process.js';
+import type { Signalbox, SignalboxOptions } from './services/start-signalbox.js';
 import { messagesOf, rounds } from './scripts.js';
 
 export interface ShownApproval extends JsonObject {

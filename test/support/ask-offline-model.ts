@@ -2,7 +2,7 @@
 import type { ChatMessage, ToolCall } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
-import { oneByOne } from '#libs/testing/one-by-one.js';
+import { oneByOne } from './one-by-one.js';
 import type { ModelRequest } from '../../apps/gateway/models/model-provider.js';
 import { OfflineProvider } from '../../apps/gateway/models/offline/offline-provider.js';
 

@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { Started } from '#libs/testing/services/start-process.js';
+import type { Started } from './services/start-process.js';
 import {
   type Signalbox,
   type SignalboxOptions,
   startSignalbox,
   startSignalboxHere,
-} from '#libs/testing/services/start-signalbox.js';
+} from './services/start-signalbox.js';
 import { decideAt } from './approvals-client.js';
 import { eventsOf } from './events-client.js';
 import { messagesOf, rounds } from './scripts.js';

@@ -1,6 +1,6 @@
 // Test support: requests of chat clients, and the shape of the answers.
 import { expect } from 'vitest';
-import { postJson } from '#libs/testing/read-sse.js';
+import { postJson } from './read-sse.js';
 
 export interface ShownCall {
   id: string;

@@ -2,7 +2,7 @@
 import type { Authorize } from '#libs/mcp-server/decorators.js';
 import { configSchema } from '#libs/config/schema.js';
 import { silentLogger, type Logger } from '#libs/logging/logger.js';
-import { type Script, type ScriptedUpstream, startScriptedUpstream } from '#libs/testing/scripted-upstream.js';
+import { type Script, type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.js';
 import { createTestServer, type TestServer } from '#libs/testing/test-server.js';
 import type { EndedCall } from '../../apps/chimech/calls/tool-calls.js';
 import { MemoryCache } from '../../apps/chimech/memory-cache.js';

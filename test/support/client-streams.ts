@@ -1,6 +1,6 @@
 // For tests of the client library: answers that wait, and what is left of a stream's events.
 import { expect } from 'vitest';
-import type { ScriptedAnswer } from '#libs/testing/scripted-answer.js';
+import type { ScriptedAnswer } from './scripted-answer.js';
 import type { ChatEvent, Signalbox } from '../../clients/typescript/src/index.js';
 import { user } from './approvals-client.js';
 

@@ -1,6 +1,6 @@
 // Test support: an upstream that breaks off in the middle of its answer, in every possible way.
-import type { ScriptedChunk } from '#libs/testing/scripted-answer.js';
-import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
+import type { ScriptedChunk } from './scripted-answer.js';
+import type { ReceivedRequest, ScriptedAnswer } from './scripted-upstream.js';
 import { toolScript } from './tool-script.js';
 
 const chunk = (delta: object, finish_reason: string | null = null) => ({

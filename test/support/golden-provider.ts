@@ -3,7 +3,7 @@
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { answering } from '#libs/testing/one-by-one.js';
+import { answering } from './one-by-one.js';
 import type { ModelProvider, ModelRequest, TakeModelEvents } from '../../apps/gateway/models/model-provider.js';
 import { withOwnPropertyNames } from '../../apps/gateway/models/wire/own-property-names.js';
 import { readAnswer } from '../../apps/gateway/models/wire/read-answer.js';

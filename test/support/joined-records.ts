@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect } from 'vitest';
-import type { Signalbox } from '#libs/testing/services/start-signalbox.js';
+import type { Signalbox } from './services/start-signalbox.js';
 
 type Box = Pick<Signalbox, 'databaseUrl' | 'workspacesDir'>;
 

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { type AppError, errorTable, type ErrorCode } from '#libs/schemas/errors.js';
-import type { Signalbox } from '#libs/testing/services/start-signalbox.js';
+import type { Signalbox } from './services/start-signalbox.js';
 import { completeChat, user } from './chat-client.js';
 import type { RawAnswer } from './raw-request.js';
 

@@ -1,7 +1,7 @@
 // Clients that always have a given number of turns under way, each with an Idempotency-Key, and retry until they are
 // answered. Their turns follow a plan: an effect by a session server, one by a shared server, then an answer.
-import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
-import type { StartedProcess } from '#libs/testing/services/start-process.js';
+import type { ReceivedRequest, ScriptedAnswer } from './scripted-upstream.js';
+import type { StartedProcess } from './services/start-process.js';
 import { type Completion, messagesOf, post } from './scripts.js';
 
 /** For `MCP_SERVERS`: the builtin tools, once shared and once per session. */

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { createMigratedDatabase } from '#libs/testing/services/test-database.js';
+import { createMigratedDatabase } from './services/test-database.js';
 import type { Embeddings } from '../../apps/chimech/knowledge/embedding.js';
 import {
   importDocuments,

@@ -1,6 +1,6 @@
 // What a gateway answers, and how quickly, while one of its dependencies is unavailable.
 import { expect } from 'vitest';
-import { postJson } from '#libs/testing/read-sse.js';
+import { postJson } from './read-sse.js';
 import { withinMs } from './within-ms.js';
 
 export interface Answer {

@@ -28,8 +28,8 @@ import { PostgresSessionStore } from '#libs/runs/sessions/postgres-session-store
 import { StoreWrites } from '#libs/runs/store-writes.js';
 import { PostgresSessionLeases } from '#libs/runs/sessions/session-leases.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
-import { startRedis } from '#libs/testing/services/start-redis.js';
-import { createMigratedDatabase } from '#libs/testing/services/test-database.js';
+import { startRedis } from './services/start-redis.js';
+import { createMigratedDatabase } from './services/test-database.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { ApprovalRoom } from '../../apps/gateway/tools/approvals/approval-room.js';
 import { Approvals } from '../../apps/gateway/tools/approvals/approvals.js';

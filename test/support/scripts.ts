@@ -1,5 +1,5 @@
 // Scripts for upstreams: what a model that follows a plan would say.
-import type { ReceivedRequest, Script, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
+import type { ReceivedRequest, Script, ScriptedAnswer } from './scripted-upstream.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 
 /** The messages of a request to the upstream. */

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { Started } from '#libs/testing/services/start-process.js';
-import type { Signalbox, SignalboxOptions } from '#libs/testing/services/start-signalbox.js';
+import type { Started } from './services/start-process.js';
+import type { Signalbox, SignalboxOptions } from './services/start-signalbox.js';
 import { fixture } from './tool-servers.js';
 import { offeredTools } from './tools-client.js';
 

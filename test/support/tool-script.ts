@@ -1,5 +1,5 @@
 // Test support: a model that calls tools according to the user's message and reports their results, and these tools.
-import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
+import type { ReceivedRequest, ScriptedAnswer } from './scripted-upstream.js';
 import type { JudgeTool } from './chat-judge.js';
 
 interface AskedMessage {

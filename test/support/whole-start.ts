@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '#libs/testing/services/free-port.js';
-import { temporaryDirectory } from '#libs/testing/services/start-process.js';
+import { freePort } from './services/free-port.js';
+import { temporaryDirectory } from './services/start-process.js';
 
 /** For sources; in `dist`, `scripts/start.js` is in the sibling directory. */
 const built = fileURLToPath(new URL('../../dist/scripts/start.js', import.meta.url));

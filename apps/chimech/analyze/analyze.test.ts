@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import ts from 'typescript';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { eventually } from '#libs/testing/eventually.js';
+import { eventually } from '../../../test/support/eventually.js';
 import { verifies } from '../../../test/verifies.js';
 import { AnalysisThread } from './analysis-thread.js';
 import { analyzeContent } from './analyze-content.js';

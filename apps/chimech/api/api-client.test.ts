@@ -1,5 +1,9 @@
 import { afterEach, expect } from 'vitest';
-import { type ScriptedAnswer, type ScriptedUpstream, startScriptedUpstream } from '#libs/testing/scripted-upstream.js';
+import {
+  type ScriptedAnswer,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+} from '../../../test/support/scripted-upstream.js';
 import { verifies } from '../../../test/verifies.js';
 import { CallApiClient } from './api-client.js';
 import { Gateway, type GatewaySettings } from './gateway.js';

@@ -3,9 +3,9 @@
 import { expect } from 'vitest';
 import { providerSchema } from '#libs/config/schema.js';
 import { silentLogger } from '#libs/logging/logger.js';
-import { oneByOne } from '#libs/testing/one-by-one.js';
-import { type CollectedAnswer, foldEvents } from '#libs/testing/collect-model-events.js';
-import { type ScriptedAnswer, startScriptedUpstream } from '#libs/testing/scripted-upstream.js';
+import { oneByOne } from '../../../test/support/one-by-one.js';
+import { type CollectedAnswer, foldEvents } from '../../../test/support/collect-model-events.js';
+import { type ScriptedAnswer, startScriptedUpstream } from '../../../test/support/scripted-upstream.js';
 import { ends, message, start, text } from '../../../test/fixtures/anthropic-quirks.js';
 import { chunk, finish } from '../../../test/fixtures/gemini-chunks.js';
 import { asking, calling } from '../../../test/fixtures/model-request.js';

@@ -2,7 +2,7 @@ import { afterEach, expect } from 'vitest';
 import { configSchema } from '#libs/config/schema.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import type { Json } from '#libs/schemas/json.js';
-import { type Script, type ScriptedUpstream, startScriptedUpstream } from '#libs/testing/scripted-upstream.js';
+import { type Script, type ScriptedUpstream, startScriptedUpstream } from '../../../test/support/scripted-upstream.js';
 import { verifies } from '../../../test/verifies.js';
 import type { ModelProvider, ModelRequest, ModelRouter } from './model-provider.js';
 import { createModelRouter } from './routing/model-router.js';

@@ -2,14 +2,14 @@ import { afterEach, expect } from 'vitest';
 import { providerSchema } from '#libs/config/schema.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { oneByOne } from '#libs/testing/one-by-one.js';
-import { foldEvents } from '#libs/testing/collect-model-events.js';
+import { oneByOne } from '../../../test/support/one-by-one.js';
+import { foldEvents } from '../../../test/support/collect-model-events.js';
 import {
   type Script,
   type ScriptedAnswer,
   type ScriptedUpstream,
   startScriptedUpstream,
-} from '#libs/testing/scripted-upstream.js';
+} from '../../../test/support/scripted-upstream.js';
 import { ends, message, start, stop, text } from '../../../test/fixtures/anthropic-quirks.js';
 import { chunk, finish } from '../../../test/fixtures/gemini-chunks.js';
 import { type Kind, settingsOf, simpleRequest } from '../../../test/fixtures/read-family.js';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { foldEvents } from '#libs/testing/collect-model-events.js';
+import { foldEvents } from '../../../test/support/collect-model-events.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import { delta, ends, message, start, stop, text, tool } from '../../../test/fixtures/anthropic-quirks.js';
 import { chunk, finish } from '../../../test/fixtures/gemini-chunks.js';

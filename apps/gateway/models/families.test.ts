@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { AppError } from '#libs/schemas/errors.js';
-import { foldEvents } from '#libs/testing/collect-model-events.js';
+import { foldEvents } from '../../../test/support/collect-model-events.js';
 import { anthropicQuirks } from '../../../test/fixtures/anthropic-quirks.js';
 import { finish } from '../../../test/fixtures/gemini-chunks.js';
 import { geminiQuirks } from '../../../test/fixtures/gemini-quirks.js';
@@ -15,7 +15,7 @@ import {
 import { chunk as openAiChunk } from '../../../test/fixtures/openai-chunks.js';
 import { responsesQuirks } from '../../../test/fixtures/responses-quirks.js';
 import { verifies } from '../../../test/verifies.js';
-import { answering } from '#libs/testing/one-by-one.js';
+import { answering } from '../../../test/support/one-by-one.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { readAnswer } from './wire/read-answer.js';
 

@@ -6,7 +6,7 @@ import { createMetrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { pushing } from '#libs/testing/one-by-one.js';
+import { pushing } from '../../../test/support/one-by-one.js';
 import { Prices } from '#libs/usage/prices.js';
 import type { Used } from '#libs/usage/usage-meter.js';
 import { verifies } from '../../../test/verifies.js';

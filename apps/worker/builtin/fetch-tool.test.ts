@@ -7,7 +7,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { AppError } from '#libs/schemas/errors.js';
 import { createMockContext } from '#libs/testing/mock-context.js';
-import { createTestWorkspace, type TestWorkspace } from '#libs/testing/test-workspace.js';
+import { createTestWorkspace, type TestWorkspace } from '../../../test/support/test-workspace.js';
 import { verifies } from '../../../test/verifies.js';
 import type { Lookup } from '#libs/http-client/address-guard.js';
 import { FetchTool, type FetchOptions } from './fetch-tool.js';

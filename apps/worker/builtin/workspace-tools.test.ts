@@ -15,7 +15,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLogger } from '#libs/logging/logger.js';
 import { readErrorCode } from '#libs/mcp-server/call-meta.js';
 import { createTestServer, type TestServer } from '#libs/testing/test-server.js';
-import { createTestWorkspace, type TestWorkspace } from '#libs/testing/test-workspace.js';
+import { createTestWorkspace, type TestWorkspace } from '../../../test/support/test-workspace.js';
 import { verifies } from '../../../test/verifies.js';
 import { FetchTool } from './fetch-tool.js';
 import { FileTools } from './file-tools.js';

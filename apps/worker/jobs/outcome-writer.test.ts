@@ -6,7 +6,7 @@ import { PutBack } from '#libs/backing/job-queue.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import type { CallEnd, Journal } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { someCall, someJob } from '#libs/testing/stored-rows.js';
+import { someCall, someJob } from '../../../test/support/stored-rows.js';
 import { verifies } from '../../../test/verifies.js';
 import { OutcomeSpool } from './outcome-spool.js';
 import { OutcomeWriter } from './outcome-writer.js';

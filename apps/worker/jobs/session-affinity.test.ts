@@ -4,9 +4,9 @@ import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { PostgresProcessRegistry } from '#libs/runs/processes/postgres-process-registry.js';
 import { PostgresSessionLeases } from '#libs/runs/sessions/session-leases.js';
-import { MapQueue } from '#libs/testing/map-queue.js';
-import { someCall, someJob } from '#libs/testing/stored-rows.js';
-import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
+import { MapQueue } from '../../../test/support/map-queue.js';
+import { someCall, someJob } from '../../../test/support/stored-rows.js';
+import { createMigratedDatabase, type TestDatabase } from '../../../test/support/services/test-database.js';
 import { verifies } from '../../../test/verifies.js';
 import { SessionAffinity } from './session-affinity.js';
 

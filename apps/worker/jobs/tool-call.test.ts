@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { someCall, someJob } from '#libs/testing/stored-rows.js';
+import { someCall, someJob } from '../../../test/support/stored-rows.js';
 import type { Answer, Question } from '#libs/approvals/question.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { Stopped, ToolCall, type StopReason } from './tool-call.js';

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLogger } from '#libs/logging/logger.js';
 import type { AppError } from '#libs/schemas/errors.js';
-import { createTestWorkspace, type TestWorkspace } from '#libs/testing/test-workspace.js';
+import { createTestWorkspace, type TestWorkspace } from '../../../test/support/test-workspace.js';
 import { FreeSpace } from '#libs/workspace/free-space.js';
 import { verifies } from '../../../test/verifies.js';
 import { type ProcessTree, type QuotaWatchOptions, watchQuota } from './quota-watch.js';

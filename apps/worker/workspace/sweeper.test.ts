@@ -17,9 +17,9 @@ import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { silentLogger, type LogFields, type Logger } from '#libs/logging/logger.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresSessionStore } from '#libs/runs/sessions/postgres-session-store.js';
-import { someCall } from '#libs/testing/stored-rows.js';
-import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
-import { createTestWorkspace, type TestWorkspace } from '#libs/testing/test-workspace.js';
+import { someCall } from '../../../test/support/stored-rows.js';
+import { createMigratedDatabase, type TestDatabase } from '../../../test/support/services/test-database.js';
+import { createTestWorkspace, type TestWorkspace } from '../../../test/support/test-workspace.js';
 import { verifies } from '../../../test/verifies.js';
 import { Sweeper } from './sweeper.js';
 

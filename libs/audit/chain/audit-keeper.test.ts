@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AuditLog } from '#libs/audit/audit-log.js';
-import { type AuditedDatabase, openAuditedDatabase } from '#libs/testing/audited-database.js';
+import { type AuditedDatabase, openAuditedDatabase } from '../../../test/support/audited-database.js';
 import { verifies } from '../../../test/verifies.js';
 import { openDatabase } from '#libs/postgres/open-database.js';
 import { AuditKeeper } from './audit-keeper.js';

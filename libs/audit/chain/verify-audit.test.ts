@@ -4,7 +4,7 @@ import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '#libs/postgres/open-database.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
-import { type AuditedDatabase, openAuditedDatabase } from '#libs/testing/audited-database.js';
+import { type AuditedDatabase, openAuditedDatabase } from '../../../test/support/audited-database.js';
 import { verifies } from '../../../test/verifies.js';
 import { AuditKeeper } from './audit-keeper.js';
 

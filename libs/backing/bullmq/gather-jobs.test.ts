@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
-import { someCall, someJob } from '#libs/testing/stored-rows.js';
+import { someCall, someJob } from '../../../test/support/stored-rows.js';
 import { type Gathered, JobGatherer } from './gather-jobs.js';
 import { queueSettings } from './queue-settings.js';
 

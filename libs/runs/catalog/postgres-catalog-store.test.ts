@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Database, openDatabase } from '#libs/postgres/open-database.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
+import { createMigratedDatabase, type TestDatabase } from '../../../test/support/services/test-database.js';
 import { verifies } from '../../../test/verifies.js';
 import type { KnownTool, PublishedTool, ToolWrite } from './catalog-store.js';
 import { PostgresCatalogStore } from './postgres-catalog-store.js';

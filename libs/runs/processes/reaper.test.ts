@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { noUsage } from '#libs/schemas/usage.js';
-import { eventually } from '#libs/testing/eventually.js';
-import { MapQueue } from '#libs/testing/map-queue.js';
-import { someCall, someJob, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
-import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
+import { eventually } from '../../../test/support/eventually.js';
+import { MapQueue } from '../../../test/support/map-queue.js';
+import { someCall, someJob, someOutcome, someRound, someRun } from '../../../test/support/stored-rows.js';
+import { createMigratedDatabase, type TestDatabase } from '../../../test/support/services/test-database.js';
 import { verifies } from '../../../test/verifies.js';
 import { PostgresEventLog } from '../postgres-event-log.js';
 import { PostgresJournal } from '../postgres-journal.js';

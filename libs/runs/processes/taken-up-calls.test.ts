@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
-import { MapQueue } from '#libs/testing/map-queue.js';
-import { someCall, someJob, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
-import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
+import { MapQueue } from '../../../test/support/map-queue.js';
+import { someCall, someJob, someOutcome, someRound, someRun } from '../../../test/support/stored-rows.js';
+import { createMigratedDatabase, type TestDatabase } from '../../../test/support/services/test-database.js';
 import { verifies } from '../../../test/verifies.js';
 import { PostgresJournal } from '../postgres-journal.js';
 import { PostgresProcessRegistry } from './postgres-process-registry.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { silentLogger, type LogFields } from '#libs/logging/logger.js';
-import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
+import { createMigratedDatabase, type TestDatabase } from '../../../test/support/services/test-database.js';
 import { verifies } from '../../../test/verifies.js';
 import { tellOfDeleted } from './deleted-sessions.js';
 import { PostgresProcessRegistry } from '../processes/postgres-process-registry.js';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { foldEvents } from '#libs/testing/collect-model-events.js';
+import { foldEvents } from '../../../../test/support/collect-model-events.js';
 import { ends, input, message, start, stop, text, tool } from '../../../../test/fixtures/anthropic-quirks.js';
 import { readStream } from '../../../../test/fixtures/read-family.js';
 import { verifies } from '../../../../test/verifies.js';

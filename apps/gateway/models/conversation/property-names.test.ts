@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { foldEvents } from '#libs/testing/collect-model-events.js';
+import { foldEvents } from '../../../../test/support/collect-model-events.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { call, type Kind, simpleRequest } from '../../../../test/fixtures/read-family.js';
@@ -9,7 +9,7 @@ import { anthropicPropertyNames as rule, mapProperties } from './property-names.
 import { createProvider } from '../routing/create-provider.js';
 import { providerSchema } from '#libs/config/schema.js';
 import { silentLogger } from '#libs/logging/logger.js';
-import { startScriptedUpstream } from '#libs/testing/scripted-upstream.js';
+import { startScriptedUpstream } from '../../../../test/support/scripted-upstream.js';
 
 function mapped(parameters: object) {
   const { request, tools } = mapProperties(

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ChatMessage, ToolCall } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
-import { oneByOne } from '#libs/testing/one-by-one.js';
+import { oneByOne } from '../../../../test/support/one-by-one.js';
 import { verifies } from '../../../../test/verifies.js';
 import type { ModelRequest } from '../model-provider.js';
 import {

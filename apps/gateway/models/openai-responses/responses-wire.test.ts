@@ -1,8 +1,8 @@
 // Which of OpenAI's two APIs is asked, and what is sent to the Responses API.
 import { expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { foldEvents } from '#libs/testing/collect-model-events.js';
-import type { ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
+import { foldEvents } from '../../../../test/support/collect-model-events.js';
+import type { ScriptedAnswer } from '../../../../test/support/scripted-upstream.js';
 import { ask, attempts, errorOf, start } from '../../../../test/fixtures/openai-setup.js';
 import { call, writeRequest, written } from '../../../../test/fixtures/read-family.js';
 import { created, ended, text } from '../../../../test/fixtures/responses-quirks.js';

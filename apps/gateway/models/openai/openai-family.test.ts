@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { foldEvents } from '#libs/testing/collect-model-events.js';
+import { foldEvents } from '../../../../test/support/collect-model-events.js';
 import { ask, provider, start, upstream, use, errorOf } from '../../../../test/fixtures/openai-setup.js';
 import { verifies } from '../../../../test/verifies.js';
 

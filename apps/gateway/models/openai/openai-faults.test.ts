@@ -1,8 +1,8 @@
 import { setImmediate as tick } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { oneByOne } from '#libs/testing/one-by-one.js';
-import { foldEvents } from '#libs/testing/collect-model-events.js';
+import { oneByOne } from '../../../../test/support/one-by-one.js';
+import { foldEvents } from '../../../../test/support/collect-model-events.js';
 import {
   ask,
   asking,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { foldEvents } from '#libs/testing/collect-model-events.js';
-import { answering } from '#libs/testing/one-by-one.js';
+import { foldEvents } from '../../../../test/support/collect-model-events.js';
+import { answering } from '../../../../test/support/one-by-one.js';
 import { openAiQuirks, quirkBody } from '../../../../test/fixtures/openai-quirks.js';
 import { verifies } from '../../../../test/verifies.js';
 import { readAnswer } from '../wire/read-answer.js';

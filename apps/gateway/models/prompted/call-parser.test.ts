@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { oneByOne } from '#libs/testing/one-by-one.js';
-import { type CollectedAnswer, foldEvents } from '#libs/testing/collect-model-events.js';
+import { oneByOne } from '../../../../test/support/one-by-one.js';
+import { type CollectedAnswer, foldEvents } from '../../../../test/support/collect-model-events.js';
 import { verifies } from '../../../../test/verifies.js';
 import type { TakeModelEvents } from '../model-provider.js';
 import { PromptedAnswer } from './read-prompted-answer.js';

@@ -3,9 +3,13 @@ import { providerSchema, type ProviderConfig } from '#libs/config/schema.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { oneByOne } from '#libs/testing/one-by-one.js';
-import { foldEvents } from '#libs/testing/collect-model-events.js';
-import { type Script, type ScriptedUpstream, startScriptedUpstream } from '#libs/testing/scripted-upstream.js';
+import { oneByOne } from '../../../../test/support/one-by-one.js';
+import { foldEvents } from '../../../../test/support/collect-model-events.js';
+import {
+  type Script,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+} from '../../../../test/support/scripted-upstream.js';
 import { asking, calling } from '../../../../test/fixtures/model-request.js';
 import { verifies } from '../../../../test/verifies.js';
 import { createProvider } from '../routing/create-provider.js';

@@ -2,9 +2,13 @@ import { afterEach, expect } from 'vitest';
 import { configSchema } from '#libs/config/schema.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
-import { oneByOne } from '#libs/testing/one-by-one.js';
-import { foldEvents } from '#libs/testing/collect-model-events.js';
-import { type ScriptedAnswer, type ScriptedUpstream, startScriptedUpstream } from '#libs/testing/scripted-upstream.js';
+import { oneByOne } from '../../../../test/support/one-by-one.js';
+import { foldEvents } from '../../../../test/support/collect-model-events.js';
+import {
+  type ScriptedAnswer,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+} from '../../../../test/support/scripted-upstream.js';
 import { asking, calling } from '../../../../test/fixtures/model-request.js';
 import { verifies } from '../../../../test/verifies.js';
 import { createModelObservers } from '../routing/measure-model-calls.js';

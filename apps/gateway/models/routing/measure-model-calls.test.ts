@@ -5,7 +5,7 @@ import { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import { configSchema } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { oneByOne, pushing } from '#libs/testing/one-by-one.js';
+import { oneByOne, pushing } from '../../../../test/support/one-by-one.js';
 import { verifies } from '../../../../test/verifies.js';
 import { ModelCallMeasure } from './measure-model-calls.js';
 import type { ModelProvider, ModelRequest, RoutedModelEvent } from '../model-provider.js';

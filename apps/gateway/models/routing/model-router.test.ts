@@ -2,9 +2,13 @@ import { afterEach, expect, test } from 'vitest';
 import { configSchema, type Config } from '#libs/config/schema.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { oneByOne } from '#libs/testing/one-by-one.js';
-import { foldEvents } from '#libs/testing/collect-model-events.js';
-import { startScriptedUpstream, type Script, type ScriptedUpstream } from '#libs/testing/scripted-upstream.js';
+import { oneByOne } from '../../../../test/support/one-by-one.js';
+import { foldEvents } from '../../../../test/support/collect-model-events.js';
+import {
+  startScriptedUpstream,
+  type Script,
+  type ScriptedUpstream,
+} from '../../../../test/support/scripted-upstream.js';
 import { verifies } from '../../../../test/verifies.js';
 import type { ModelAttempt } from './model-attempt.js';
 import type { ModelProvider, ModelRouter, RoutedModelEvent } from '../model-provider.js';

@@ -6,7 +6,7 @@ import { mintCallId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import { someCall } from '#libs/testing/stored-rows.js';
+import { someCall } from '../../../../test/support/stored-rows.js';
 import { openServices, requestContext, type Services } from '../../../../test/support/queue-path.js';
 import { verifies } from '../../../../test/verifies.js';
 import { KeptResults } from './kept-results.js';

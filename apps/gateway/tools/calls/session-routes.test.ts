@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { someCall, someJob } from '#libs/testing/stored-rows.js';
+import { someCall, someJob } from '../../../../test/support/stored-rows.js';
 import { SessionRoutes } from './session-routes.js';
 
 const jobOf = (sessionId: string, stateful = true) => ({ ...someJob(someCall({ sessionId })), stateful });

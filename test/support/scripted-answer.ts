@@ -1,5 +1,5 @@
 // What a scripted upstream may be told to answer, and the pieces that makes on the wire.
-import type { Json, JsonObject } from '../schemas/json.js';
+import type { Json, JsonObject } from '../../libs/schemas/json.js';
 
 export interface ScriptedToolCall {
   id?: string;

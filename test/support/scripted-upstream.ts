@@ -3,7 +3,7 @@
 import { setMaxListeners } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { isJsonObject, type Json, type JsonObject } from '../schemas/json.js';
+import { isJsonObject, type Json, type JsonObject } from '../../libs/schemas/json.js';
 import { answerPieces, type ScriptedAnswer } from './scripted-answer.js';
 
 export type { ScriptedAnswer, ScriptedToolCall } from './scripted-answer.js';

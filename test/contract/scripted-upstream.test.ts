@@ -4,7 +4,7 @@ import {
   type Script,
   type ScriptedUpstream,
   type ScriptedUpstreamOptions,
-} from './scripted-upstream.js';
+} from '../support/scripted-upstream.js';
 
 let upstream: ScriptedUpstream;
 afterEach(() => upstream.close());

@@ -6,8 +6,8 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.js';
-import { migrate } from '../postgres/migrate.js';
+import { startEmbeddedPostgres } from '../../libs/embedded-postgres/embedded-postgres.js';
+import { migrate } from '../../libs/postgres/migrate.js';
 import { createDatabase, dropDatabase } from './services/administer-databases.js';
 
 interface Server {

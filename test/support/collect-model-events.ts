@@ -1,8 +1,8 @@
 // A model's events folded into what a caller ends up with, and a check that they come in a lawful order.
 import { expect } from 'vitest';
-import type { ErrorCode } from '../schemas/errors.js';
-import type { ModelEvent } from '../schemas/model-event.js';
-import type { Usage } from '../schemas/usage.js';
+import type { ErrorCode } from '../../libs/schemas/errors.js';
+import type { ModelEvent } from '../../libs/schemas/model-event.js';
+import type { Usage } from '../../libs/schemas/usage.js';
 
 export interface CollectedCall {
   id: string;

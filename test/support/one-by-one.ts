@@ -1,6 +1,6 @@
 // What is pushed in batches, event by event, for tests that look at each; one that leaves has enough.
-import type { Flow } from '../concurrency/flow.js';
-import type { ModelEvent } from '../schemas/model-event.js';
+import type { Flow } from '../../libs/concurrency/flow.js';
+import type { ModelEvent } from '../../libs/schemas/model-event.js';
 
 type Call<Event> = (take: (batch: readonly Event[]) => Flow) => Promise<void>;
 
