@@ -48,7 +48,9 @@ export function queueConformance(makeStore: MakeStore): void {
           const other = makeJob();
           await add(other);
           await taken.until((items) => items.some((item) => item.job.callId === other.callId));
-          expect(taken.items.filter((item) => item.job.callId === job.callId)).toEqual([{ job, redelivered: false }]);
+          expect(taken.items.filter((item) => item.job.callId === job.callId)).toEqual([
+            { job, redelivered: false, repeated: false },
+          ]);
         },
       );
     });

@@ -77,7 +77,7 @@ export function togetherConformance(makeStore: MakeStore): void {
           await taken.count(5);
         },
       );
-      expect(taken.items.slice(0, 4).map(({ repeated }) => repeated)).toEqual(jobs.map(() => undefined));
+      expect(taken.items.slice(0, 4).map(({ repeated }) => repeated)).toEqual(jobs.map(() => false));
       expect(taken.items[4]).toEqual({ job: jobs[1], redelivered: false, repeated: true });
     });
   });
