@@ -1,10 +1,13 @@
 // Asks callers of any chat API for approvals: with calls of a reserved function, which they answer like calls of their own.
-// The caller's copy of a call has no effect: the stored call is what runs.
+// The caller's copy of a call has no effect: the stored call is what runs. Questions of tool servers go to callers that do not
+// wait in the same way.
 import { type Approval, type Decision, maxReasonLength } from '#libs/approvals/approval.js';
-import type { PlannedCall, StoredCall } from '#libs/runs/run-store.js';
+import type { Journal, PlannedCall, StoredCall } from '#libs/runs/run-store.js';
+import type { RequestContext } from '#libs/schemas/call-context.js';
 import { mintCallId } from '#libs/schemas/identifiers.js';
 import { isJsonObject, jsonObjectOf } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import { auditContext } from '../tools/calls/server-call.js';
 import type { ToolProgress } from '../tools/calls/tool-runner.js';
 import type { CallNumbering } from './assemble-message.js';
 
@@ -115,4 +118,26 @@ export function readDecision(content: string): Decision | undefined {
     ...(typeof reason === 'string' ? { reason: reason.slice(0, maxReasonLength) } : {}),
     ...(decision === 'approve' && isJsonObject(args) ? { arguments: args } : {}),
   };
+}
+
+export interface AskedIn {
+  runId: string;
+  round: number;
+  /** The first position after the calls of the round. */
+  position: number;
+}
+
+/** Each becomes a call of the reserved function, written before the caller sees it. The new calls, in order. @throws AppError store_unavailable */
+export async function askQuestions(
+  questions: readonly Approval[],
+  { runId, round, position }: AskedIn,
+  { context }: { context: RequestContext },
+  journal: Pick<Journal, 'plan'>,
+): Promise<PlannedCall[]> {
+  const requests = questions.map(questionRequest);
+  const audit = auditContext(context);
+  await Promise.all(
+    requests.map((request, index) => journal.plan(request, audit, { runId, round, position: position + index })),
+  );
+  return requests;
 }

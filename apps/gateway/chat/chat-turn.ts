@@ -13,8 +13,7 @@ import { budgetStop, type Stop, toldToCaller } from '#libs/limits/stop-notice.js
 import type { ModelRequest, ModelRoute, ModelRouter } from '../models/model-provider.js';
 import type { Approvals } from '../tools/approvals/approvals.js';
 import type { ToolRunner } from '../tools/calls/tool-runner.js';
-import { approvalRequest, requestEvents } from './ask-approval.js';
-import { askQuestions } from './ask-questions.js';
+import { approvalRequest, askQuestions, requestEvents } from './ask-approval.js';
 import { type AssembledMessage, MessageAssembler, toAssistantMessage } from './assemble-message.js';
 import type { ToolOffer } from './offer-tools.js';
 import { planCalls, type PlanPorts, type TurnCall } from './plan-calls.js';

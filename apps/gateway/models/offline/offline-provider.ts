@@ -160,8 +160,15 @@ function cutAtStop(text: string, stop: unknown): string {
   return text.slice(0, Math.min(text.length, ...places));
 }
 
-/** Splits text into a bounded number of pieces, never between the halves of a character. */
-function inPieces(text: string): string[] {
+/** Splits text, mostly after spaces and punctuation, into a bounded number of pieces. */
+function* inPieces(text: string): Iterable<string> {
   const size = Math.max(leastPiece, Math.ceil(text.length / mostPieces));
-  return text.match(new RegExp(`[^]{1,${size}}`, 'gu')) ?? [];
+  for (let from = 0; from < text.length;) {
+    let to = Math.min(text.length, from + size);
+    while (to < text.length && to < from + size + 12 && !/[\s,.;:!?，。；：！？、）)"}\]]/.test(text[to - 1]!)) to += 1;
+    // Never between the halves of a character.
+    if (/[\uD800-\uDBFF]/.test(text[to - 1]!)) to += 1;
+    yield text.slice(from, to);
+    from = to;
+  }
 }
