@@ -106,13 +106,20 @@ export class SharedPlaces {
 
   private async askForOne(share: Share): Promise<TakenPlace | undefined> {
     share.waiting += 1;
-    // What is being asked for has not this one in it.
-    await share.asking;
-    await this.ask(share);
-    share.waiting -= 1;
-    if (share.taken < (this.countsAlone ? share.limit : share.places)) return this.hold(share);
-    this.note(share, share.taken, share.waiting);
-    return undefined;
+    for (;;) {
+      // What is being asked for has not this one in it.
+      await share.asking;
+      await this.ask(share);
+      const places = this.countsAlone ? share.limit : share.places;
+      if (share.taken < places) {
+        share.waiting -= 1;
+        return this.hold(share);
+      }
+      // The store had enough for all that it was asked for, but turns that came meanwhile have taken them.
+      if (share.taken < share.limit && share.places >= share.asked.wanted) continue;
+      this.note(share, share.taken, share.waiting - 1);
+      return undefined;
+    }
   }
 
   private hold(share: Share): TakenPlace {
