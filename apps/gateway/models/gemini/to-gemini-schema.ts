@@ -20,8 +20,7 @@ const kept = new Set([
 const nested = new Set(['items', 'additionalProperties']);
 const lists = new Set(['anyOf', 'prefixItems']);
 const maps = new Set(['properties', '$defs']);
-/** Not worth a warning: they do not say what is meant, or bound what is checked here anyway. */
-const silent = new Set(['$schema', '$comment', 'default', 'examples', 'example', 'minLength', 'maxLength']);
+const silent = new Set(['$schema', '$comment', 'default', 'examples', 'example']);
 
 /** Inlined references can multiply. */
 const mostInlined = 200;

@@ -47,8 +47,12 @@ function toDeclaration(tool: ToolDefinition, rules: ToolRules): Declared['declar
   return declared.declaration;
 }
 
+/** Not worth a warning: they do not say what is meant, and arguments are checked here. */
+const lengths = new Set(['minLength', 'maxLength']);
+
 function declare(tool: ToolDefinition, name: string): Declared {
-  const { schema, lost } = toGeminiSchema(tool.parameters ?? { type: 'object' });
+  const { schema, lost: keywords } = toGeminiSchema(tool.parameters ?? { type: 'object' });
+  const lost = keywords.filter((keyword) => !lengths.has(keyword));
   const declaration = {
     name,
     description: tool.description || undefined,
