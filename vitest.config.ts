@@ -16,7 +16,7 @@ export default defineConfig(({ mode }) => ({
   test: {
     globalSetup: ['./test/support/global-setup.ts'],
     reporters: ['default', './test/project-times.ts'],
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 120_000,
     // Of one file: those that wait side by side start processes too.
     maxConcurrency: 3,
