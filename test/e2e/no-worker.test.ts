@@ -3,19 +3,19 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { postJson } from '../support/read-sse.js';
-import { type SignalboxHere, startSignalboxHere, toolsReady } from '../support/services/start-signalbox.js';
+import { type Signalbox, startSignalbox, toolsReady } from '../support/services/start-signalbox.js';
 import { post, rounds, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
-let box: SignalboxHere;
+let box: Signalbox;
 beforeAll(async () => {
   const script = rounds(
     { toolCalls: [{ name: 'write_file', arguments: { path: 'a.txt', content: 'x', append: true } }] },
     { text: 'written' },
   );
   // The tools stay known after their worker has stopped.
-  box = await startSignalboxHere({ script, environment: { TOOLS_WORKER_WAIT_MS: '300' } });
-  await box.workers.pop()!.stop();
+  box = await startSignalbox({ script, environment: { TOOLS_WORKER_WAIT_MS: '300' } });
+  expect(await box.workers.pop()!.stop()).toBe(0);
   // The gateway notices within seconds; until then, calls wait for a worker.
   const probe = { ...tool('probe'), timeout_ms: 300 };
   const refused = async () => (await post(box.url, '/api/tools/call', probe)).status;

@@ -19,7 +19,7 @@ export interface AttackOptions {
   atOnce?: number;
 }
 
-const deadlineMs = 40_000;
+const deadlineMs = 20_000;
 const maxFileBytes = 64 * 1024 ** 2;
 
 /** What a server may do at every level: without it, that nothing else succeeds would say nothing. */

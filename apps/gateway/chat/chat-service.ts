@@ -20,7 +20,7 @@ import { type FollowPorts, followRun, type RunReader } from './runs/follow-run.j
 import { offerTools, type ToolOffer } from './offer-tools.js';
 import { TurnMeasure, type TurnMeasuring } from './measure-turn.js';
 import { answerOpenRounds, takeDecisions } from './runs/answer-approvals.js';
-import { answersMintedCalls, conversation, conversationOf, type OpenRound } from './runs/restore-history.js';
+import { conversation, conversationOf, mintedCallIds, type OpenRound } from './runs/restore-history.js';
 import { type ResumedTurn, resumeRound, resumeTurn } from './runs/resume-turn.js';
 import type { SettlePorts } from './runs/settle-round.js';
 import type { RunCancel, RunCancels } from './runs/run-cancels.js';
@@ -179,7 +179,7 @@ export class ChatService {
   /** Makes the turn that runs here. `written`: its run is stored. `from`: it is continued after its last complete round. */
   private execute(prepared: Prepared, written?: StoredRun, from?: StoredRun): StartedTurn | Promise<StartedTurn> {
     const here = this.register(prepared, written, from);
-    if (written !== undefined || answersMintedCalls(prepared.request.messages)) return this.restore(here, from);
+    if (written !== undefined || mintedCallIds(prepared.request.messages).length > 0) return this.restore(here, from);
     try {
       const { request } = prepared;
       const route = this.routeOf(prepared);

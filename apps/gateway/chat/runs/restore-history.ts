@@ -37,14 +37,8 @@ export function conversation({ instructions, history }: TurnRequest, messages: C
   return [...first, ...(history ?? []), ...messages];
 }
 
-/** Whether they have calls of a turn that was stored. */
-export const answersMintedCalls = (messages: readonly ChatMessage[]): boolean =>
-  messages.some((message) => message.role === 'assistant' && hasMintedCall(message));
-
-const hasMintedCall = ({ tool_calls: calls }: AssistantMessage): boolean =>
-  calls !== undefined && calls.some(({ id }) => isMintedCallId(id));
-
-const mintedCallIds = (messages: ChatMessage[]): string[] =>
+/** The ids of calls of turns that may be stored. */
+export const mintedCallIds = (messages: readonly ChatMessage[]): string[] =>
   messages.flatMap((message) =>
     message.role === 'assistant' ? (message.tool_calls ?? []).map((call) => call.id).filter(isMintedCallId) : [],
   );
