@@ -202,7 +202,7 @@ function timeIn(timestamp: number, timezone: string): { iso: string; shown: stri
   const size = Math.abs(minutes);
   const offset = `${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`;
   const [day, time] = local.toISOString().slice(0, -1).split('T') as [string, string];
-  const weekday = local.toLocaleDateString('en', { weekday: 'long', timeZone: 'UTC' });
+  const weekday = weekdays[local.getUTCDay()]!;
   const isUtc = timezone === 'UTC';
   return {
     iso: `${day}T${time}${isUtc ? 'Z' : offset}`,
@@ -210,10 +210,14 @@ function timeIn(timestamp: number, timezone: string): { iso: string; shown: stri
   };
 }
 
+const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+
 /** `+08:00`, `+0800` or `+08`, which Intl supports only from Node 22. */
 const fixedOffset = /^([+-])([01]\d|2[0-3])(?::?([0-5]\d))?$/;
 
 function offsetMinutes(date: Date, timeZone: string): number {
+  // The usual call: a formatter of Intl costs more than everything else of it.
+  if (timeZone === 'UTC') return 0;
   const fixed = fixedOffset.exec(timeZone);
   if (fixed !== null) return signedMinutes(fixed[1]!, fixed[2]!, fixed[3]);
   let shown: string;
