@@ -5,8 +5,8 @@ import type { CallContext } from '#libs/schemas/call-context.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import { ServerCall } from '../../apps/gateway/tools/calls/server-call.js';
-import type { ToolRunner } from '../../apps/gateway/tools/calls/tool-runner.js';
+import { ServerCall } from '../../apps/gateway/turn/dispatch/server-call.js';
+import type { ToolRunner } from '../../apps/gateway/turn/dispatch/tool-runner.js';
 
 /** Where a result came from: the same call, a call of the same tool with other arguments, or nowhere. */
 export type ResultSource = 'same' | 'other_arguments' | 'none';

@@ -13,20 +13,17 @@ import { PostgresSessionStore } from '#libs/runs/sessions/postgres-session-store
 import { StoreWrites } from '#libs/runs/store-writes.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRunId } from '#libs/schemas/identifiers.js';
-import { runChatTurn, type ToldRound, type Turn } from '../../apps/gateway/chat/chat-turn.js';
-import { offerTools } from '../../apps/gateway/chat/offer-tools.js';
-import { conversationOf } from '../../apps/gateway/chat/runs/restore-history.js';
-import type { TurnRequest } from '../../apps/gateway/chat/turn-request.js';
-import { TurnState } from '../../apps/gateway/chat/turn-state.js';
+import { runChatTurn, type ToldRound, type Turn } from '../../apps/gateway/turn/chat-turn.js';
+import { offerTools } from '../../apps/gateway/turn/offer-tools.js';
+import { conversationOf } from '../../apps/gateway/turn/runs/restore-history.js';
+import type { TurnRequest } from '../../apps/gateway/turn/turn-request.js';
+import { TurnState } from '../../apps/gateway/turn/turn-state.js';
 import { OfflineProvider } from '../../apps/gateway/models/offline/offline-provider.js';
 import { ModelCallMeasure } from '../../apps/gateway/models/routing/measure-model-calls.js';
 import { createModelRouter } from '../../apps/gateway/models/routing/model-router.js';
-import type { Approvals } from '../../apps/gateway/tools/approvals/approvals.js';
-import {
-  argumentBounds,
-  CompiledArgumentValidator,
-} from '../../apps/gateway/tools/catalog/compiled-argument-validator.js';
-import { MemoryToolCatalog } from '../../apps/gateway/tools/catalog/memory-tool-catalog.js';
+import type { Approvals } from '../../apps/gateway/govern/approvals.js';
+import { argumentBounds, CompiledArgumentValidator } from '../../apps/gateway/tools/compiled-argument-validator.js';
+import { MemoryToolCatalog } from '../../apps/gateway/tools/memory-tool-catalog.js';
 import { RecordedToolRunner, type ResultSource } from './recorded-tool-runner.js';
 
 export interface ShownCall {

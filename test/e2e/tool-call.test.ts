@@ -6,7 +6,7 @@ import { contentText } from '#libs/schemas/content-block.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { PutBack } from '#libs/backing/job-queue.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
-import type { ToolProgress } from '../../apps/gateway/tools/calls/tool-runner.js';
+import type { ToolProgress } from '../../apps/gateway/turn/dispatch/tool-runner.js';
 import {
   openGateway,
   openServices,

@@ -5,7 +5,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import { isStrictSchema } from '#libs/schemas/strict-schema.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { ProviderTool } from '#libs/schemas/tool-definition.js';
-import type { RequestedTool, TurnRequest } from '../chat/turn-request.js';
+import type { RequestedTool, TurnRequest } from '../turn/turn-request.js';
 import { gatewayOptions } from '../chat-apis/gateway-fields.js';
 import { refuseTooMany, requireObject, validated, withoutNulls } from '../chat-apis/invalid-value.js';
 import { asFunction, type OtherTool } from '../chat-apis/provider-tools.js';

@@ -1,6 +1,6 @@
 // The gateway's tools behind the HTTP endpoint that serves all eras.
 import { McpEndpoint, type McpEndpointLimits, type McpEndpointPorts } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
-import type { ToolPolicy } from '../tools/policy/tool-policy.js';
+import type { ToolPolicy } from '../govern/tool-policy.js';
 import { createGatewayServer, type GatewayServerPorts } from './gateway-server.js';
 
 export type GatewayEndpointPorts = GatewayServerPorts &

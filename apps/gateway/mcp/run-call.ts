@@ -16,9 +16,9 @@ import { sessionIdPattern } from '#libs/schemas/identifiers.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { mcpServerSpan, toolErrorType } from '#libs/tracing/spans.js';
 import { type Span, traceparentOf, tracing } from '#libs/tracing/tracing.js';
-import { ApprovalNeeded } from '../tools/approvals/approval-needed.js';
-import type { EndedToolCall, PreparedToolCall, ToolCaller, ToolCalls } from '../tools/calls/call-tool.js';
-import type { ToolProgress } from '../tools/calls/tool-runner.js';
+import { ApprovalNeeded } from '../govern/approval-needed.js';
+import type { EndedToolCall, PreparedToolCall, ToolCaller, ToolCalls } from '../turn/dispatch/call-tool.js';
+import type { ToolProgress } from '../turn/dispatch/tool-runner.js';
 import { type AskingCall, howToAsk } from './ask-client.js';
 import { type ApprovalDecisions, askForApproval } from './ask-for-approval.js';
 

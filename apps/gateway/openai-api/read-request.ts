@@ -2,7 +2,7 @@
 import type { Config } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import type { ChosenServer, RequestedTool, TurnRequest } from '../chat/turn-request.js';
+import type { ChosenServer, RequestedTool, TurnRequest } from '../turn/turn-request.js';
 import { gatewayOptions } from '../chat-apis/gateway-fields.js';
 import { refuseTooMany, requireObject, validated, withoutNulls } from '../chat-apis/invalid-value.js';
 import { readCustomTool, toArguments } from '../chat-apis/free-text.js';

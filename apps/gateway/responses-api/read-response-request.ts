@@ -2,8 +2,8 @@
 import type { Config } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
-import type { TurnRequest } from '../chat/turn-request.js';
-import type { RecalledTurn } from '../chat/runs/recall-turn.js';
+import type { TurnRequest } from '../turn/turn-request.js';
+import type { RecalledTurn } from '../turn/runs/recall-turn.js';
 import { gatewayOptions } from '../chat-apis/gateway-fields.js';
 import { refuseTooMany, requireObject, validated, withoutNulls } from '../chat-apis/invalid-value.js';
 import { refuseStrayResults } from '../chat-apis/read-tools.js';

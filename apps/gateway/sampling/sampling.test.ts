@@ -6,7 +6,7 @@ import { silentLogger } from '#libs/logging/logger.js';
 import { verifies } from '../../../test/verifies.js';
 import type { SpentBudget } from '#libs/usage/budgets.js';
 import type { ModelProvider, ModelRouter } from '../models/model-provider.js';
-import type { SamplingCaller } from '../tools/calls/dispatch-services.js';
+import type { SamplingCaller } from '../turn/dispatch/dispatch-services.js';
 import { Sampling } from './sampling.js';
 
 beforeEach(() => void vi.useFakeTimers());
