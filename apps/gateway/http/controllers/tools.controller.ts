@@ -11,7 +11,7 @@ import type { AppError } from '#libs/schemas/errors.js';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { requireObject, validated } from '../../chat-apis/invalid-value.js';
-import { progressEvents } from '../../turn/ask-approval.js';
+import { progressEvents } from '../../turn/wait.js';
 import { CallEvents } from '../../turn/call-events.js';
 import type { TakeTurnEvents } from '../../turn/runs/run-record.js';
 import { toShownResult } from '../../turn/turn-state.js';

@@ -2,6 +2,7 @@
 // for as long as the caller's key is in force. What cannot go on is ended, so that nobody decides about it in vain.
 import type { KeyRing } from '#libs/access/key-ring.js';
 import type { KeyStore } from '#libs/access/key-store.js';
+import { Deadline } from '#libs/concurrency/deadline.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { LoneRun, RunStore, StoredRun } from '#libs/runs/run-store.js';
@@ -56,7 +57,7 @@ export async function goOnAlone(lone: LoneRun, ports: GoOnAlonePorts): Promise<S
       requestId: run.requestId,
       signal: stop.signal,
       abort: (reason) => stop.abort(reason),
-      deadline: steadyNow() + ports.turnMs,
+      deadline: new Deadline(steadyNow() + ports.turnMs),
     });
   } catch (error) {
     const { code } = toAppError(error);

@@ -15,7 +15,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import { AppError, errorTable, toAppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import type { DoneEvent, ToldRound, TurnRecord } from '../chat-turn.js';
+import type { DoneEvent, ToldRound, TurnRecord } from '../turn.js';
 import { TurnFold } from '../fold-turn.js';
 import type { TurnMeasure } from '../measure-turn.js';
 import { isFor, type RunReader } from './follow-run.js';
