@@ -228,7 +228,8 @@ class SettledRound {
 function inLines(calls: readonly Call[]): Call[][] {
   const lines = new Map<string, Call[]>();
   for (const call of calls) {
-    const key = call.job === undefined || call.tool!.readOnly ? call.id : `${call.server}\n${call.context.sessionId}`;
+    const isAlone = call.outcome !== undefined || call.tool?.readOnly !== false;
+    const key = isAlone ? call.id : `${call.server}\n${call.context.sessionId}`;
     const line = lines.get(key);
     if (line === undefined) lines.set(key, [call]);
     else line.push(call);
