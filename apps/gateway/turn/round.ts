@@ -125,21 +125,24 @@ class SettledRound {
     return lines.length === 1 ? run(lines[0]!) : Promise.all(lines.map(run));
   }
 
-  private async run(call: RunnableCall): Promise<void> {
+  private run(call: RunnableCall): Promise<void> {
     let goOn: (() => void) | undefined;
     const onProgress = (progress: ToolProgress) => {
       goOn?.();
       goOn = progress.asks && this.turn.context.deadline.pause();
       for (const event of progressEvents(call.id, progress)) this.events.add(event);
     };
-    try {
-      call.end(await this.ports.runner.run(call, onProgress));
-    } catch (error) {
-      if (error instanceof ApprovalNeeded) this.asked.set(call.id, error.approval);
-      else call.end(failureOf(error));
-    } finally {
-      goOn?.();
-    }
+    return this.ports.runner.run(call, onProgress).then(
+      (outcome) => {
+        goOn?.();
+        call.end(outcome);
+      },
+      (error: unknown) => {
+        goOn?.();
+        if (error instanceof ApprovalNeeded) this.asked.set(call.id, error.approval);
+        else call.end(failureOf(error));
+      },
+    );
   }
 
   /** Not run, because it may depend on the call before it, which has not ended. */

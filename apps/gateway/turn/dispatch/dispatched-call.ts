@@ -80,14 +80,17 @@ export class DispatchedCall implements ReplyListener {
     this.armDeadline();
     if (signal.aborted) this.aborted();
     else signal.addEventListener('abort', this.aborted, { once: true });
-    this.add().then(this.added, this.notAdded);
+    // A slow queue is waited for: the call has its deadline.
+    this.queued.add(this.call, this.ending.signal).then(this.added, this.notAdded);
     return outcome;
   }
 
   private readonly aborted = (): void => void this.stop('cancelled');
 
-  private readonly added = (): void => {
+  /** `isOurs` false: somebody else has begun the call, or ended it, and the journal says which. */
+  private readonly added = (isOurs: boolean): void => {
     if (this.over) return;
+    if (!isOurs) this.gap();
     this.tellQueued();
     this.armPoll();
   };
@@ -298,12 +301,6 @@ export class DispatchedCall implements ReplyListener {
     }
     if (!this.stopping) this.pollMs = Math.min(this.pollMs * 2, maxPollMs);
     this.armPoll();
-  }
-
-  /** A slow queue is waited for: the call has its deadline. */
-  private async add(): Promise<void> {
-    // Somebody else has begun the call, or ended it: the journal says.
-    if (!(await this.queued.add(this.call, this.ending.signal))) this.gap();
   }
 
   private async endAfterGrace(outcome: ToolOutcome): Promise<void> {

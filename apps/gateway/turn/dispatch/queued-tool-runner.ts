@@ -154,19 +154,25 @@ export class QueuedToolRunner implements ToolRunner {
     return call.prepare(tool, args, this.jobs);
   }
 
-  async run(call: RunnableCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
+  run(call: RunnableCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
     const span = tracing && startToolSpan(tracing, call);
-    const ended = this.measure.start(call);
-    try {
-      const outcome = await this.kept.answer(call, () => this.send(call, onProgress));
-      ended(outcome);
-      if (span !== undefined) endToolSpan(span, outcome);
-      return outcome;
-    } catch (error) {
-      ended(undefined, error);
-      if (span !== undefined) endToolSpan(span, undefined, error);
-      throw error;
-    }
+    const measured = this.measure.start(call);
+    const end = (outcome: ToolOutcome | undefined, error?: unknown) => {
+      measured(outcome, error);
+      if (span !== undefined) endToolSpan(span, outcome, error);
+    };
+    return this.kept
+      .answer(call, () => this.send(call, onProgress))
+      .then(
+        (outcome) => {
+          end(outcome);
+          return outcome;
+        },
+        (error: unknown) => {
+          end(undefined, error);
+          throw error;
+        },
+      );
   }
 
   async skip({ id: callId, audit }: RunnableCall, outcome: ToolOutcome): Promise<void> {
