@@ -11,7 +11,7 @@ import { failedOutcome, isEnded, type ToolOutcome } from '#libs/schemas/tool-out
 import { ApprovalNeeded } from '../govern/approval-needed.js';
 import type { Approvals } from '../govern/approvals.js';
 import { toolOfCall } from '../tools/tool-of-call.js';
-import { CallEvents } from './call-events.js';
+import { CallEvents } from './dispatch/call-events.js';
 import type { Call, RunnableCall } from './call.js';
 import type { ToolProgress, ToolRunner } from './dispatch/tool-runner.js';
 import type { Round, Turn, TurnRecord } from './turn.js';

@@ -9,7 +9,7 @@ import type { LoneRun, RunStore, StoredRun } from '#libs/runs/run-store.js';
 import { keylessPrincipal, type RequestContext, type StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import type { ToolRunner } from '../dispatch/tool-runner.js';
-import type { StartedTurn } from '../started-turn.js';
+import type { StartedTurn } from './started-turn.js';
 import { endOf, isPassing } from './run-errors.js';
 
 export interface GoOnAlonePorts {
@@ -19,7 +19,7 @@ export interface GoOnAlonePorts {
   /** Who made a run. Undefined: its key is not in force any more, or it was a token, which cannot be checked again. */
   callerOf: (run: LoneRun) => Promise<Pick<RequestContext, 'principal' | 'keyId' | 'roles' | 'access'> | undefined>;
   /** Undefined if another gateway was quicker. @throws AppError if the request of the run cannot be served any more */
-  resume: (run: StoredRun, context: StoppableContext) => Promise<StartedTurn | undefined>;
+  advance: (run: StoredRun, context: StoppableContext) => Promise<StartedTurn | undefined>;
   /** The time that it may take from now on. */
   turnMs: number;
   logger: Logger;
@@ -52,7 +52,7 @@ export async function goOnAlone(lone: LoneRun, ports: GoOnAlonePorts): Promise<S
   if (!mayGoOn) return giveUp(run, cannotGoOn(caller === undefined), ports);
   const stop = new AbortController();
   try {
-    return await ports.resume(run, {
+    return await ports.advance(run, {
       ...caller,
       requestId: run.requestId,
       signal: stop.signal,

@@ -10,7 +10,7 @@ import { addResults, isOpen } from '../round.js';
 import { callContext, type Round, type Turn } from '../turn.js';
 import { askedBy } from '../wait.js';
 import { type OpenRound, toAssistant } from './restore-history.js';
-import { readLog } from './retell-run.js';
+import { readLog } from '../retell.js';
 
 /** More than a gateway can have shown before it stored them: no number is used again, whatever readers have. */
 const unstoredEvents = 100_000;

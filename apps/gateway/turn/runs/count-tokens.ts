@@ -1,13 +1,13 @@
 // How many tokens the first model call of a turn would have, as counted by its model; nothing is run or stored.
 import type { RunStore } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
-import type { ModelRouter } from '../models/model-provider.js';
-import { requireModel } from '../models/require-model.js';
-import type { CatalogOf } from '../govern/tool-policy.js';
-import { toModelRequest } from './ask-model.js';
-import { offerTools } from './offer-tools.js';
-import { conversationOf } from './runs/restore-history.js';
-import type { TurnRequest } from './turn-request.js';
+import type { ModelRouter } from '../../models/model-provider.js';
+import { requireModel } from '../../models/require-model.js';
+import type { CatalogOf } from '../../govern/tool-policy.js';
+import { toModelRequest } from '../ask-model.js';
+import { offerTools } from '../offer-tools.js';
+import { conversationOf } from './restore-history.js';
+import type { TurnRequest } from '../turn-request.js';
 
 export interface CountPorts {
   catalogOf: CatalogOf;

@@ -4,9 +4,9 @@ import { createMetrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import { verifies } from '../../../test/verifies.js';
+import { verifies } from '../../../../test/verifies.js';
 import { TurnMeasure, type MeasuredTurn } from './measure-turn.js';
-import { forever } from '../../../test/support/runnable-call.js';
+import { forever } from '../../../../test/support/runnable-call.js';
 
 const turn = {
   request: { dialect: 'events', stream: true, model: 'made-up', messages: [{ role: 'user', content: 'canary' }] },

@@ -1,5 +1,5 @@
 // From a request to its turn: which model, which tools, which history, and whether this is a new run, a run to attach to, or
-// an interrupted one to continue. The loop is chat-turn.ts; what is stored, and when, is runs/run-record.ts.
+// an interrupted one to continue. The loop is loop.ts; what is stored, and when, is record.ts.
 import { setMaxListeners } from 'node:events';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -17,25 +17,25 @@ import type { Turn } from './turn.js';
 import { takeDecisions } from './wait.js';
 import type { ModelRoute, ModelRouter } from '../models/model-provider.js';
 import { requireModel } from '../models/require-model.js';
-import { countTokens } from './count-tokens.js';
-import { type FollowPorts, followRun, type RunReader } from './runs/follow-run.js';
+import { countTokens } from './runs/count-tokens.js';
+import { type FollowPorts, followRun, type RunReader } from './follow.js';
 import { offerTools, type ToolOffer } from './offer-tools.js';
-import { TurnMeasure, type TurnMeasuring } from './measure-turn.js';
+import { TurnMeasure, type TurnMeasuring } from './runs/measure-turn.js';
 import { conversation, conversationOf, mintedCallIds } from './runs/restore-history.js';
 import { earlierRound, type RestoredTurn, restoreTurn } from './runs/restore-rounds.js';
 import type { RunCancel, RunCancels } from './runs/run-cancels.js';
 import { endOf, storedError } from './runs/run-errors.js';
-import { type RecordPorts, RunRecord, type TakeTurnEvents } from './runs/run-record.js';
+import { type RecordPorts, RunRecord, type TakeTurnEvents } from './record.js';
 import { continuedRun, newRun } from './runs/new-run.js';
-import type { StartedTurn } from './started-turn.js';
+import type { StartedTurn } from './runs/started-turn.js';
 import { TurnState } from './turn-state.js';
-import { retoldEvents } from './runs/retell-run.js';
+import { retoldEvents } from './retell.js';
 import { turnOfCall } from './runs/turn-of-call.js';
 import type { TurnRequest } from './turn-request.js';
 
 const newReader: RunReader = { afterN: 0, rewinds: false };
 
-export interface ChatPorts extends Omit<TurnPorts, 'limits' | 'approvals' | 'models'>, FollowPorts {
+export interface TurnsPorts extends Omit<TurnPorts, 'limits' | 'approvals' | 'models'>, FollowPorts {
   models: ModelRouter;
   approvals: Approvals;
   catalogOf: CatalogOf;
@@ -86,14 +86,14 @@ interface Execution {
   cancel: RunCancel;
 }
 
-export class ChatService {
+export class Turns {
   /** Whether the last run that began here could be written. */
   private storeTakesRuns = true;
   private readonly recordPorts: RecordPorts;
   private readonly turnPorts: TurnPorts;
 
   constructor(
-    private readonly ports: ChatPorts,
+    private readonly ports: TurnsPorts,
     private readonly config: Pick<Config, 'limits'>,
     private readonly gatewayId: string,
   ) {
@@ -141,7 +141,7 @@ export class ChatService {
    * Continues an interrupted run here, without a request for it.
    * @throws AppError if its request cannot be served any more: the run is left as it is
    */
-  resume(run: StoredRun, context: StoppableContext): Promise<StartedTurn | undefined> {
+  advance(run: StoredRun, context: StoppableContext): Promise<StartedTurn | undefined> {
     const { idempotencyKey } = run;
     return this.goOn(this.prepare({ request: run.request as unknown as TurnRequest, context, idempotencyKey }), run);
   }
