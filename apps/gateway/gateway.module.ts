@@ -10,7 +10,7 @@ import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import { UsageStore } from '#libs/usage/usage-store.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
-import { ChatService } from './turn/chat-service.js';
+import { Turns } from './turn/turns.js';
 import type { Gateway } from './gateway.js';
 import { KeysController } from './http/admin/keys.controller.js';
 import { ApprovalsController } from './http/admin/approvals.controller.js';
@@ -108,7 +108,7 @@ export class GatewayModule {
         { provide: FirstCatalog, useValue: gateway.firstCatalog },
         { provide: ToolServers, useValue: gateway.toolServers },
         { provide: Workspaces, useValue: workspaces },
-        { provide: ChatService, useValue: gateway.chat },
+        { provide: Turns, useValue: gateway.turns },
         { provide: TurnAdmission, useValue: admission },
         TurnEndpoint,
         { provide: McpEndpoint, useValue: mcp },

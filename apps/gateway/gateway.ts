@@ -27,7 +27,7 @@ import { publishReapedCall } from '#libs/runs/processes/publish-reaped-call.js';
 import { Reaper } from '#libs/runs/processes/reaper.js';
 import { StoreWrites } from '#libs/runs/store-writes.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
-import { ChatService } from './turn/chat-service.js';
+import { Turns } from './turn/turns.js';
 import { openAuditKeeper, openStores } from './open-stores.js';
 import { goOnAlone, ownerOf, type GoOnAlonePorts } from './turn/runs/go-on-alone.js';
 import { OrphanedRuns } from './turn/runs/orphaned-runs.js';
@@ -160,13 +160,13 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     runs,
     runner,
     callerOf: ownerOf(keys, keyRing),
-    resume: (run, context) => chat.resume(run, context),
+    advance: (run, context) => turns.advance(run, context),
     turnMs: config.limits.turn_ms,
     logger,
   };
   const orphans = new OrphanedRuns({ gatewayId: id, runs, cancels, goOnAlone: (run) => goOnAlone(run, alone), logger });
   const announcements = new RunAnnouncements(backing.channels);
-  const chat: ChatService = new ChatService(
+  const turns: Turns = new Turns(
     {
       approvals,
       approval,
@@ -256,7 +256,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     models,
     catalog,
     firstCatalog,
-    chat,
+    turns,
     toolCalls,
     keyedToolCalls,
     toolChanges,

@@ -6,7 +6,9 @@ import { toAppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { AssistantMessage, ChatMessage, ToolMessage } from '#libs/schemas/message.js';
 import { renderError } from '#libs/http-server/render-error.js';
-import { runChatTurn, type Turn, type TurnPorts } from '../../apps/gateway/turn/chat-turn.js';
+import { runTurn, type TurnPorts } from '../../apps/gateway/turn/loop.js';
+import type { Turn } from '../../apps/gateway/turn/turn.js';
+import { forever } from './runnable-call.js';
 import { offerTools } from '../../apps/gateway/turn/offer-tools.js';
 import { toAssistant } from '../../apps/gateway/turn/runs/restore-history.js';
 import { TurnState } from '../../apps/gateway/turn/turn-state.js';
@@ -77,7 +79,7 @@ export async function runGolden(golden: GoldenCase, run: GoldenRun): Promise<Gol
   let request = given;
   for (const results of [...(golden.then ?? []), undefined]) {
     const rounds: Omit<PlannedRound, 'runId' | 'lastEvent'>[] = [];
-    const state = new TurnState([...request.messages], limits, limits.rounds, Date.now() + 60_000);
+    const state = new TurnState([...request.messages], limits, limits.rounds, forever);
     const ports: UsedPorts = {
       limits,
       models: { call: (_route, asked, call, take) => provider.call({ ...asked, model }, call, take) },
@@ -101,7 +103,7 @@ async function answered(
     principal: 'p',
     requestId: 'req_1',
     signal: new AbortController().signal,
-    deadline: Date.now() + 60_000,
+    deadline: forever,
   };
   const turn: Turn = {
     runId: 'run_1',
@@ -112,10 +114,11 @@ async function answered(
     offer: offerTools(request, catalog, limits.tools),
     state,
     announce: true,
+    open: [],
   };
   const fold = new CompletionFold({ id: 'chatcmpl-1', created: 1 });
   try {
-    await runChatTurn(turn, ports, {
+    await runTurn(turn, ports, {
       tell(events) {
         for (const event of events) fold.add(event);
         return undefined;

@@ -10,6 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, inject } from 'vitest';
+import { Deadline } from '#libs/concurrency/deadline.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Backing } from '#libs/backing/backing.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { readConfig } from '#libs/config/read-config.js';
@@ -292,7 +294,7 @@ export function requestContext(given: Partial<RequestContext> = {}): RequestCont
     principal: 'local',
     requestId: `req_${randomBytes(4).toString('hex')}`,
     signal: new AbortController().signal,
-    deadline: Date.now() + 30_000,
+    deadline: new Deadline(steadyNow() + 30_000),
     ...given,
   };
 }

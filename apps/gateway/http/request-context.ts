@@ -1,5 +1,6 @@
 // Creates the context of a request, before anything else handles it: ids, principal, deadline and abort signal.
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Deadline } from '#libs/concurrency/deadline.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { whenGone } from '#libs/http-server/connections.js';
 import { keylessPrincipal, type StoppableContext } from '#libs/schemas/call-context.js';
@@ -42,7 +43,7 @@ export function giveContext(request: FastifyRequest, reply: FastifyReply, turnMs
       return stop.signal;
     },
     abort: (reason) => stop.abort(reason),
-    deadline: steadyNow() + turnMs,
+    deadline: new Deadline(steadyNow() + turnMs),
   };
   reply.header('x-request-id', requestId);
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { mintCompletionId } from '#libs/schemas/identifiers.js';
 import type { FinishReason } from '#libs/schemas/model-event.js';
-import type { DoneEvent } from '../turn/chat-turn.js';
+import type { DoneEvent } from '../turn/turn.js';
 import { type AnswerChoice, type TurnAnswer, TurnFold } from '../turn/fold-turn.js';
 import type { TurnRequest } from '../turn/turn-request.js';
 import { CallerEvents, callerForms, type CallerForms } from '../chat-apis/caller-events.js';

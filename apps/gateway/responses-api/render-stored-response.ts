@@ -1,7 +1,7 @@
 // Renders a stored run, finished or not, as a response.
 import type { StoredRound, StoredRun } from '#libs/runs/run-store.js';
 import { mintResponseId } from '#libs/schemas/identifiers.js';
-import { storedEvents } from '../turn/runs/retell-run.js';
+import { storedEvents } from '../turn/retell.js';
 import { goesOnAlone, storedError } from '../turn/runs/run-errors.js';
 import { callerForms } from '../chat-apis/caller-events.js';
 import type { TurnRequest } from '../turn/turn-request.js';

@@ -32,7 +32,10 @@ export class FirstCatalog {
   /** A worker publishes its builtin tools before it is seen. */
   private async look(): Promise<void> {
     try {
-      await this.runner.untilWorker({ timeoutMs: Infinity }, { signal: this.stopped.signal, deadline: Infinity });
+      await this.runner.untilWorker(
+        { timeoutMs: Infinity },
+        { signal: this.stopped.signal, deadline: { at: Infinity } },
+      );
     } catch {
       // None has come for as long as calls wait for one, or this gateway stops.
       return;

@@ -6,7 +6,7 @@ import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { ChangeGrade, ChangeOutcome } from '#libs/schemas/tool-change.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
-import { auditContext } from '../turn/dispatch/server-call.js';
+import { auditContext } from '../turn/call.js';
 
 export interface DecisionParts {
   changes: ToolChanges;

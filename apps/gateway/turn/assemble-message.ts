@@ -10,21 +10,14 @@ import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { noUsage, type Usage } from '#libs/schemas/usage.js';
 import type { Warning } from '#libs/schemas/warning.js';
 import type { RoutedModelEvent } from '../models/model-provider.js';
-
-export interface AssembledCall {
-  id: string;
-  name: string;
-  /** The complete arguments as JSON text. */
-  arguments: string;
-  parseError?: string;
-}
+import { Call } from './call.js';
 
 export interface AssembledMessage {
   provider: string;
   model: string;
   text: string;
   reasoning: string;
-  calls: AssembledCall[];
+  calls: Call[];
   usage: Usage;
   finishReason: FinishReason;
   /** One for each choice, if the caller asked for several. */
@@ -44,7 +37,7 @@ export interface CallNumbering {
 
 export interface AssembleOptions {
   /** Whether a call of this name goes back to the caller. Undefined: no calls are expected, and any are dropped. */
-  isClientCall?: (name: string) => boolean;
+  isClientCall: ((name: string) => boolean) | undefined;
   /** The server that runs a call of this name. */
   serverOf: (name: string) => string | undefined;
   idsAreKept: boolean;
@@ -58,7 +51,6 @@ export interface AssembleOptions {
 }
 
 type EventOf<Type extends RoutedModelEvent['type']> = Extract<RoutedModelEvent, { type: Type }>;
-type OpenCall = AssembledCall & { number: number; clientNumber: number | null; ended: boolean };
 
 export class MessageAssembler {
   private readonly assembled: AssembledMessage = {
@@ -72,7 +64,7 @@ export class MessageAssembler {
     finishReasons: [],
     startedAt: new Date(),
   };
-  private open = new Map<number, OpenCall>();
+  private open = new Map<number, Call>();
   private ended = false;
   private failure: AppError | undefined;
 
@@ -99,7 +91,7 @@ export class MessageAssembler {
     if (!this.ended) throw new AppError('model_stream_cut', 'The model stopped in the middle of its answer');
     const { assembled: message } = this;
     message.finishReason = message.finishReasons[0] ?? 'stop';
-    message.calls = [...this.open.values()].filter((call) => call.ended).map(toAssembledCall);
+    message.calls = [...this.open.values()].filter((call) => call.complete);
     return message;
   }
 
@@ -131,7 +123,7 @@ export class MessageAssembler {
       case 'tool_call_delta': {
         const call = this.open.get(event.index);
         if (call === undefined || (event.arguments === '' && event.extras === undefined)) break;
-        call.arguments += event.arguments;
+        call.sentText += event.arguments;
         told.push({ type: 'tool_call', ...numbersOf(call), ...extrasOf(event), arguments: event.arguments });
         break;
       }
@@ -168,14 +160,9 @@ export class MessageAssembler {
     const { index, name } = event;
     const { isClientCall, numbering, idsAreKept, serverOf } = this.options;
     if (isClientCall === undefined) return;
-    const call: OpenCall = {
-      id: mintCallId(idsAreKept),
-      name,
-      arguments: '',
-      number: numbering.calls++,
-      clientNumber: isClientCall(name) ? numbering.clientCalls++ : null,
-      ended: false,
-    };
+    const call = new Call(mintCallId(idsAreKept), name);
+    call.number = numbering.calls++;
+    if (isClientCall(name)) call.clientNumber = numbering.clientCalls++;
     this.open.set(index, call);
     const server = call.clientNumber === null ? serverOf(name) : undefined;
     told.push({
@@ -193,12 +180,12 @@ export class MessageAssembler {
     const call = this.open.get(event.index);
     if (call === undefined) return;
     // An adapter that did not stream the arguments (whole answers, `{}` for none) gives them only here.
-    if (call.arguments === '' && event.arguments !== '') {
+    if (call.sentText === '' && event.arguments !== '') {
       told.push({ type: 'tool_call', ...numbersOf(call), arguments: event.arguments });
     }
-    call.arguments = event.arguments;
-    call.ended = true;
-    if (event.parseError !== undefined) call.parseError = event.parseError;
+    call.sentText = event.arguments;
+    call.complete = true;
+    call.parseError = event.parseError;
   }
 
   /** A provider may restart its message, but a client call that has been streamed to the caller cannot be withdrawn. */
@@ -215,13 +202,9 @@ export class MessageAssembler {
   }
 }
 
-const numbersOf = (call: OpenCall) => ({ index: call.number, clientIndex: call.clientNumber });
+const numbersOf = (call: Call) => ({ index: call.number, clientIndex: call.clientNumber });
 const extrasOf = ({ extras }: { extras?: JsonObject }) => (extras === undefined ? {} : { extras });
 const choiceOf = (event: { choice?: number }) => (event.choice === undefined ? {} : { choice: event.choice });
-
-function toAssembledCall({ id, name, arguments: text, parseError }: OpenCall): AssembledCall {
-  return { id, name, arguments: text, ...(parseError === undefined ? {} : { parseError }) };
-}
 
 /** The message as the model sees it in the next round. */
 export function toAssistantMessage(message: AssembledMessage): AssistantMessage {
@@ -234,7 +217,7 @@ export function toAssistantMessage(message: AssembledMessage): AssistantMessage 
           tool_calls: message.calls.map((call) => ({
             id: call.id,
             type: 'function',
-            function: { name: call.name, arguments: call.parseError === undefined ? call.arguments : '{}' },
+            function: { name: call.name, arguments: call.parseError === undefined ? call.sentText : '{}' },
           })),
         }),
     ...(message.reasoning === '' ? {} : { reasoning_content: message.reasoning }),

@@ -3,6 +3,7 @@
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Config } from '#libs/config/schema.js';
 import { type ContentBlock, contentText } from '#libs/schemas/content-block.js';
+import type { RequestDeadline } from '#libs/schemas/call-context.js';
 import type { ChatMessage, ToolMessage } from '#libs/schemas/message.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { ShownToolResult, StopCause, ToolExecution } from '#libs/schemas/turn-event.js';
@@ -10,22 +11,10 @@ import { addUsage, noUsage, type Usage } from '#libs/schemas/usage.js';
 import type { Warning } from '#libs/schemas/warning.js';
 import { boundStop, type Stop } from '#libs/limits/stop-notice.js';
 import type { CallNumbering } from './assemble-message.js';
+import type { Call } from './call.js';
 
 /** Separates the texts of two rounds when they are combined. */
 export const roundSeparator = '\n\n';
-
-/** The part of an ended call that is counted. */
-export interface EndedCall {
-  id: string;
-  name: string;
-  server: string;
-  /** Canonical arguments, to detect repeated calls. */
-  argumentsText: string;
-  round: number;
-  /** False if it never reached a tool: an unknown name, bad arguments, or denied. */
-  dispatched: boolean;
-  outcome: ToolOutcome;
-}
 
 export class TurnState {
   round = 0;
@@ -34,7 +23,7 @@ export class TurnState {
   /** Each sentence once. Undefined if there are none. */
   warnings: Warning[] | undefined;
   readonly numbering: CallNumbering = { calls: 0, clientCalls: 0 };
-  readonly ended: EndedCall[] = [];
+  readonly ended: Call[] = [];
   private serverCalls = 0;
   private repeatedFailure = false;
   private readonly failures = new Map<string, number>();
@@ -43,15 +32,14 @@ export class TurnState {
     readonly messages: ChatMessage[],
     private readonly limits: Config['limits'],
     private readonly maxRounds: number,
-    /** Epoch ms. */
-    private timeIsUpAt: number,
+    private readonly deadline: RequestDeadline,
   ) {}
 
   /** The bound that has been reached: no more tools, one last answer. */
   bound(): Stop | undefined {
     if (this.repeatedFailure) return this.stop('repeated_failure');
     if (this.serverCalls > this.limits.calls) return this.stop('max_calls');
-    if (steadyNow() >= this.timeIsUpAt) return this.stop('max_time');
+    if (steadyNow() >= this.deadline.at) return this.stop('max_time');
     return this.round >= this.maxRounds ? this.stop('max_rounds') : undefined;
   }
 
@@ -62,11 +50,6 @@ export class TurnState {
 
   private stop(cause: Exclude<StopCause, 'budget'>): Stop {
     return boundStop(cause, this.limits, this.maxRounds);
-  }
-
-  /** Adds time that the turn spent waiting, which does not count. */
-  extend(ms: number): void {
-    this.timeIsUpAt += ms;
   }
 
   addUsage(usage: Usage): void {
@@ -89,31 +72,33 @@ export class TurnState {
     return this.text === '' ? '' : roundSeparator;
   }
 
-  addEnded(call: EndedCall): void {
+  /** A call of ours that has ended. */
+  addEnded(call: Call): void {
     this.ended.push(call);
+    // Arguments as they were parsed, so that another order of spaces is no other call.
     const key = `${call.name}\n${call.argumentsText}`;
-    const failures = call.outcome.state === 'completed' ? 0 : (this.failures.get(key) ?? 0) + 1;
+    const failures = call.state === 'completed' ? 0 : (this.failures.get(key) ?? 0) + 1;
     this.failures.set(key, failures);
     if (failures >= this.limits.repeated_failures) this.repeatedFailure = true;
   }
 
   toolExecution(sessionId: string, stoppedBy: StopCause | null): ToolExecution | undefined {
     if (this.ended.length === 0) return undefined;
-    const dispatched = this.ended.filter((call) => call.dispatched);
+    const reached = this.ended.filter((call) => call.reachedTool);
     return {
-      executed: dispatched.length > 0,
-      tools_called: [...new Set(dispatched.map((call) => call.name))],
+      executed: reached.length > 0,
+      tools_called: [...new Set(reached.map((call) => call.toolName))],
       session_id: sessionId,
       workspace_path: `/mcp_workspaces/${sessionId}`,
       rounds: this.round,
       stopped_by: stoppedBy,
-      calls: this.ended.map(({ id, name, server, outcome, round }) => ({
+      calls: this.ended.map(({ id, toolName, server, outcome, round }) => ({
         id,
-        name,
+        name: toolName,
         server,
-        success: outcome.state === 'completed',
-        duration_ms: Math.round(outcome.durationMs),
-        cached: outcome.cached ?? false,
+        success: outcome!.state === 'completed',
+        duration_ms: Math.round(outcome!.durationMs),
+        cached: outcome!.cached ?? false,
         round,
       })),
     };

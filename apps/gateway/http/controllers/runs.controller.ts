@@ -6,7 +6,7 @@ import type { StoredRun } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { cancelRun, type CancelPorts } from '../../turn/runs/cancel-run.js';
 import type { TurnAnswer } from '../../turn/fold-turn.js';
-import { retellRun } from '../../turn/runs/retell-run.js';
+import { retellRun } from '../../turn/retell.js';
 import type { TurnRequest } from '../../turn/turn-request.js';
 import { EventsSseRenderer } from '../../openai-api/render-events.js';
 import { renderingOf } from '../../openai-api/render-json.js';

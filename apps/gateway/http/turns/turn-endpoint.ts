@@ -6,8 +6,8 @@ import type { Config } from '#libs/config/schema.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import type { AppError } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import { ChatService } from '../../turn/chat-service.js';
-import type { StartedTurn } from '../../turn/started-turn.js';
+import { Turns } from '../../turn/turns.js';
+import type { StartedTurn } from '../../turn/runs/started-turn.js';
 import { needsCatalog } from '../../turn/offer-tools.js';
 import type { TurnRequest } from '../../turn/turn-request.js';
 import type { SseRenderer } from '../../chat-apis/sse-renderer.js';
@@ -40,7 +40,7 @@ export class TurnEndpoint {
   @Inject(FirstCatalog) private readonly firstCatalog!: FirstCatalog;
 
   constructor(
-    private readonly chat: ChatService,
+    private readonly turns: Turns,
     private readonly admission: TurnAdmission,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(ERROR_OBSERVER) private readonly observeError: (error: AppError) => void,
@@ -58,7 +58,7 @@ export class TurnEndpoint {
       const read = whole ?? dialect.read(await resolve!(context), limits);
       const turn = dialect.complete === undefined ? read : await dialect.complete(read, context);
       if (needsCatalog(turn)) await this.firstCatalog.wait(context.signal);
-      const start = this.chat.start({ request: turn, context, idempotencyKey });
+      const start = this.turns.start({ request: turn, context, idempotencyKey });
       const started = start instanceof Promise ? await start : start;
       reply.header('x-run-id', started.runId);
       if (turn.stream) {
@@ -89,7 +89,7 @@ export class TurnEndpoint {
       const read = whole ?? dialect.read(await resolve!(context), limits);
       const turn = (await dialect.complete?.(read, context)) ?? read;
       if (needsCatalog(turn)) await this.firstCatalog.wait(context.signal);
-      return await this.chat.countTokens(turn, context);
+      return await this.turns.countTokens(turn, context);
     } finally {
       leave();
     }

@@ -1,7 +1,6 @@
 // One tool outside of a chat (tools API, MCP endpoint): resolve, decide, validate, journal, run. The same path as a
 // model's call; what is refused is journaled and audited too.
 import { allowsTool } from '#libs/access/access.js';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Approval } from '#libs/approvals/approval.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { AuditNotes } from '#libs/audit/audit-notes.js';
@@ -17,11 +16,12 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { ApprovalRoom } from '../../govern/approval-room.js';
 import { ApprovalNeeded } from '../../govern/approval-needed.js';
+import { Call, type RunnableCall } from '../call.js';
+import { outcomeElsewhere } from '../wait.js';
 import type { SamplingDesk } from './dispatch-services.js';
 import { noteConversion } from '../../tools/note-conversion.js';
 import type { LateCancels } from './late-cancels.js';
 import { type ApprovalSettings, type Decide, newApproval, refusalOf } from '../../govern/decide.js';
-import type { ServerCall } from './server-call.js';
 import type { ArgumentValidator, ToolCatalog } from '../../tools/tool-catalog.js';
 import { toolOfCall } from '../../tools/tool-of-call.js';
 import type { ToolProgress, ToolRunner } from './tool-runner.js';
@@ -86,8 +86,6 @@ interface Undecided {
   arguments: JsonObject;
 }
 
-const askAgainMs = 100;
-
 export class ToolCalls {
   constructor(private readonly ports: ToolCallPorts) {}
 
@@ -107,22 +105,25 @@ export class ToolCalls {
       priority: 'interactive',
     };
     if (!allowsTool(from.access, found)) {
-      const call = this.ports.runner.plan(found, jsonObjectOf(request.argumentsText), context);
       const message = `This key may not use '${found.name}'`;
-      return this.refuse(call, failedOutcome('denied', 'tool_forbidden', message));
+      return this.refuse(
+        this.planned(context, found, jsonObjectOf(request.argumentsText)),
+        failedOutcome('denied', 'tool_forbidden', message),
+      );
     }
     if (this.ports.deniedTool(request.name, from) !== undefined) {
       // Whatever its arguments: its schema is not shown either.
       const args = jsonObjectOf(request.argumentsText);
       const decision = this.ports.decide(offered, args, context);
-      const call = this.ports.runner.plan(offered, args, context, { policyRule: decision.rule });
-      return this.refuse(call, refusalOf(offered, decision));
+      return this.refuse(this.planned(context, offered, args, decision.rule), refusalOf(offered, decision));
     }
     const validated = this.ports.validator.validate(offered, request.argumentsText, request.from);
     if (!validated.ok) {
       // The arguments are not kept: they were refused for what they are.
-      const planned = this.ports.runner.plan(offered, {}, context);
-      return this.refuse(planned, failedOutcome('failed', 'invalid_tool_arguments', validated.message));
+      return this.refuse(
+        this.planned(context, offered, {}),
+        failedOutcome('failed', 'invalid_tool_arguments', validated.message),
+      );
     }
     if (validated.sent !== undefined) await noteConversion(this.ports.notes, offered, validated.sent, context);
     const tool = toolOfCall(offered, validated.arguments);
@@ -130,7 +131,7 @@ export class ToolCalls {
     const undecided = { tool, decision, context, ...validated };
     if (decision.effect !== 'deny' && request.approvalId !== undefined) return this.comesBack(request, undecided);
     if (decision.effect === 'require_approval') return this.whenApproved(request, undecided);
-    const call = this.ports.runner.plan(tool, validated.arguments, context, { policyRule: decision.rule });
+    const call = this.planned(context, tool, validated.arguments, decision.rule);
     if (decision.effect === 'deny') return this.refuse(call, refusalOf(tool, decision));
     // Before it is journaled: a call that is refused for lack of a worker leaves nothing behind.
     await this.ports.untilWorker(tool, context);
@@ -146,7 +147,9 @@ export class ToolCalls {
     const context: CallContext = { ...from, callId, sessionId, priority: 'interactive' };
     const tool = toolOfCall({ ...found, definitionHash }, args);
     await this.ports.untilWorker(tool, context);
-    return this.prepared(this.ports.runner.plan(tool, args, context, { again: true }));
+    const call = this.planned(context, tool, args);
+    call.again = true;
+    return this.prepared(call);
   }
 
   /** The call whose tool server asked something: it goes on by itself, until it has ended or asks again. */
@@ -162,19 +165,20 @@ export class ToolCalls {
   }
 
   private async outcomeOf(context: CallContext): Promise<ToolOutcome> {
-    const { callId, deadline, signal } = context;
     const { journal, approvals } = this.ports;
-    for (;;) {
-      const stored = await journal.get(callId);
-      if (stored?.outcome !== undefined) return stored.outcome;
-      const [asked] = await approvals.questions.open([callId], context);
-      if (asked !== undefined) throw new ApprovalNeeded(asked);
-      if (stored === undefined || steadyNow() > deadline) {
-        throw new AppError('tool_timeout', 'The call did not finish in time; its outcome will be in the audit');
-      }
-      // Another request began it: the journal has no event for this one.
-      await delay(askAgainMs, undefined, { signal });
-    }
+    const outcome = await outcomeElsewhere(
+      context.callId,
+      context,
+      { journal, questions: approvals.questions },
+      {
+        mayWait: () => steadyNow() <= context.deadline.at,
+        onAsked: (asked) => {
+          throw new ApprovalNeeded(asked);
+        },
+      },
+    );
+    if (outcome !== undefined) return outcome;
+    throw new AppError('tool_timeout', 'The call did not finish in time; its outcome will be in the audit');
   }
 
   /** The same call again finds the approval of the first one. A call with a key is found by its id. */
@@ -182,7 +186,7 @@ export class ToolCalls {
     { callId, sessionId, name }: ToolCallRequest,
     { tool, decision, context, arguments: args }: Undecided,
   ): Promise<PreparedToolCall> {
-    const { approvals, approval: settings, approvalRoom, journal, runner } = this.ports;
+    const { approvals, approval: settings, approvalRoom, journal } = this.ports;
     const approval = newApproval(args, decision, settings);
     if (callId === undefined) {
       const { argumentsHash } = approval;
@@ -191,10 +195,11 @@ export class ToolCalls {
       if (found?.state === 'approved') return this.approved(found, context);
       if (found !== undefined) throw new ApprovalNeeded(found);
     }
-    const call = runner.plan(tool, args, context, { policyRule: decision.rule });
+    const call = this.planned(context, tool, args, decision.rule);
     const refusal = await approvalRoom.refusalOf(context.principal, approval.id);
     if (refusal !== undefined) return this.refuse(call, refusal);
-    await journal.plan({ ...call.planned, approval }, call.audit);
+    call.park(approval, tool);
+    await journal.plan(call.row, call.audit);
     approvals.notify();
     const written = await approvals.store.get(approval.id);
     if (written === undefined) throw toolNotFound(name);
@@ -214,7 +219,13 @@ export class ToolCalls {
     return this.approved(found, context);
   }
 
-  private prepared(call: ServerCall): PreparedToolCall {
+  private planned(context: CallContext, tool: CatalogTool, args: JsonObject, policyRule?: string): RunnableCall {
+    const call = new Call(context.callId, tool.name).of('server', context);
+    call.policyRule = policyRule;
+    return this.ports.runner.plan(call, tool, args);
+  }
+
+  private prepared(call: RunnableCall): PreparedToolCall {
     const { tool, context } = call;
     return {
       tool,
@@ -227,13 +238,13 @@ export class ToolCalls {
   }
 
   /** A plan that failed may have been written all the same: then the call would be found, and run. */
-  private async plan({ planned, audit }: ServerCall, { callId }: ToolCallRequest): Promise<void> {
+  private async plan({ id, row, audit }: RunnableCall, { callId }: ToolCallRequest): Promise<void> {
     const { journal, lateCancels } = this.ports;
     try {
-      await journal.plan(planned, audit);
+      await journal.plan(row, audit);
     } catch (error) {
       // A caller with a key comes again, and is to find it.
-      if (callId === undefined) lateCancels.add(planned.id, audit, error);
+      if (callId === undefined) lateCancels.add(id, audit, error);
       throw error;
     }
   }
@@ -258,9 +269,10 @@ export class ToolCalls {
     throw toolNotFound(name);
   }
 
-  private async refuse({ tool, planned, audit }: ServerCall, outcome: ToolOutcome): Promise<never> {
-    await this.ports.journal.plan({ ...planned, outcome }, audit);
-    throw failureOf(tool, outcome);
+  private async refuse(call: RunnableCall, outcome: ToolOutcome): Promise<never> {
+    call.refuse(outcome);
+    await this.ports.journal.plan(call.row, call.audit);
+    throw failureOf(call.tool, outcome);
   }
 }
 

@@ -1,9 +1,11 @@
 import { expect } from 'vitest';
+import { Deadline } from '#libs/concurrency/deadline.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import type { Channels } from '#libs/backing/channels.js';
 import type { Approval } from '#libs/approvals/approval.js';
 import type { Journal, StoredCall } from '#libs/runs/run-store.js';
+import { forever } from '../../../../test/support/runnable-call.js';
 import { MapQueue } from '../../../../test/support/map-queue.js';
 import { someCall, someJob, someOutcome } from '../../../../test/support/stored-rows.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
@@ -12,6 +14,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { verifies } from '../../../../test/verifies.js';
+import type { Call } from '../call.js';
 import { type ToolCallPorts, ToolCalls } from './call-tool.js';
 import { DispatchedCall } from './dispatched-call.js';
 import { LateCancels } from './late-cancels.js';
@@ -68,7 +71,7 @@ function open(queue: MapQueue, given: Given = {}) {
     {
       job,
       tool: { safe: false } as CatalogTool,
-      context: { signal, deadline: job.deadline, ...given.context } as CallContext,
+      context: { signal, deadline: new Deadline(job.deadline), ...given.context } as CallContext,
       audit: { requestId: 'req_1' },
       again: given.again ?? false,
     },
@@ -171,13 +174,11 @@ verifies('tools.refusal-means-nothing-ran', 'its plan was written, and nobody wa
     untilWorker: async () => undefined,
     lateCancels: new LateCancels({ journal: journal as Journal, onDropped: () => undefined }),
     runner: {
-      plan: (_tool: CatalogTool, _args: JsonObject, { callId }: CallContext) => ({
-        planned: someCall({ id: callId }),
-        audit: { requestId: 'req_1' },
-      }),
+      plan: (call: Call, tool: CatalogTool, args: JsonObject) =>
+        call.prepare(tool, args, { replyTo: 'gateway-1', questions: { expiresMs: 1_000, notify: false } }),
     },
   } as unknown as ToolCallPorts);
-  const from = { requestId: 'req_1', principal: 'local', signal: new AbortController().signal, deadline: Infinity };
+  const from = { requestId: 'req_1', principal: 'local', signal: new AbortController().signal, deadline: forever };
   const request = { name: 'write_file', argumentsText: '{}' };
   await expect(calls.prepare(request, from as RequestContext)).rejects.toBe(away);
   await expect.poll(() => cancelled).toEqual([planned[0], planned[0]]);

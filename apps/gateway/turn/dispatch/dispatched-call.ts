@@ -1,29 +1,37 @@
 // One call between its job's adding and its outcome: replies first, the journal as the net, a deadline over all.
 // Whoever writes the terminal state first decides; this only ever returns what the journal says.
 import type { Approval } from '#libs/approvals/approval.js';
+import { Deadline } from '#libs/concurrency/deadline.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { channelNames, type ToolControl, type ToolJob, type ToolReply } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { ApprovalNeeded } from '../../govern/approval-needed.js';
-import { AskedQuestion } from './asked-question.js';
+import type { RunnableCall } from '../call.js';
 import type { DispatchServices } from './dispatch-services.js';
+import { QueuedJob } from './queued-job.js';
 import type { ReplyListener } from './reply-inbox.js';
-import type { ServerCall } from './server-call.js';
 import type { ToolProgress } from './tool-runner.js';
 
 const silenceBoundMs = 1_000;
 const maxPollMs = 5_000;
 const cancelPollMs = 250;
 const storeTimeoutMs = 2_000;
-/** Shorter: with what comes before and after it, a caller is refused within two seconds when the queue is silent. */
-const addSilenceMs = 1_700;
 /** What is told of a call before the queue has said that it is in it. */
 const maxEarly = 64;
 /** The worker's own clock runs out first: its outcome is the better one. */
 const workerFirstMs = 500;
 
-/** What is dispatched: a ServerCall. */
-export type DispatchableCall = Pick<ServerCall, 'job' | 'tool' | 'context' | 'audit' | 'again'>;
+/** What a dispatched call needs of the call. */
+export type DispatchableCall = Pick<RunnableCall, 'job' | 'tool' | 'context' | 'audit' | 'again'>;
+
+/** What a tool server asks during its call, while nobody has answered. */
+interface OpenQuestion {
+  asked: Approval;
+  /** The times that stand still go on. */
+  goOn: readonly (() => void)[];
+  /** Nobody needs an answer any more. */
+  over: AbortController;
+}
 
 export class DispatchedCall implements ReplyListener {
   private readonly job: ToolJob;
@@ -34,13 +42,16 @@ export class DispatchedCall implements ReplyListener {
   private polling = false;
   /** The outcome has been handed on: no timer may start again. */
   private over = false;
-  /** The worker into whose own queue the job went. */
-  private sentTo?: string | undefined;
   private startedAt = steadyNow();
+  /** The tool's own maximum: no time that its questions take counts. */
+  private most: Deadline;
+  /** By `steadyNow()`: the tool should have shown a sign of life by then. */
+  private dueAt: number;
   private pollMs = silenceBoundMs;
   private poll?: NodeJS.Timeout;
   private deadline?: NodeJS.Timeout;
-  private readonly question: AskedQuestion;
+  private question: OpenQuestion | undefined;
+  private readonly queued: QueuedJob;
   private resolve!: (outcome: ToolOutcome) => void;
   private reject!: (error: unknown) => void;
   private stopListening!: () => void;
@@ -53,7 +64,9 @@ export class DispatchedCall implements ReplyListener {
     private readonly onProgress: (progress: ToolProgress) => void,
   ) {
     this.job = call.job;
-    this.question = new AskedQuestion(services.questions, call.job);
+    this.queued = new QueuedJob(services, call.job);
+    this.dueAt = this.job.deadline;
+    this.most = new Deadline(this.startedAt + this.job.maxTimeoutMs);
   }
 
   /** Call it once. @throws AppError store_unavailable when the job could not be added; the call has not begun then, or is safe, or of a run. */
@@ -64,17 +77,20 @@ export class DispatchedCall implements ReplyListener {
     });
     const { signal } = this.call.context;
     this.stopListening = this.services.inbox.listen(this.job.callId, this);
-    this.armDeadline(this.job.deadline);
+    this.armDeadline();
     if (signal.aborted) this.aborted();
     else signal.addEventListener('abort', this.aborted, { once: true });
-    this.add(this.ending.signal).then(this.added, this.notAdded);
+    // A slow queue is waited for: the call has its deadline.
+    this.queued.add(this.call, this.ending.signal).then(this.added, this.notAdded);
     return outcome;
   }
 
   private readonly aborted = (): void => void this.stop('cancelled');
 
-  private readonly added = (): void => {
+  /** `isOurs` false: somebody else has begun the call, or ended it, and the journal says which. */
+  private readonly added = (isOurs: boolean): void => {
     if (this.over) return;
+    if (!isOurs) this.gap();
     this.tellQueued();
     this.armPoll();
   };
@@ -109,7 +125,7 @@ export class DispatchedCall implements ReplyListener {
     // With a reason: without one, Node makes an exception with a stack for every call.
     this.ending.abort('over');
     this.stopListening();
-    this.question.close();
+    this.closeQuestion();
     this.call.context.signal.removeEventListener('abort', this.aborted);
     clearTimeout(this.poll);
     clearTimeout(this.deadline);
@@ -119,7 +135,10 @@ export class DispatchedCall implements ReplyListener {
     this.pollMs = silenceBoundMs;
     switch (reply.kind) {
       case 'started':
-        if (!this.started) this.startedAt = steadyNow();
+        if (!this.started) {
+          this.startedAt = steadyNow();
+          this.most = new Deadline(this.startedAt + this.job.maxTimeoutMs);
+        }
         this.started = true;
         this.services.routes.remember(this.job, reply.worker);
         this.extend();
@@ -152,30 +171,48 @@ export class DispatchedCall implements ReplyListener {
 
   /** The store says what is asked; without it, the next look. */
   private async lookForQuestion(): Promise<void> {
-    const asked = await this.question.look().catch((error: unknown) => {
-      this.services.logger.debug({ error }, 'questions of a call could not be read');
-    });
-    if (this.over || this.stopping || asked === undefined) return;
-    if (asked === 'none') return this.goOn();
-    if (asked.kind === 'sampling') return this.askModel(asked);
-    if (this.call.context.questions !== 'hold') return this.fail(new ApprovalNeeded(asked));
-    this.tell({ status: 'waiting_approval', asks: asked });
-    // It ends by itself long before.
-    this.stopAfter(asked.expiresAt.getTime() - Date.now() + this.job.timeoutMs + workerFirstMs);
+    const open = await this.services.questions
+      .open([this.job.callId], ['question', 'sampling'])
+      .catch((error: unknown) => this.services.logger.debug({ error }, 'questions of a call could not be read'));
+    if (this.over || this.stopping || !Array.isArray(open)) return;
+    const [asked] = open;
+    if (asked === undefined) this.goOn();
+    else if (asked.id !== this.question?.asked.id) this.hold(asked);
   }
 
-  /** Not the tool's own time; the turn's goes on. */
-  private askModel(asked: Approval): void {
+  private hold(asked: Approval): void {
+    this.closeQuestion();
     const { context } = this.call;
-    this.stopAfter(context.deadline + this.question.heldForPeopleMs - steadyNow());
-    void this.services.sampling.answer(asked, context, this.question.signal);
+    const forPeople = asked.kind === 'question';
+    // No wait is the tool's own time. A wait for people is not its turn's either; a model's time is.
+    const goOn = forPeople ? [this.most.pause(), context.deadline.pause()] : [this.most.pause()];
+    const { over } = (this.question = { asked, goOn, over: new AbortController() });
+    if (!forPeople) {
+      this.stopAfter(context.deadline.at - steadyNow());
+      void this.services.sampling.answer(asked, context, over.signal);
+    } else if (context.questions !== 'hold') {
+      this.fail(new ApprovalNeeded(asked));
+    } else {
+      this.tell({ status: 'waiting_approval', asks: asked });
+      // The question ends by itself long before.
+      this.stopAfter(asked.expiresAt.getTime() - Date.now() + this.job.timeoutMs + workerFirstMs);
+    }
   }
 
-  /** Nothing is asked any more: its own time goes on. */
+  /** Nothing is asked any more: the tool's own time goes on. */
   private goOn(): void {
-    if (!this.question.close()) return;
+    if (!this.closeQuestion()) return;
     this.extend();
     this.tell({ status: 'running' });
+  }
+
+  /** False if none was open. */
+  private closeQuestion(): boolean {
+    if (this.question === undefined) return false;
+    for (const goOn of this.question.goOn) goOn();
+    this.question.over.abort('The question is no longer open');
+    this.question = undefined;
+    return true;
   }
 
   gap(): void {
@@ -193,7 +230,7 @@ export class DispatchedCall implements ReplyListener {
       .publish(channelNames.workers, JSON.stringify(control), AbortSignal.timeout(storeTimeoutMs))
       .catch((error: unknown) => this.services.logger.warn({ error }, 'workers could not be told of a cancelled call'));
     if (!this.started && (await this.end(outcome))) {
-      this.takeOut();
+      this.queued.takeOut();
       this.settle(outcome);
       return;
     }
@@ -214,17 +251,20 @@ export class DispatchedCall implements ReplyListener {
   /** Progress moves the deadline, as far as the tool's own maximum and the request allow. */
   private extend(): void {
     if (this.stopping) return;
-    const { timeoutMs, maxTimeoutMs } = this.job;
-    const most = this.startedAt + maxTimeoutMs + this.question.heldMs;
-    this.armDeadline(Math.min(steadyNow() + timeoutMs, most) + workerFirstMs);
+    const { timeoutMs } = this.job;
+    this.dueAt = Math.min(steadyNow() + timeoutMs, this.most.at) + workerFirstMs;
+    this.armDeadline();
   }
 
-  private armDeadline(at: number): void {
-    if (this.question.isOpen) return;
+  private get endsAt(): number {
+    return Math.min(this.dueAt, this.call.context.deadline.at);
+  }
+
+  private armDeadline(): void {
+    if (this.question !== undefined) return;
     clearTimeout(this.deadline);
     if (this.over) return;
-    const end = Math.min(at, this.call.context.deadline + this.question.heldForPeopleMs);
-    this.deadline = setTimeout(() => void this.timeIsUp(), Math.max(0, end - steadyNow()));
+    this.deadline = setTimeout(() => void this.timeIsUp(), Math.max(0, this.endsAt - steadyNow()));
   }
 
   private stopAfter(ms: number): void {
@@ -232,10 +272,12 @@ export class DispatchedCall implements ReplyListener {
     this.deadline = setTimeout(() => void this.stop('tool_timeout'), Math.max(0, ms));
   }
 
-  /** The word that it asks something may have been lost. */
   private async timeIsUp(): Promise<void> {
+    // Another call of the turn waits for a person: the turn's time stands still.
+    if (steadyNow() < this.endsAt) return this.armDeadline();
+    // The word that the tool asks something may have been lost.
     await this.lookForQuestion();
-    if (!this.over && !this.question.isOpen) await this.stop('tool_timeout');
+    if (!this.over && this.question === undefined) await this.stop('tool_timeout');
   }
 
   private armPoll(): void {
@@ -250,7 +292,7 @@ export class DispatchedCall implements ReplyListener {
     try {
       const stored = await this.services.journal.get(this.job.callId);
       if (stored?.outcome !== undefined) return this.settle(stored.outcome);
-      if (stored?.state === 'planned' && !this.stopping) await this.addAgainWhenLost();
+      if (stored?.state === 'planned' && !this.stopping) await this.queued.addAgainWhenLost();
       if (stored?.state === 'dispatched') await this.lookForQuestion();
     } catch (error) {
       this.services.logger.debug({ error }, 'the journal could not be read for an outcome');
@@ -259,48 +301,6 @@ export class DispatchedCall implements ReplyListener {
     }
     if (!this.stopping) this.pollMs = Math.min(this.pollMs * 2, maxPollMs);
     this.armPoll();
-  }
-
-  /** A slow queue is waited for: the call has its deadline. */
-  private async add(signal: AbortSignal): Promise<void> {
-    const worker = this.services.routes.of(this.job);
-    const { again } = this.call;
-    const together = maySharePlace(this.call);
-    if (again && !(await this.takeUp())) return;
-    await this.services.queue.add(this.job, { signal, silenceMs: addSilenceMs, together, again, worker });
-    this.sentTo = worker;
-    if (worker !== undefined) await this.callBackFromGone();
-  }
-
-  /** The journal names this gateway's job from now on; false: somebody has begun the call, or ended it. */
-  private async takeUp(): Promise<boolean> {
-    const { queue, journal } = this.services;
-    if (!(await journal.replan(this.job))) {
-      this.gap();
-      return false;
-    }
-    // An earlier job would tell the gateway that is gone. One that a worker has taken meanwhile stays: the journal tells.
-    await queue.remove(this.job.callId, AbortSignal.timeout(storeTimeoutMs));
-    return true;
-  }
-
-  /** Nobody looks into the queue of a worker that was given up; one that stops may not look any more. */
-  private async callBackFromGone(): Promise<void> {
-    const { queue, routes } = this.services;
-    if (this.sentTo === undefined || routes.leadsTo(this.sentTo)) return;
-    await queue.remove(this.job.callId, AbortSignal.timeout(storeTimeoutMs));
-    await queue.add(this.job, { signal: AbortSignal.timeout(storeTimeoutMs), again: true });
-    this.sentTo = undefined;
-  }
-
-  private async addAgainWhenLost(): Promise<void> {
-    const { queue, logger } = this.services;
-    const { callId } = this.job;
-    await this.callBackFromGone();
-    const existing = await queue.existing([callId], AbortSignal.timeout(storeTimeoutMs));
-    if (existing.has(callId)) return;
-    logger.warn({ tool: this.job.name }, 'the queue lost a planned call: it is added again');
-    await queue.add(this.job, { signal: AbortSignal.timeout(storeTimeoutMs), again: true });
   }
 
   private async endAfterGrace(outcome: ToolOutcome): Promise<void> {
@@ -346,23 +346,11 @@ export class DispatchedCall implements ReplyListener {
     const { journal, logger } = this.services;
     try {
       const ended = await journal.cancelPlanned([this.job.callId], this.call.audit, why);
-      if (ended.length > 0) this.takeOut();
+      if (ended.length > 0) this.queued.takeOut();
       return ended.length > 0;
     } catch (error) {
       logger.warn({ error }, 'a call that was not known to be queued could not be ended in the journal');
       return undefined;
     }
   }
-
-  /** Nobody waits for it: a queue that is away would keep the caller, and the journal refuses the job anyway. */
-  private takeOut(): void {
-    this.services.queue
-      .remove(this.job.callId, AbortSignal.timeout(storeTimeoutMs))
-      .catch((error: unknown) => this.services.logger.debug({ error }, 'an ended call was not taken out of the queue'));
-  }
 }
-
-/** Quick, and safe to be delivered twice: its job may carry others. One that the worker has to ask the journal for first
- * would hold them up. */
-const maySharePlace = ({ tool, job, again }: DispatchableCall): boolean =>
-  tool.safe && tool.isolation === 'builtin' && job.version === 1 && !again;

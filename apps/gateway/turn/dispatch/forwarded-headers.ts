@@ -4,7 +4,7 @@ import { SealedValues } from '#libs/backing/sealed-values.js';
 import type { Cache } from '#libs/backing/cache.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
-import type { ServerCall } from './server-call.js';
+import type { RunnableCall } from '../call.js';
 
 const cacheMs = 2_000;
 
@@ -19,12 +19,12 @@ export class ForwardedHeaders {
   }
 
   /** Of a call that has some, until `forget` or the deadline of its request. @throws AppError store_unavailable */
-  keep({ sealedHeaders, forwarded, context }: ServerCall): Promise<void> {
-    const ttlMs = Math.max(1, context.deadline - steadyNow());
+  keep({ sealedHeaders, forwarded, context }: RunnableCall): Promise<void> {
+    const ttlMs = Math.max(1, context.deadline.at - steadyNow());
     return this.values.put(sealedHeaders!, JSON.stringify(forwarded), ttlMs, AbortSignal.timeout(cacheMs));
   }
 
-  forget({ sealedHeaders }: ServerCall): void {
+  forget({ sealedHeaders }: RunnableCall): void {
     this.values
       .delete(sealedHeaders!, AbortSignal.timeout(cacheMs))
       .catch((error: unknown) =>

@@ -6,11 +6,11 @@ import { mintCallId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { runnableCall } from '../../../../test/support/runnable-call.js';
 import { someCall } from '../../../../test/support/stored-rows.js';
 import { openServices, requestContext, type Services } from '../../../../test/support/queue-path.js';
 import { verifies } from '../../../../test/verifies.js';
 import { KeptResults } from './kept-results.js';
-import { ServerCall } from './server-call.js';
 
 let services: Services;
 beforeAll(async () => {
@@ -70,7 +70,7 @@ function openRunner(
       await journal.end({ requestId: 'req_1', callId: context.callId, outcome });
       return outcome;
     };
-    const call = new ServerCall({ tool: asked, arguments: args, replyTo: 'gateway-1' }, context);
+    const call = runnableCall(asked, args, context);
     const outcome = await kept.answer(call, run);
     return { outcome, stored: await journal.get(context.callId) };
   };

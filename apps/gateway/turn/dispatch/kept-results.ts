@@ -8,7 +8,7 @@ import type { Journal } from '#libs/runs/run-store.js';
 import type { CallContext } from '#libs/schemas/call-context.js';
 import { textOrEmpty } from '#libs/schemas/json.js';
 import { toolOutcomeSchema, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import type { ServerCall } from './server-call.js';
+import type { RunnableCall } from '../call.js';
 
 export interface KeptResultsParts {
   cache: Cache;
@@ -30,12 +30,12 @@ export class KeptResults {
   constructor(private readonly parts: KeptResultsParts) {}
 
   /** A cached result for the call, or else that of `run`, which is cached if the tool's results are. */
-  answer(call: ServerCall, run: Run): Promise<ToolOutcome> {
+  answer(call: RunnableCall, run: Run): Promise<ToolOutcome> {
     const { cacheTtlMs } = call.tool;
     return cacheTtlMs === undefined ? run() : this.answerKept(call, cacheTtlMs, run);
   }
 
-  private async answerKept(call: ServerCall, ttlMs: number, run: Run): Promise<ToolOutcome> {
+  private async answerKept(call: RunnableCall, ttlMs: number, run: Run): Promise<ToolOutcome> {
     const { onLookup } = this.parts;
     const file = await this.fileOf(call);
     if (file === undefined) return run();
@@ -76,7 +76,7 @@ export class KeptResults {
   }
 
   /** Part of the key, so that a changed file has results of its own. Undefined: what it reads cannot be known. */
-  private async fileOf({ tool: { readsFile }, arguments: args, context }: ServerCall): Promise<string | undefined> {
+  private async fileOf({ tool: { readsFile }, arguments: args, context }: RunnableCall): Promise<string | undefined> {
     if (readsFile === undefined) return '';
     try {
       return await this.parts.fileIdentity(context, textOrEmpty(args[readsFile]));
@@ -98,9 +98,9 @@ export class KeptResults {
   }
 
   /** The outcome of a planned call, written like any other. Undefined: somebody has begun or ended the call. */
-  private async end(outcome: ToolOutcome, { context, audit }: ServerCall): Promise<ToolOutcome | undefined> {
+  private async end(outcome: ToolOutcome, { id, context, audit }: RunnableCall): Promise<ToolOutcome | undefined> {
     if (context.signal.aborted) return undefined;
-    const ended = await this.parts.journal.end({ ...audit, callId: context.callId, outcome });
+    const ended = await this.parts.journal.end({ ...audit, callId: id, outcome });
     return ended ? outcome : undefined;
   }
 
@@ -128,7 +128,7 @@ function keepable(outcome: ToolOutcome): ToolOutcome | undefined {
 }
 
 /** Of one principal, with the headers that the server is sent; of one session too, where the result depends on it. */
-function keyOf({ tool, arguments: args, context, forwarded = {} }: ServerCall, file: string): string {
+function keyOf({ tool, arguments: args, context, forwarded = {} }: RunnableCall, file: string): string {
   const session = tool.stateful === true || tool.cachePerSession === true ? context.sessionId : null;
   const caller = [context.principal, session, forwarded, file];
   return `tool-result:${canonicalHash([tool.server, tool.tool, tool.definitionHash, args, ...caller])}`;

@@ -13,6 +13,7 @@ import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { noUsage } from '#libs/schemas/usage.js';
 import { ApprovalNeeded } from '../../govern/approval-needed.js';
+import { outcomeElsewhere } from '../wait.js';
 import type { EndedToolCall, ToolCaller, ToolCallRequest, ToolCalls } from './call-tool.js';
 import type { SamplingDesk } from './dispatch-services.js';
 import type { ToolProgress } from './tool-runner.js';
@@ -135,30 +136,31 @@ export class KeyedToolCalls {
   private async attach(keyed: Keyed, onProgress: (progress: ToolProgress) => void): ReturnType<KeyedToolCall['run']> {
     const { request, from } = keyed;
     let { run } = keyed;
-    let shown: string | undefined;
-    for (let pause = askAgainMs.first; ; pause = Math.min(pause * 2, askAgainMs.most)) {
+    for (;;) {
       const attempt = await this.attempt(run);
       const { callId, stored } = attempt;
-      if (stored?.outcome !== undefined) {
-        return { id: callId, sessionId: stored.sessionId, tool: { name: request.name }, outcome: stored.outcome };
-      }
       if (stored?.state === 'parked') return (await this.parked(stored, from)).run(onProgress);
-      const [asked] = stored?.job?.questions === undefined ? [] : await this.ports.questions.open([callId], from);
-      if (asked !== undefined && asked.id !== shown) {
-        if (from.questions !== 'hold') throw new ApprovalNeeded(asked);
-        shown = asked.id;
-        onProgress({ status: 'waiting_approval', asks: asked });
-      }
       if (stored === undefined && (await this.takesOver(run))) {
         return (await this.start({ request, from, run }, attempt)).run(onProgress);
       }
-      if (steadyNow() + pause > from.deadline) {
+      const outcome = await outcomeElsewhere(callId, from, this.ports, {
+        mayWait: ({ state }) => state !== 'parked' && steadyNow() <= from.deadline.at,
+        onAsked: (asked) => {
+          if (from.questions !== 'hold') throw new ApprovalNeeded(asked);
+          onProgress({ status: 'waiting_approval', asks: asked });
+        },
+      });
+      // A call that never began is passed over: the key is left to the next one.
+      if (outcome !== undefined && stored !== undefined && (await this.attempt(run)).callId === callId) {
+        return { id: callId, sessionId: stored.sessionId, tool: { name: request.name }, outcome };
+      }
+      if (steadyNow() + askAgainMs.first > from.deadline.at) {
         throw new AppError(
           'tool_timeout',
           'The call is still in progress: repeat the request with the same Idempotency-Key',
         );
       }
-      await delay(pause, undefined, { signal: from.signal });
+      await delay(askAgainMs.first, undefined, { signal: from.signal });
       run = (await this.ports.runs.get(from.principal, run.id)) ?? run;
     }
   }

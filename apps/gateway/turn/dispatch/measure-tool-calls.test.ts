@@ -6,12 +6,13 @@ import type { CallContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { forever, runnableCall } from '../../../../test/support/runnable-call.js';
 import { verifies } from '../../../../test/verifies.js';
 import { ToolCallMeasure } from './measure-tool-calls.js';
-import { ServerCall } from './server-call.js';
 
 const tool = { server: 'workspace', tool: 'read_file', name: 'read_file' } as CatalogTool;
-const context = { principal: 'local', requestId: 'r', sessionId: 's', callId: 'call_1', runId: 'run_1' } as CallContext;
+const ids = { requestId: 'r', sessionId: 's', callId: 'call_1', runId: 'run_1' };
+const context = { principal: 'local', ...ids, deadline: forever } as unknown as CallContext;
 const completed: ToolOutcome = {
   state: 'completed',
   blocks: [{ type: 'text', text: 'canary-result' }],
@@ -27,10 +28,10 @@ async function run(
   const lines: LogFields[] = [];
   const logger = { ...silentLogger, info: (fields: LogFields) => void lines.push(fields) };
   const measure = new ToolCallMeasure({ metrics, clocks: new TurnClocks(), logger, logContent });
-  const call = new ServerCall({ tool, arguments: { path: 'canary-argument' }, replyTo: 'gateway-1' }, context);
-  const ended = result instanceof Error ? Promise.reject(result) : Promise.resolve(result);
-  const outcome = await measure.of(call, ended).catch((error: unknown) => error);
-  expect(outcome).toBe(result);
+  const call = runnableCall(tool, { path: 'canary-argument' }, context);
+  const ended = measure.start(call);
+  if (result instanceof Error) ended(undefined, result);
+  else ended(result);
   return { lines, text: await metrics.registry.metrics() };
 }
 

@@ -11,7 +11,7 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { UsageAccounts } from '../../usage/usage-accounts.js';
 import { ApprovalNeeded } from '../../govern/approval-needed.js';
-import type { ServerCall } from './server-call.js';
+import type { RunnableCall } from '../call.js';
 
 export interface ToolMeasuring {
   metrics: Metrics;
@@ -25,27 +25,20 @@ export interface ToolMeasuring {
 export class ToolCallMeasure {
   constructor(private readonly measuring: ToolMeasuring) {}
 
-  /** Counts, times and logs the call when it has ended, in whatever way. */
-  of(call: ServerCall, ended: Promise<ToolOutcome>): Promise<ToolOutcome> {
+  /** Returns what counts, times and logs the call when it has ended: with an outcome, or with what was thrown. */
+  start(call: RunnableCall): (outcome: ToolOutcome | undefined, error?: unknown) => void {
     const startedAt = performance.now();
     this.measuring.accounts?.toolCall(call.context, call.tool);
     const leave = this.measuring.clocks.enter(call.context.runId);
-    return ended.then(
-      (outcome) => {
-        leave();
-        this.report(call, { outcome, durationMs: performance.now() - startedAt });
-        return outcome;
-      },
-      (error: unknown) => {
-        leave();
-        // It goes on without this process, and the journal has its end.
-        if (!(error instanceof ApprovalNeeded)) this.report(call, { error, durationMs: performance.now() - startedAt });
-        throw error;
-      },
-    );
+    return (outcome, error) => {
+      leave();
+      // The call goes on without this process, and the journal has its end.
+      if (error instanceof ApprovalNeeded) return;
+      this.report(call, { outcome, error, durationMs: performance.now() - startedAt });
+    };
   }
 
-  private report(call: ServerCall, end: CallEnd): void {
+  private report(call: RunnableCall, end: CallEnd): void {
     const { context } = call;
     const { metrics, logger } = this.measuring;
     const { outcome, error, durationMs } = end;
@@ -65,13 +58,13 @@ export class ToolCallMeasure {
         ...requestFields(context),
         duration: durationMs,
         ...(error === undefined ? {} : { error }),
-        metadata: { ...this.describe(call, outcome), callId: context.callId, outcome: result },
+        metadata: { ...this.describe(call, outcome), callId: call.id, outcome: result },
       },
       'tool call',
     );
   }
 
-  private describe(call: ServerCall, outcome: ToolOutcome | undefined): Record<string, unknown> {
+  private describe(call: RunnableCall, outcome: ToolOutcome | undefined): Record<string, unknown> {
     const text = call.argumentsText;
     const { logContent } = this.measuring;
     return {
@@ -96,8 +89,8 @@ export class ToolCallMeasure {
 }
 
 interface CallEnd {
-  outcome?: ToolOutcome;
-  error?: unknown;
+  outcome: ToolOutcome | undefined;
+  error: unknown;
   durationMs: number;
 }
 

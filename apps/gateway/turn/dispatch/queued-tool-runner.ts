@@ -8,13 +8,14 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { PostgresSessionStore } from '#libs/runs/sessions/postgres-session-store.js';
 import type { ProcessRegistry } from '#libs/runs/processes/process-registry.js';
 import type { Journal } from '#libs/runs/run-store.js';
-import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
+import type { CallContext, RequestDeadline } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { tracing } from '#libs/tracing/tracing.js';
+import type { Call, JobOptions, RunnableCall } from '../call.js';
 import type { DispatchServices, SamplingDesk } from './dispatch-services.js';
 import { DispatchedCall } from './dispatched-call.js';
 import type { ApprovalSettings } from '../../govern/decide.js';
@@ -27,9 +28,8 @@ import { ToolCallMeasure, type ToolMeasuring } from './measure-tool-calls.js';
 import { QueueGauge } from './queue-gauge.js';
 import { ReplyInbox } from './reply-inbox.js';
 import { SessionRoutes } from './session-routes.js';
-import { ServerCall } from './server-call.js';
-import type { PlanOptions, ToolProgress, ToolRunner } from './tool-runner.js';
-import { TracedQueue, traceToolCall } from './trace-tool-call.js';
+import type { ToolProgress, ToolRunner } from './tool-runner.js';
+import { endToolSpan, startToolSpan, TracedQueue } from './trace-tool-call.js';
 import { WorkerWatch } from './worker-watch.js';
 
 export interface QueuedToolRunnerParts {
@@ -73,11 +73,13 @@ export class QueuedToolRunner implements ToolRunner {
   private readonly headers: ForwardedHeaders;
   /** What every dispatched call uses. */
   private readonly services: DispatchServices;
+  private readonly jobs: JobOptions;
   private readonly active = new Map<DispatchedCall, Promise<ToolOutcome>>();
   private closing = false;
 
   constructor(private readonly parts: QueuedToolRunnerParts) {
     const { backing, gatewayId, journal, lateCancels, limits, logger, registry, sampling } = parts;
+    this.jobs = { replyTo: gatewayId, questions: parts.approvals.settings };
     this.inbox = new ReplyInbox(backing.channels, gatewayId, logger);
     this.watch = new WorkerWatch(registry, backing.channels, logger);
     this.routes = new SessionRoutes(this.watch);
@@ -135,44 +137,57 @@ export class QueuedToolRunner implements ToolRunner {
    */
   async untilWorker(
     { timeoutMs }: Pick<CatalogTool, 'timeoutMs'>,
-    { signal, deadline }: Pick<RequestContext, 'signal' | 'deadline'>,
+    { signal, deadline }: { signal: AbortSignal; deadline: Pick<RequestDeadline, 'at'> },
     since = steadyNow(),
   ): Promise<void> {
     if (this.watch.hasWorker) return;
     // One request's signal may stand over all of its calls that wait: Node would warn of a leak.
     setMaxListeners(0, signal);
-    const until = Math.min(since + Math.min(this.parts.limits.workerWaitMs, timeoutMs), deadline);
+    const until = Math.min(since + Math.min(this.parts.limits.workerWaitMs, timeoutMs), deadline.at);
     await this.watch.untilWorker(until - steadyNow(), signal);
     signal.throwIfAborted();
     if (this.closing) throw shuttingDown();
     if (!this.watch.hasWorker) throw new AppError('no_worker', 'No worker is running', { retryAfterSeconds: 2 });
   }
 
-  plan(tool: CatalogTool, args: JsonObject, context: CallContext, how: PlanOptions = {}): ServerCall {
-    const { approvals, gatewayId } = this.parts;
-    const questions = approvals.settings;
-    return new ServerCall({ ...how, tool, arguments: args, replyTo: gatewayId, questions }, context);
+  plan(call: Call, tool: CatalogTool, args: JsonObject): RunnableCall {
+    return call.prepare(tool, args, this.jobs);
   }
 
-  run(call: ServerCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
-    const run = () =>
-      this.measure.of(
-        call,
-        this.kept.answer(call, () => this.send(call, onProgress)),
+  run(call: RunnableCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
+    const span = tracing && startToolSpan(tracing, call);
+    const measured = this.measure.start(call);
+    const end = (outcome: ToolOutcome | undefined, error?: unknown) => {
+      measured(outcome, error);
+      if (span !== undefined) endToolSpan(span, outcome, error);
+    };
+    return this.kept
+      .answer(call, () => this.send(call, onProgress))
+      .then(
+        (outcome) => {
+          end(outcome);
+          return outcome;
+        },
+        (error: unknown) => {
+          end(undefined, error);
+          throw error;
+        },
       );
-    return tracing === undefined ? run() : traceToolCall(tracing, call, run);
   }
 
-  async skip({ context, audit }: ServerCall, outcome: ToolOutcome): Promise<void> {
-    await this.parts.journal.end({ ...audit, callId: context.callId, outcome });
+  async skip({ id: callId, audit }: RunnableCall, outcome: ToolOutcome): Promise<void> {
+    await this.parts.journal.end({ ...audit, callId, outcome });
   }
 
-  private send(call: ServerCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
+  private send(call: RunnableCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
     if (call.forwarded === undefined) return this.dispatch(call, onProgress);
     return this.sendWithHeaders(call, onProgress);
   }
 
-  private async sendWithHeaders(call: ServerCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
+  private async sendWithHeaders(
+    call: RunnableCall,
+    onProgress: (progress: ToolProgress) => void,
+  ): Promise<ToolOutcome> {
     try {
       await this.headers.keep(call);
     } catch (error) {
@@ -185,7 +200,7 @@ export class QueuedToolRunner implements ToolRunner {
     }
   }
 
-  private async dispatch(call: ServerCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
+  private async dispatch(call: RunnableCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
     const places: (() => void)[] = [];
     let dispatched: DispatchedCall | undefined;
     try {
@@ -233,9 +248,10 @@ export class QueuedToolRunner implements ToolRunner {
     if (this.closing) throw shuttingDown();
     const since = steadyNow();
     const session = sessionKey(context.principal, context.sessionId);
+    const patience = { signal: context.signal, deadline: context.deadline.at };
     // Always in this order, so that two calls never wait for each other.
-    places.push(await this.counted('session_calls', this.sessions.take(session, context)));
-    places.push(await this.counted('principal_calls', this.principals.take(context.principal, context)));
+    places.push(await this.counted('session_calls', this.sessions.take(session, patience)));
+    places.push(await this.counted('principal_calls', this.principals.take(context.principal, patience)));
     // With its places: so many wait, and no more.
     await this.untilWorker(tool, context, since);
     await this.counted('queue_length', this.gauge.admit());
@@ -252,13 +268,13 @@ export class QueuedToolRunner implements ToolRunner {
   }
 
   /** A call that will not be queued is ended in the journal too. A caller who left gets an outcome, others the error. */
-  private async neverQueued(error: unknown, { context, audit }: ServerCall): Promise<ToolOutcome> {
+  private async neverQueued(error: unknown, { id, context, audit }: RunnableCall): Promise<ToolOutcome> {
     const why = context.signal.aborted ? undefined : error;
     try {
-      await this.parts.journal.cancelPlanned([context.callId], audit, why);
+      await this.parts.journal.cancelPlanned([id], audit, why);
     } catch (cause) {
       this.parts.logger.warn({ error: cause }, 'a refused call could not be ended in the journal');
-      this.parts.lateCancels.add(context.callId, audit, why);
+      this.parts.lateCancels.add(id, audit, why);
     }
     if (context.signal.aborted) return failedOutcome('cancelled', 'cancelled', 'The call was cancelled');
     throw error;

@@ -5,31 +5,29 @@ import { toAppError } from '#libs/schemas/errors.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { sendSpan, toolEnd, toolSpan } from '#libs/tracing/spans.js';
-import type { Tracing } from '#libs/tracing/tracing.js';
+import type { Span, Tracing } from '#libs/tracing/tracing.js';
 import { ApprovalNeeded } from '../../govern/approval-needed.js';
 import type { DispatchQueue } from './dispatch-services.js';
-import type { ServerCall } from './server-call.js';
+import type { RunnableCall } from '../call.js';
 
-export async function traceToolCall(
-  tracing: Tracing,
-  call: ServerCall,
-  run: () => Promise<ToolOutcome>,
-): Promise<ToolOutcome> {
-  const { tool, context } = call;
-  const told = { name: tool.name, server: tool.server, callId: context.callId };
-  const span = tracing.start(toolSpan(told), context.traceparent);
+/** Starts the span of a call, and makes everything that the call causes its child. */
+export function startToolSpan(tracing: Tracing, call: RunnableCall): Span {
+  const { id: callId, tool, context } = call;
+  const span = tracing.start(toolSpan({ name: tool.name, server: tool.server, callId }), context.traceparent);
   call.trace(span.traceparent);
-  try {
-    const outcome = await run();
+  return span;
+}
+
+/** The call has ended with an outcome, or something was thrown. */
+export function endToolSpan(span: Span, outcome: ToolOutcome | undefined, error?: unknown): void {
+  if (outcome !== undefined) {
     span.set(toolEnd(outcome.state, outcome.cached));
     span.end(outcome.error?.code);
-    return outcome;
-  } catch (error) {
-    // It waits for a person, and goes on when its caller comes back.
-    if (error instanceof ApprovalNeeded) span.set(toolEnd('waiting_approval', undefined));
-    span.end(error instanceof ApprovalNeeded ? undefined : toAppError(error).code);
-    throw error;
-  }
+  } else if (error instanceof ApprovalNeeded) {
+    // The call waits for a person, and goes on when its caller comes back.
+    span.set(toolEnd('waiting_approval', undefined));
+    span.end();
+  } else span.end(toAppError(error).code);
 }
 
 /** The worker's span is a child of the one for the adding. */

@@ -1,6 +1,6 @@
 // Cancels a stored run on whichever gateway runs it, and waits briefly for its end.
 import type { StoredRun } from '#libs/runs/run-store.js';
-import { type FollowPorts, followRun } from './follow-run.js';
+import { type FollowPorts, followRun } from '../follow.js';
 import { cancelElsewhere } from './listen-for-cancels.js';
 import type { RunCancels } from './run-cancels.js';
 

@@ -2,13 +2,14 @@
 // for as long as the caller's key is in force. What cannot go on is ended, so that nobody decides about it in vain.
 import type { KeyRing } from '#libs/access/key-ring.js';
 import type { KeyStore } from '#libs/access/key-store.js';
+import { Deadline } from '#libs/concurrency/deadline.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { LoneRun, RunStore, StoredRun } from '#libs/runs/run-store.js';
 import { keylessPrincipal, type RequestContext, type StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import type { ToolRunner } from '../dispatch/tool-runner.js';
-import type { StartedTurn } from '../started-turn.js';
+import type { StartedTurn } from './started-turn.js';
 import { endOf, isPassing } from './run-errors.js';
 
 export interface GoOnAlonePorts {
@@ -18,7 +19,7 @@ export interface GoOnAlonePorts {
   /** Who made a run. Undefined: its key is not in force any more, or it was a token, which cannot be checked again. */
   callerOf: (run: LoneRun) => Promise<Pick<RequestContext, 'principal' | 'keyId' | 'roles' | 'access'> | undefined>;
   /** Undefined if another gateway was quicker. @throws AppError if the request of the run cannot be served any more */
-  resume: (run: StoredRun, context: StoppableContext) => Promise<StartedTurn | undefined>;
+  advance: (run: StoredRun, context: StoppableContext) => Promise<StartedTurn | undefined>;
   /** The time that it may take from now on. */
   turnMs: number;
   logger: Logger;
@@ -51,12 +52,12 @@ export async function goOnAlone(lone: LoneRun, ports: GoOnAlonePorts): Promise<S
   if (!mayGoOn) return giveUp(run, cannotGoOn(caller === undefined), ports);
   const stop = new AbortController();
   try {
-    return await ports.resume(run, {
+    return await ports.advance(run, {
       ...caller,
       requestId: run.requestId,
       signal: stop.signal,
       abort: (reason) => stop.abort(reason),
-      deadline: steadyNow() + ports.turnMs,
+      deadline: new Deadline(steadyNow() + ports.turnMs),
     });
   } catch (error) {
     const { code } = toAppError(error);

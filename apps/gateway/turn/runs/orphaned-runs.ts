@@ -3,7 +3,7 @@
 // detached ones go on here: the store alone says which are due, so that it does not matter what happened in which order.
 import type { Logger } from '#libs/logging/logger.js';
 import type { LoneRun, RunEnd, RunStore } from '#libs/runs/run-store.js';
-import type { StartedTurn } from '../started-turn.js';
+import type { StartedTurn } from './started-turn.js';
 import type { RunCancels } from './run-cancels.js';
 
 const intervalMs = 2_000;

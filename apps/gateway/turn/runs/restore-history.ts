@@ -4,11 +4,10 @@ import type { RunStore, StoredRound } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isKeptCallId, isMintedCallId } from '#libs/schemas/identifiers.js';
 import { type AssistantMessage, type ChatMessage, messageText, type ToolMessage } from '#libs/schemas/message.js';
-import { failedOutcome } from '#libs/schemas/tool-outcome.js';
-import { approvalIdOf } from '../ask-approval.js';
+import { failedOutcome, isEnded } from '#libs/schemas/tool-outcome.js';
 import type { TurnRequest } from '../turn-request.js';
+import { type AnsweredRound, askedBy } from '../wait.js';
 import { toToolMessage } from '../turn-state.js';
-import { hasEnded } from './settle-round.js';
 
 export interface Restored {
   messages: ChatMessage[];
@@ -16,12 +15,9 @@ export interface Restored {
   open: OpenRound[];
 }
 
-export interface OpenRound {
-  round: StoredRound;
+export interface OpenRound extends AnsweredRound {
   /** Placeholders for its calls in the conversation, by call id, until the calls have ended. */
   results: Map<string, ToolMessage>;
-  /** The caller's answers to its calls, by call id. Calls of the reserved function may have several answers. */
-  answers: Map<string, string[]>;
 }
 
 /** All messages for the model. @throws the errors of restoreHistory */
@@ -96,7 +92,7 @@ function rewrite(messages: ChatMessage[], found: Found): Restored {
       put.add(round);
       const results = restoredResults(round, given);
       restored.push(toAssistant(round), ...results);
-      if (round.calls.every(hasEnded)) continue;
+      if (round.calls.every(({ kind, state }) => kind === 'client' || isEnded(state))) continue;
       const byId = new Map(results.map((result) => [result.tool_call_id, result]));
       open.push({ round, results: byId, answers });
     }
@@ -138,7 +134,7 @@ export function toAssistant(round: StoredRound): AssistantMessage {
 export function restoredResults(round: StoredRound, given: Map<string, ToolMessage>): ToolMessage[] {
   return round.calls.flatMap((call) => {
     // The model does not see approvals.
-    if (approvalIdOf(call) !== undefined) return [];
+    if (askedBy(call) !== undefined) return [];
     if (call.kind === 'client') return given.get(call.id) ?? [];
     return toToolMessage(call.id, call.outcome ?? unknownOutcome);
   });

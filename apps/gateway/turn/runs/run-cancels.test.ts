@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { AppError } from '#libs/schemas/errors.js';
 import { RunCancels, whenCancelled } from './run-cancels.js';
+import { forever } from '../../../../test/support/runnable-call.js';
 
 function caller() {
   const gone = new AbortController();
-  const context = { principal: 'local', requestId: 'req_1', signal: gone.signal, deadline: 0 };
+  const context = { principal: 'local', requestId: 'req_1', signal: gone.signal, deadline: forever };
   return { ...context, abort: (reason: AppError) => gone.abort(reason) };
 }
 

@@ -3,8 +3,8 @@ import { describe, expect } from 'vitest';
 
 import type { NumberedEvent } from '#libs/runs/run-store.js';
 import { noUsage } from '#libs/schemas/usage.js';
-import { verifies } from '../../../../test/verifies.js';
-import { type FollowPorts, followRun } from './follow-run.js';
+import { verifies } from '../../../test/verifies.js';
+import { type FollowPorts, followRun } from './follow.js';
 
 verifies('runs.follower-leaves-nothing', 'a run that says nothing for some looks', async () => {
   let looks = 0;

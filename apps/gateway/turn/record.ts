@@ -15,12 +15,12 @@ import type { Logger } from '#libs/logging/logger.js';
 import { AppError, errorTable, toAppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import type { DoneEvent, ToldRound, TurnRecord } from '../chat-turn.js';
-import { TurnFold } from '../fold-turn.js';
-import type { TurnMeasure } from '../measure-turn.js';
-import { isFor, type RunReader } from './follow-run.js';
-import type { RunCancel } from './run-cancels.js';
-import { endOf } from './run-errors.js';
+import type { DoneEvent, ToldRound, TurnRecord } from './turn.js';
+import { TurnFold } from './fold-turn.js';
+import type { TurnMeasure } from './runs/measure-turn.js';
+import { isFor, type RunReader } from './follow.js';
+import type { RunCancel } from './runs/run-cancels.js';
+import { endOf } from './runs/run-errors.js';
 
 /** A run whose events are not streamed is written with its first round, if that is ready within this time. */
 const beginMs = 50;

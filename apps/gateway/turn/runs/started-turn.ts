@@ -1,7 +1,7 @@
 // A turn that may begin: its ids, and what runs it.
-import type { ToolCatalog } from '../tools/tool-catalog.js';
-import type { RunReader } from './runs/follow-run.js';
-import type { TakeTurnEvents } from './runs/run-record.js';
+import type { ToolCatalog } from '../../tools/tool-catalog.js';
+import type { RunReader } from '../follow.js';
+import type { TakeTurnEvents } from '../record.js';
 
 export interface StartedTurn {
   runId: string;

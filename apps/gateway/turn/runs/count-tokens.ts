@@ -1,13 +1,13 @@
 // How many tokens the first model call of a turn would have, as counted by its model; nothing is run or stored.
 import type { RunStore } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
-import type { ModelRouter } from '../models/model-provider.js';
-import { requireModel } from '../models/require-model.js';
-import type { CatalogOf } from '../govern/tool-policy.js';
-import { toModelRequest } from './chat-turn.js';
-import { offerTools } from './offer-tools.js';
-import { conversationOf } from './runs/restore-history.js';
-import type { TurnRequest } from './turn-request.js';
+import type { ModelRouter } from '../../models/model-provider.js';
+import { requireModel } from '../../models/require-model.js';
+import type { CatalogOf } from '../../govern/tool-policy.js';
+import { toModelRequest } from '../ask-model.js';
+import { offerTools } from '../offer-tools.js';
+import { conversationOf } from './restore-history.js';
+import type { TurnRequest } from '../turn-request.js';
 
 export interface CountPorts {
   catalogOf: CatalogOf;
@@ -29,6 +29,6 @@ export async function countTokens(request: TurnRequest, context: RequestContext,
     ...(providerTools === undefined ? {} : { providerTools }),
   };
   const { requestId, deadline, signal, traceparent } = context;
-  const call = { requestId, deadline, signal, ...(traceparent === undefined ? {} : { traceparent }) };
+  const call = { requestId, deadline: deadline.at, signal, ...(traceparent === undefined ? {} : { traceparent }) };
   return ports.models.countTokens(route, toModelRequest(request, messages, first), call);
 }

@@ -5,7 +5,7 @@ import { Bell } from '#libs/concurrency/bell.js';
 import type { EventLog, NumberedEvent, RunStore } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
-import { goesOnAlone } from './run-errors.js';
+import { goesOnAlone } from './runs/run-errors.js';
 
 export interface FollowPorts {
   log: EventLog;

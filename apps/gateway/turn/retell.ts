@@ -3,13 +3,13 @@
 import type { EventLog, NumberedEvent, StoredCall, StoredRound, StoredRun } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import { approvalIdOf } from '../ask-approval.js';
-import type { TurnAnswer } from '../fold-turn.js';
-import { roundSeparator, toShownResult } from '../turn-state.js';
-import { type FollowOptions, type FollowPorts, followRun, type RunReader } from './follow-run.js';
-import { unknownOutcome } from './restore-history.js';
-import { storedError } from './run-errors.js';
-import type { TakeTurnEvents } from './run-record.js';
+import type { TurnAnswer } from './fold-turn.js';
+import { roundSeparator, toShownResult } from './turn-state.js';
+import { askedBy } from './wait.js';
+import { type FollowOptions, type FollowPorts, followRun, type RunReader } from './follow.js';
+import { unknownOutcome } from './runs/restore-history.js';
+import { storedError } from './runs/run-errors.js';
+import type { TakeTurnEvents } from './record.js';
 
 export type RetellOptions = RunReader & Pick<FollowOptions, 'signal'>;
 
@@ -72,7 +72,7 @@ export function* storedEvents(run: StoredRun, rounds: readonly StoredRound[]): G
       separator = roundSeparator;
     }
     for (const call of round.calls) yield callEvent(call, round, numbering);
-    const requested = new Set(round.calls.map(approvalIdOf));
+    const requested = new Set(round.calls.map(askedBy));
     for (const call of round.calls) {
       // The result of a call that its caller was asked about belongs to a later turn.
       if (call.kind === 'client' || (call.approvalId !== undefined && requested.has(call.approvalId))) continue;

@@ -4,12 +4,13 @@ import { createMetrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import { verifies } from '../../../test/verifies.js';
+import { verifies } from '../../../../test/verifies.js';
 import { TurnMeasure, type MeasuredTurn } from './measure-turn.js';
+import { forever } from '../../../../test/support/runnable-call.js';
 
 const turn = {
   request: { dialect: 'events', stream: true, model: 'made-up', messages: [{ role: 'user', content: 'canary' }] },
-  context: { principal: 'local', requestId: 'req_1', signal: new AbortController().signal, deadline: 0 },
+  context: { principal: 'local', requestId: 'req_1', signal: new AbortController().signal, deadline: forever },
   runId: 'run_1',
 } as unknown as MeasuredTurn;
 const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };

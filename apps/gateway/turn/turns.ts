@@ -1,5 +1,5 @@
 // From a request to its turn: which model, which tools, which history, and whether this is a new run, a run to attach to, or
-// an interrupted one to continue. The loop is chat-turn.ts; what is stored, and when, is runs/run-record.ts.
+// an interrupted one to continue. The loop is loop.ts; what is stored, and when, is record.ts.
 import { setMaxListeners } from 'node:events';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -12,30 +12,31 @@ import { type Span, tracing } from '#libs/tracing/tracing.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import type { Approvals } from '../govern/approvals.js';
 import type { CatalogOf } from '../govern/tool-policy.js';
-import { type DoneEvent, runChatTurn, type Turn, type TurnPorts } from './chat-turn.js';
-import type { ModelRoute } from '../models/model-provider.js';
+import { runTurn, type TurnPorts } from './loop.js';
+import type { Turn } from './turn.js';
+import { takeDecisions } from './wait.js';
+import type { ModelRoute, ModelRouter } from '../models/model-provider.js';
 import { requireModel } from '../models/require-model.js';
-import { countTokens } from './count-tokens.js';
-import { type FollowPorts, followRun, type RunReader } from './runs/follow-run.js';
+import { countTokens } from './runs/count-tokens.js';
+import { type FollowPorts, followRun, type RunReader } from './follow.js';
 import { offerTools, type ToolOffer } from './offer-tools.js';
-import { TurnMeasure, type TurnMeasuring } from './measure-turn.js';
-import { answerOpenRounds, takeDecisions } from './runs/answer-approvals.js';
-import { conversation, conversationOf, mintedCallIds, type OpenRound } from './runs/restore-history.js';
-import { type ResumedTurn, resumeRound, resumeTurn } from './runs/resume-turn.js';
-import type { SettlePorts } from './runs/settle-round.js';
+import { TurnMeasure, type TurnMeasuring } from './runs/measure-turn.js';
+import { conversation, conversationOf, mintedCallIds } from './runs/restore-history.js';
+import { earlierRound, type RestoredTurn, restoreTurn } from './runs/restore-rounds.js';
 import type { RunCancel, RunCancels } from './runs/run-cancels.js';
 import { endOf, storedError } from './runs/run-errors.js';
-import { type RecordPorts, RunRecord, type TakeTurnEvents } from './runs/run-record.js';
+import { type RecordPorts, RunRecord, type TakeTurnEvents } from './record.js';
 import { continuedRun, newRun } from './runs/new-run.js';
-import type { StartedTurn } from './started-turn.js';
+import type { StartedTurn } from './runs/started-turn.js';
 import { TurnState } from './turn-state.js';
-import { retoldEvents } from './runs/retell-run.js';
+import { retoldEvents } from './retell.js';
 import { turnOfCall } from './runs/turn-of-call.js';
 import type { TurnRequest } from './turn-request.js';
 
 const newReader: RunReader = { afterN: 0, rewinds: false };
 
-export interface ChatPorts extends Omit<TurnPorts, 'limits' | 'approvals'>, FollowPorts, SettlePorts {
+export interface TurnsPorts extends Omit<TurnPorts, 'limits' | 'approvals' | 'models'>, FollowPorts {
+  models: ModelRouter;
   approvals: Approvals;
   catalogOf: CatalogOf;
   cancels: RunCancels;
@@ -79,22 +80,20 @@ interface RegisteredRun {
 /** A turn that is about to run here. */
 interface Execution {
   turn: Turn;
-  /** Of a run that is continued. */
-  past: ResumedTurn | undefined;
-  /** Of earlier turns, which its messages answer. */
-  open: readonly OpenRound[];
+  /** Set for a run that is continued. */
+  past: RestoredTurn | undefined;
   record: RunRecord;
   cancel: RunCancel;
 }
 
-export class ChatService {
+export class Turns {
   /** Whether the last run that began here could be written. */
   private storeTakesRuns = true;
   private readonly recordPorts: RecordPorts;
   private readonly turnPorts: TurnPorts;
 
   constructor(
-    private readonly ports: ChatPorts,
+    private readonly ports: TurnsPorts,
     private readonly config: Pick<Config, 'limits'>,
     private readonly gatewayId: string,
   ) {
@@ -142,7 +141,7 @@ export class ChatService {
    * Continues an interrupted run here, without a request for it.
    * @throws AppError if its request cannot be served any more: the run is left as it is
    */
-  resume(run: StoredRun, context: StoppableContext): Promise<StartedTurn | undefined> {
+  advance(run: StoredRun, context: StoppableContext): Promise<StartedTurn | undefined> {
     const { idempotencyKey } = run;
     return this.goOn(this.prepare({ request: run.request as unknown as TurnRequest, context, idempotencyKey }), run);
   }
@@ -183,7 +182,7 @@ export class ChatService {
     try {
       const { request } = prepared;
       const route = this.routeOf(prepared);
-      return this.started(here, this.turnOf(here, route, conversation(request, request.messages)), {});
+      return this.started(here, this.turnOf(here, route, conversation(request, request.messages)), undefined);
     } catch (error) {
       release(here, error);
       throw error;
@@ -197,8 +196,10 @@ export class ChatService {
       const { messages, open } = await conversationOf(prepared.request, context.principal, this.ports.runs);
       if (open.length > 0) await takeDecisions(open, context, this.ports.approvals);
       const turn = this.turnOf(here, route, messages);
-      const past = from === undefined ? undefined : await resumeTurn(turn, from, this.ports);
-      return this.started(here, turn, { open, past });
+      const { runner } = this.ports;
+      turn.open = open.map((round) => earlierRound(round, turn, runner));
+      const past = from === undefined ? undefined : await restoreTurn(turn, from, this.ports);
+      return this.started(here, turn, past);
     } catch (error) {
       release(here, error);
       const underWay = from !== undefined;
@@ -233,10 +234,11 @@ export class ChatService {
     const maxRounds = Math.min(request.maxToolRounds ?? Infinity, limits.rounds);
     const state = new TurnState(messages, limits, maxRounds, context.deadline);
     state.addWarnings(request.warnings);
-    return { runId: run.id, sessionId: run.sessionId!, request, context, route, offer, state, announce: true };
+    const { id: runId, sessionId } = run;
+    return { runId, sessionId: sessionId!, request, context, route, offer, state, announce: true, open: [] };
   }
 
-  private started(here: RegisteredRun, turn: Turn, { past, open = [] }: Partial<Pick<Execution, 'past' | 'open'>>) {
+  private started(here: RegisteredRun, turn: Turn, past: RestoredTurn | undefined) {
     const { prepared, run, written, cancel, span } = here;
     const { requestId, traceparent, keyId, ip } = here.context;
     const record = new RunRecord(this.recordPorts, {
@@ -258,24 +260,20 @@ export class ChatService {
       },
       catalog: prepared.catalog,
       detached: run.detached,
-      tell: (take, reader) => this.run({ turn, past, open, record, cancel }, take, reader),
+      tell: (take, reader) => this.run({ turn, past, record, cancel }, take, reader),
     };
     return started;
   }
 
   private async run(
-    { turn, past, open, record, cancel }: Execution,
+    { turn, past, record, cancel }: Execution,
     take: TakeTurnEvents,
     reader = newReader,
   ): Promise<void> {
     record.open(take);
     try {
       if (past !== undefined) await record.retell(past.told, reader);
-      let ends: DoneEvent | undefined;
-      if (past?.last !== undefined) ends = await resumeRound(turn, { ...past, last: past.last }, this.ports, record);
-      else if (open.length > 0) ends = await answerOpenRounds(turn, open, this.ports, record);
-      if (ends === undefined) await runChatTurn(turn, this.turnPorts, record);
-      else await record.finish(ends);
+      await runTurn(turn, this.turnPorts, record);
     } catch (error) {
       throw await record.fail(error);
     } finally {
