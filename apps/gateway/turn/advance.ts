@@ -169,7 +169,7 @@ export const runTable = {
     ...ends('done', 'tool_result'),
     interrupted: to('done', ['runs.end'], 'tool_result'),
   },
-  'its keyed call never began': ends('interrupted', 'its error'),
+  'its keyed call never began, or waits': ends('interrupted', 'its error'),
 
   // A key continues its run for a day, but its planned calls only for the time of a turn.
   'ended 10 minutes ago': {
@@ -195,6 +195,7 @@ const hasWorker = ignored('A worker has it.');
 const unapproved = impossible('A call that nobody has approved does not run.');
 const notTakenUp = impossible('It is taken up first.');
 const noFence = impossible('Only a claim has a fence.');
+const asksAgain = ignored('Its caller asks again, and finds it approved.', 'queue_full');
 const asksNothing = impossible('Its tool server asks only while it runs.');
 const waits = ignored('It waits for a person, which is nobody’s time.');
 const decided = ignored('The first decision counts.', 'approval_already_decided');
@@ -213,6 +214,7 @@ const closed = to('cancelled' as const, ['approvals.close', 'journal.end'] as co
 const timedOut = to('failed' as const, ['journal.end'] as const, 'tool_timeout');
 const completed = to('completed' as const, ['journal.end'] as const, 'tool_result');
 const refused = to('cancelled' as const, ['journal.cancelPlanned'] as const, 'tool_unavailable');
+const refusal = { none: forgotten, planned: refused, parked: unapproved };
 
 /** `others`: every state that is neither named nor has an answer of its own. */
 const call = (cells: Partial<CallRow>, others: CallRow['planned']): CallRow => ({
@@ -249,8 +251,9 @@ export const callTable = {
   'planned, allowed': plans(to('planned', ['journal.plan'], 'tool_call')),
   'planned, needs approval': plans(to('parked', ['journal.plan'], 'approval_required')),
   'planned, refused': plans(to('denied', ['journal.plan'], 'tool_denied')),
-  // The queue is full, no worker comes, the gateway stops, or the store is back. An approval that was given is lost with it.
-  'refused a place': call({ none: forgotten, planned: refused, parked: unapproved, approved: refused }, hasWorker),
+  // The queue is full, no worker comes, the gateway stops, or the store was away. The model of a run is told.
+  'refused a place, no run': call({ ...refusal, approved: asksAgain }, hasWorker),
+  'refused a place, in a run': call({ ...refusal, approved: refused }, hasWorker),
   'skipped, the call before it asks': call(
     { parked: unapproved, dispatched: impossible('It was not begun.') },
     cancelled('journal.end'),

@@ -147,11 +147,20 @@ const sweeps = (facts: CallFacts, before: CallEventPath['before']): CallEventPat
 const delivers = (facts: CallFacts, workerIs: 'alive' | 'gone' = 'alive'): CallEventPath => ({
   facts,
   apply: async ({ call }, { journal }) => {
-    const claimed = await journal.claim({ callId: call.id, worker: 'worker-2' });
+    const claimed = await journal.claim({ callId: call.id, worker });
     const stored = claimed === undefined ? await journal.get(call.id) : undefined;
     if (workerIs === 'alive' || stored?.state !== 'dispatched') return claimed;
     const outcome = failedOutcome('indeterminate', 'tool_outcome_unknown', 'unknown');
     return journal.end({ ...audit, callId: call.id, fence: stored.fence!, outcome });
+  },
+});
+/** An approved call outside of runs is left as it is. */
+const refuses = (facts: CallFacts): CallEventPath => ({
+  facts,
+  apply: async ({ call, run }, { journal }, state) => {
+    const full = new AppError('queue_full', 'full');
+    if (state === 'approved' && run === undefined) throw full;
+    return journal.cancelPlanned([call.id], audit, full);
   },
 });
 /** A parked call is waited for by its turn, which only stops waiting. `silent`: its worker has not ended it in time. */
@@ -190,9 +199,8 @@ export const callEvents: Record<CallEvent, CallEventPath> = {
   'planned, allowed': plans({}),
   'planned, needs approval': plans({ approval }),
   'planned, refused': plans({ outcome: failedOutcome('denied', 'tool_denied', 'denied') }),
-  'refused a place': {
-    apply: ({ call }, { journal }) => journal.cancelPlanned([call.id], audit, new AppError('queue_full', 'full')),
-  },
+  'refused a place, no run': refuses({}),
+  'refused a place, in a run': refuses({ run: 'plain' }),
   'skipped, the call before it asks': ends(cancelled, () => ({})),
   'a kept result answers': ends({ ...someOutcome, cached: true }, () => ({})),
 

@@ -201,7 +201,10 @@ export const runEvents: Record<RunEvent, RunEventPath> = {
   'due, continued five times': alone({ ...detached, adoptions: 5 }),
 
   'its keyed call ended': { facts: both, apply: ends({ state: 'done' }) },
-  'its keyed call never began': { facts: both, apply: ends({ state: 'interrupted', answer: { attempt: 1 } }) },
+  'its keyed call never began, or waits': {
+    facts: both,
+    apply: ends({ state: 'interrupted', answer: { attempt: 1 } }),
+  },
 
   'ended 10 minutes ago': { before: endedFor('11 minutes'), apply: sweep },
   'ended a day ago, its session gone': { before: endedFor('25 hours'), apply: sweep },
