@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { AppError } from '#libs/schemas/errors.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
-import { ApprovalNeeded } from '../../apps/gateway/tools/approvals/approval-needed.js';
+import { ApprovalNeeded } from '../../apps/gateway/govern/approval-needed.js';
 import { openGateway, queuePathOfFile, requestContext, type TestGateway } from '../support/queue-path.js';
 import { verifies } from '../verifies.js';
 

@@ -9,7 +9,7 @@ import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
 import { Reaper } from '#libs/runs/processes/reaper.js';
 import { PostgresSessionStore } from '#libs/runs/sessions/postgres-session-store.js';
-import { type ApprovalPorts, Approvals } from '../../../apps/gateway/tools/approvals/approvals.js';
+import { type ApprovalPorts, Approvals } from '../../../apps/gateway/govern/approvals.js';
 import { MapQueue } from '../../support/map-queue.js';
 import { createMigratedDatabase } from '../../support/services/test-database.js';
 
