@@ -199,7 +199,7 @@ export class KeyedToolCalls {
     }
   }
 
-  /** The run ends with its call; where that never began the key is left to a retry. Never rejects. */
+  /** The run ends with its call; where that never began, or waits for a person, the key is left to a retry. Never rejects. */
   private async settle(run: StoredRun, attempt: Attempt): Promise<void> {
     const { runs, journal, gatewayId, logger } = this.ports;
     const giveUpAt = steadyNow() + settlePatienceMs;
@@ -230,8 +230,9 @@ export class KeyedToolCalls {
 }
 
 function endOf(attempt: Attempt, stored: StoredCall | undefined): RunEnd {
-  if (stored !== undefined && !neverBegan(stored)) return { state: 'done', usage: noUsage };
-  const next = stored === undefined ? attempt.number : attempt.number + 1;
+  const waits = stored === undefined || stored.state === 'parked';
+  if (!waits && !neverBegan(stored)) return { state: 'done', usage: noUsage };
+  const next = waits ? attempt.number : attempt.number + 1;
   return { state: 'interrupted', usage: noUsage, answer: { attempt: next } };
 }
 

@@ -268,10 +268,12 @@ export class QueuedToolRunner implements ToolRunner {
   }
 
   /** A call that will not be queued is ended in the journal too. A caller who left gets an outcome, others the error. */
-  private async neverQueued(error: unknown, { id, context, audit }: RunnableCall): Promise<ToolOutcome> {
+  private async neverQueued(error: unknown, { id, context, audit, again }: RunnableCall): Promise<ToolOutcome> {
     const why = context.signal.aborted ? undefined : error;
+    // An approved call outside of runs stays parked: its caller asks again, and is not to need another approval.
+    const staysParked = again && context.runId === undefined;
     try {
-      await this.parts.journal.cancelPlanned([id], audit, why);
+      if (!staysParked) await this.parts.journal.cancelPlanned([id], audit, why);
     } catch (cause) {
       this.parts.logger.warn({ error: cause }, 'a refused call could not be ended in the journal');
       this.parts.lateCancels.add(id, audit, why);
