@@ -24,9 +24,21 @@ interface Reader {
   reject(error: unknown): void;
 }
 
+/** Whose exchange it is. */
+export interface ExchangeClient {
+  readonly options: ClientOptions;
+  /** Nobody waits for the answer any more. */
+  left(weight: number): void;
+  /** The connection is free. */
+  takeBack(connection: Connection): void;
+}
+
+const once = { once: true };
+
 export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   status = 0;
   headers: HttpAnswer['headers'] = {};
+  private readonly options: ClientOptions;
   private controller: Dispatcher.DispatchController | undefined;
   private stopped: Error | undefined;
   private broken: Error | undefined;
@@ -52,18 +64,18 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   private timerAt = Infinity;
 
   constructor(
-    private readonly options: ClientOptions,
+    private readonly client: ExchangeClient,
     private readonly call: HttpCall,
     private readonly connection: Connection,
-    /** `onClose`: nobody waits for the answer any more. `onOver`: the connection is free. */
-    private readonly ends: { onClose(): void; onOver(connection: Connection): void },
+    private readonly weight: number,
   ) {
+    this.options = client.options;
     const now = performance.now();
     this.deadline = now + Math.max(0, call.deadline - steadyNow());
-    this.silentAt = now + options.timeoutMs.first_byte;
+    this.silentAt = now + this.options.timeoutMs.first_byte;
     this.arm(now);
-    if (call.signal.aborted) this.cancel();
-    else call.signal.addEventListener('abort', this.cancel, { once: true });
+    if (call.signal.aborted) this.handleEvent();
+    else call.signal.addEventListener('abort', this, once);
   }
 
   /** Resolves with itself when the answer opens. Closed if it does not. @throws what `failure` returns */
@@ -116,8 +128,8 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     if (this.closed) return;
     this.closed = true;
     clearTimeout(this.timer);
-    this.call.signal.removeEventListener('abort', this.cancel);
-    this.ends.onClose();
+    this.call.signal.removeEventListener('abort', this);
+    this.client.left(this.weight);
     if (this.over) return;
     if (drain && this.stopped === undefined) this.drain();
     else this.cut();
@@ -274,12 +286,15 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   private leave(): void {
     if (this.over) return;
     this.over = true;
-    this.ends.onOver(this.connection);
+    this.client.takeBack(this.connection);
     this.open();
     this.flow();
   }
 
-  private readonly cancel = (): void => this.fail('cancelled', 'was left', this.call.signal.reason);
+  /** The signal aborts. */
+  handleEvent(): void {
+    this.fail('cancelled', 'was left', this.call.signal.reason);
+  }
 
   private fail(kind: HttpFailure['kind'], what: string, cause?: unknown): void {
     this.stopped ??= this.options.toError({ kind, what, cause });

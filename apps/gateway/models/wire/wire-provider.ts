@@ -13,7 +13,7 @@ import { type CircuitParts, GuardedCall, isNotAsked, openCircuit } from '../resi
 import type { AttemptObserver, ModelAttempt } from '../routing/model-attempt.js';
 import type { ModelCall, ModelProvider, ModelRequest, TakeModelEvents } from '../model-provider.js';
 import { parse } from './frame-memory.js';
-import { openWithRetries, type UpstreamFailure } from '../resilience/open-with-retries.js';
+import { openWithRetries, type RetryPolicy, type UpstreamFailure } from '../resilience/open-with-retries.js';
 import { readAnswer } from './read-answer.js';
 import { createErrorReader, type ErrorReader } from './read-upstream-error.js';
 import { type MappedRequest, mapProperties } from '../conversation/property-names.js';
@@ -43,6 +43,7 @@ export class WireProvider implements ModelProvider {
   private readonly client: HttpClient;
   private readonly errors: ErrorReader;
   private readonly circuit: CircuitBreaker;
+  private readonly retries: RetryPolicy;
   /** Of the last failure that the circuit breaker counted. */
   private lastFailure = '';
 
@@ -63,6 +64,12 @@ export class WireProvider implements ModelProvider {
     const baseUrl = config.base_url ?? family.baseUrl;
     this.access = providerAccess(name, config, baseUrl);
     this.client = openUpstream(this.access, { baseUrl, headers: sent }, config);
+    this.retries = {
+      client: this.client,
+      maxRetries: config.max_retries,
+      mayRetry: () => this.circuit.mayRetry(),
+      toError: (answer) => this.toError(answer),
+    };
     const secrets = [api_key, ...Object.values(headers)].filter((text) => text !== undefined && text.length >= 6);
     this.errors = createErrorReader({
       provider: name,
@@ -181,13 +188,10 @@ export class WireProvider implements ModelProvider {
 
   private open(path: string, body: string, model: string, call: ModelCall): Promise<HttpAnswer> {
     const { traceparent } = call;
-    const request = { method: 'POST', path, body, ...(traceparent !== undefined && { headers: { traceparent } }) };
-    return openWithRetries(this.client, request, call, {
-      maxRetries: this.config.max_retries,
-      mayRetry: () => this.circuit.mayRetry(),
-      toError: (answer) => this.toError(answer),
-      onRetry: (attempt, error, waitMs) => this.observe(model, call, { attempt, error, next: 'retry', waitMs }),
-    });
+    const headers = traceparent === undefined ? undefined : { traceparent };
+    return openWithRetries({ method: 'POST', path, headers, body }, call, this.retries, (attempt, error, waitMs) =>
+      this.observe(model, call, { attempt, error, next: 'retry', waitMs }),
+    );
   }
 
   private observe(
