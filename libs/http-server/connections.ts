@@ -32,6 +32,7 @@ interface Answer {
   readonly response: ServerResponse;
   /** For a client that disconnects before it is complete. */
   onGone: (() => void) | undefined;
+  onEnd: (() => void) | undefined;
 }
 
 class Connection {
@@ -54,7 +55,7 @@ class Connection {
   begin(response: ServerResponse): Answer {
     const known = this.answers.find((each) => each.response === response);
     if (known !== undefined) return known;
-    const answer: Answer = { response, onGone: undefined };
+    const answer: Answer = { response, onGone: undefined, onEnd: undefined };
     this.answers.push(answer);
     response.once('close', () => this.end(answer));
     return answer;
@@ -65,6 +66,7 @@ class Connection {
     if (at === -1) return;
     this.answers.splice(at, 1);
     if (!answer.response.writableFinished) answer.onGone?.();
+    answer.onEnd?.();
   }
 
   /** Closes the connection after the answers in progress. */
@@ -175,6 +177,15 @@ export function whenGone(
   onGone: () => void,
 ): void {
   connectionOf(socket).begin(answer).onGone = onGone;
+}
+
+/** `onEnd` is called when the answer, or its connection, has ended. */
+export function whenEnded(
+  { socket }: Pick<IncomingMessage, 'socket'>,
+  answer: ServerResponse,
+  onEnd: () => void,
+): void {
+  connectionOf(socket).begin(answer).onEnd = onEnd;
 }
 
 /** For each request, so that no refusal is written into an answer that has begun. */
