@@ -34,6 +34,8 @@ export interface ExchangeClient {
 }
 
 const once = { once: true };
+/** Never added to: usually one piece is all that there is at a time. */
+const none: Uint8Array[] = [];
 
 export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   status = 0;
@@ -45,7 +47,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   /** The connection has been returned. */
   private over = false;
   private closed = false;
-  private pieces: Uint8Array[] = [];
+  private pieces: Uint8Array[] = none;
   private aheadBytes = 0;
   /** Bytes given to the reader. */
   private bytes = 0;
@@ -161,10 +163,11 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
     this.connection.unheardBytes = 0;
-    this.pieces.push(bytes);
+    if (this.pieces.length === 0) this.pieces = [bytes];
+    else this.pieces.push(bytes);
     this.aheadBytes += bytes.length;
     if (this.closed) {
-      this.pieces = [];
+      this.pieces = none;
       if (this.aheadBytes > drainBytes) this.cut();
       return;
     }
@@ -237,7 +240,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   /** All buffered bytes, as one piece. */
   private taken(): Uint8Array {
     const taken = this.pieces.length === 1 ? this.pieces[0]! : Buffer.concat(this.pieces);
-    this.pieces = [];
+    this.pieces = none;
     this.aheadBytes = 0;
     this.bytes += taken.length;
     const { maxBytes, toError } = this.options;
@@ -274,7 +277,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
 
   /** Reads the rest, usually only the end, so that the connection can be reused; otherwise the connection is cut. */
   private drain(): void {
-    this.pieces = [];
+    this.pieces = none;
     setTimeout(() => this.cut(), drainMs).unref();
     this.connection.release();
   }
