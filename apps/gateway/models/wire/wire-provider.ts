@@ -14,7 +14,7 @@ import type { AttemptObserver, ModelAttempt } from '../routing/model-attempt.js'
 import type { ModelCall, ModelProvider, ModelRequest, TakeModelEvents } from '../model-provider.js';
 import { parse } from './frame-memory.js';
 import { openWithRetries, type RetryPolicy, type UpstreamFailure } from '../resilience/open-with-retries.js';
-import { readAnswer } from './read-answer.js';
+import { type AnswerBounds, readAnswer } from './read-answer.js';
 import { createErrorReader, type ErrorReader } from './read-upstream-error.js';
 import { type MappedRequest, mapProperties } from '../conversation/property-names.js';
 import { providerToolsOf } from '../conversation/provider-tools.js';
@@ -44,6 +44,7 @@ export class WireProvider implements ModelProvider {
   private readonly errors: ErrorReader;
   private readonly circuit: CircuitBreaker;
   private readonly retries: RetryPolicy;
+  private readonly bounds: AnswerBounds;
   /** Of the last failure that the circuit breaker counted. */
   private lastFailure = '';
 
@@ -54,6 +55,7 @@ export class WireProvider implements ModelProvider {
     private readonly parts: WireParts,
   ) {
     const { api_key, headers } = config;
+    this.bounds = { provider: name, maxEventChars: config.max_response_bytes };
     this.circuit = openCircuit(name, config.circuit, parts);
     const sent = {
       accept: 'text/event-stream, application/json',
@@ -96,7 +98,6 @@ export class WireProvider implements ModelProvider {
     try {
       const warnings = new Warnings();
       let wire = this.write(mapped.request, warnings);
-      const bounds = { provider: this.name, maxEventChars: this.config.max_response_bytes };
       for (let body: string | undefined = wire.body; body !== undefined; body = wire.reader.again?.()) {
         answer?.close(true);
         answer = undefined;
@@ -109,7 +110,7 @@ export class WireProvider implements ModelProvider {
           wire = other;
           answer = await this.open(wire.path, wire.body, request.model, call);
         }
-        await readAnswer(answer, wire.reader, bounds, warnings.toldTo(guarded.take));
+        await readAnswer(answer, wire.reader, this.bounds, warnings.toldTo(guarded.take));
       }
     } catch (error) {
       await guarded.take([{ type: 'error', error: toAppError(error) }]);
