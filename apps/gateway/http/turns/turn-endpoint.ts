@@ -18,6 +18,8 @@ import { requestContext } from '../request-context.js';
 import { streamTurn } from './stream-turn.js';
 import { TurnAdmission } from './turn-admission.js';
 
+const json = 'application/json; charset=utf-8';
+
 /** Collects the events of a turn into a whole answer. */
 export interface AnswerFold {
   add(event: TurnEvent): void;
@@ -72,7 +74,7 @@ export class TurnEndpoint {
       });
       const fold = dialect.fold(started, turn);
       for (const event of events) fold.add(event);
-      if (!reply.raw.destroyed) reply.type('application/json').send(fold.answer);
+      if (!reply.raw.destroyed) reply.header('content-type', json).send(JSON.stringify(fold.answer));
     } finally {
       leave();
     }
