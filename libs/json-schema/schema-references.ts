@@ -21,7 +21,6 @@ export function withoutIds(schema: JsonObject): JsonObject {
   });
 }
 
-/** Says which reference leads nowhere. */
 export function checkReferences(schema: JsonObject): string | undefined {
   const references: string[] = [];
   const named = new Set<string>();

@@ -15,12 +15,9 @@ import type { Logger } from '#libs/logging/logger.js';
 export type ReloadOutcome = 'applied' | 'unchanged' | 'rejected';
 
 export interface ReloadParts {
-  /** The configuration at the start of the process. */
   started: Config;
   reader: ConfigReader;
-  /** Applies what needs no restart, and resolves when it is in force. */
   apply: (config: Config) => void | Promise<void>;
-  /** Makes the log redact these values from now on. */
   strikeOut: (secrets: readonly string[]) => void;
   onOutcome: (outcome: ReloadOutcome) => void;
   logger: Logger;

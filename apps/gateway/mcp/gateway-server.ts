@@ -25,7 +25,6 @@ export interface GatewayServerPorts extends RunCallPorts {
   catalog: Pick<ToolCatalog, 'list'>;
   catalogOf: CatalogOf;
   logger: Logger;
-  /** Each error that a caller is shown, once. */
   observeError: (error: AppError) => void;
 }
 

@@ -5,7 +5,6 @@ import { dirname } from 'node:path';
 
 export interface FileWatchOptions {
   onChange: () => void;
-  /** The interval of polling. */
   pollMs?: number;
   /** A change is reported after this time without another. */
   settleMs?: number;

@@ -12,7 +12,6 @@ export interface DescribedOperation {
   bodyOptional?: boolean;
   /** Default: JSON. */
   bodyType?: string;
-  /** Descriptions by name. */
   headers?: Record<string, string>;
   query?: Record<string, z.ZodType>;
   /** By status, without errors. */

@@ -16,7 +16,6 @@ export interface OpenApiDocument {
   components: { schemas: Record<string, object> };
 }
 
-/** All routes of the controllers, as `GET /api/runs/{id}`. */
 export function routesOf(controllers: readonly Type[]): string[] {
   return controllers.flatMap((controller) => {
     const prefixes = [Reflect.getMetadata(PATH_METADATA, controller) as string | string[]].flat();
@@ -62,7 +61,6 @@ export function openApiDocument(routes: readonly string[]): OpenApiDocument {
   return JSON.parse(JSON.stringify(document).replaceAll('"#/$defs/', '"#/components/schemas/')) as OpenApiDocument;
 }
 
-/** Converts zod schemas, and keeps those that have a name. */
 class Shapes {
   named: Record<string, object> = {};
 

@@ -11,7 +11,6 @@ export type Shown<Shape extends z.ZodType> = z.infer<Shape>;
 const text = z.string();
 const count = z.int();
 const time = text.meta({ format: 'date-time' });
-/** Any JSON object. */
 export const anything = z.looseObject({});
 export const listOf = <Item extends z.ZodType>(item: Item) =>
   z.object({ object: z.literal('list'), data: z.array(item) });
@@ -229,7 +228,6 @@ export const health = z.object({
 const positive = z.int().min(1);
 const amount = z.number().min(0);
 const globs = z.array(text).optional().describe('`server/tool`, where `*` matches any text');
-/** What an API key may do, as it is set and shown. */
 export const keyMembers = {
   owner: text,
   roles: z.array(text),

@@ -23,9 +23,7 @@ export const geminiPropertyNames: ToolNameRule = {
   maxLength: 64,
 };
 
-/** A tool with names that are mapped. */
 export interface MappedTool {
-  /** As the provider gets it. */
   definition: ToolDefinition;
   /** Arguments with the tool's own names, and with those at the provider. */
   fromWire(args: JsonObject): JsonObject;
@@ -34,7 +32,6 @@ export interface MappedTool {
 
 export interface MappedRequest {
   request: ModelRequest;
-  /** By the tool's name. */
   tools: ReadonlyMap<string, MappedTool>;
 }
 
