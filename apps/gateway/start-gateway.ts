@@ -48,7 +48,7 @@ import { registerFileUploads } from './http/files/file-uploads.js';
 import { controllersOf, setupOpenApi } from './http/openapi/open-api.js';
 import { McpRoute } from './http/mcp/mcp-route.js';
 import { TurnAdmission, turnsOfPrincipal } from './http/turns/turn-admission.js';
-import { openGatewayEndpoint } from './mcp/gateway-endpoint.js';
+import { openGatewayEndpoint } from './mcp/gateway-server.js';
 import { boundServer } from '#libs/http-server/connections.js';
 import { parseBody } from '#libs/http-server/parse-body.js';
 
