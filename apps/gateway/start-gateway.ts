@@ -14,10 +14,9 @@ import {
   configurationCheck,
   isolationCheck,
   modelsCheck,
-  queueCheck,
+  pingCheck,
   serversCheck,
   sharedWorkspacesCheck,
-  storeCheck,
   workersCheck,
   workspacesCheck,
 } from '#libs/health/checks.js';
@@ -265,8 +264,8 @@ function healthChecks({ database, backing, registry, toolServers, models }: Gate
       typeof isolation === 'string' ? isolation.split(', ') : 'none',
     );
   return [
-    storeCheck((signal) => database.ping(signal)),
-    queueCheck((signal) => backing.ping(signal)),
+    pingCheck('store', (signal) => database.ping(signal)),
+    pingCheck('queue', (signal) => backing.ping(signal)),
     workersCheck(registry),
     serversCheck(() => toolServers.states()),
     modelsCheck((signal) => models.health(signal)),
