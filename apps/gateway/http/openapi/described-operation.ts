@@ -6,7 +6,6 @@ export type Content = Readonly<Record<string, z.ZodType>>;
 
 export interface DescribedOperation {
   summary: string;
-  tag: 'chat' | 'models' | 'tools' | 'sessions' | 'runs' | 'keys' | 'approvals' | 'audit' | 'operations';
   description?: string;
   body?: z.ZodType;
   bodyOptional?: boolean;
