@@ -1,60 +1,26 @@
-// Reports changes of a file, however it was written: in place, by a rename, or by a moved link (Kubernetes). Watches the
-// directory, and also polls, because some file systems report no changes.
-import { statSync, watch, type FSWatcher } from 'node:fs';
-import { dirname } from 'node:path';
+// Reports changes of a file, however it was written: in place, by a rename, or by a moved link (Kubernetes). Looks again and
+// again, because some file systems report no changes.
+import { statSync } from 'node:fs';
 
 export interface FileWatchOptions {
   onChange: () => void;
   pollMs?: number;
-  /** A change is reported after this time without another. */
-  settleMs?: number;
 }
-
-const defaults = { pollMs: 3_000, settleMs: 200 };
 
 /** A write after the start of this process counts as a change, since the file may have been read before it. */
-export function watchFile(path: string, options: FileWatchOptions): { close(): void } {
-  const { onChange, pollMs, settleMs } = { ...defaults, ...options };
+export function watchFile(path: string, { onChange, pollMs = 500 }: FileWatchOptions): { close(): void } {
   let known = fingerprint(path, performance.timeOrigin);
   let seen = known;
-  let settled: NodeJS.Timeout | undefined;
-
-  const settle = () => {
-    settled = undefined;
-    if (seen === known) return;
-    known = seen;
-    onChange();
-  };
-  const check = () => {
+  const timer = setInterval(() => {
     const now = fingerprint(path);
-    if (now === seen) return;
+    const isChange = now === seen && now !== known;
     seen = now;
-    clearTimeout(settled);
-    settled = setTimeout(settle, settleMs);
-  };
-
-  const watcher = watchDirectory(dirname(path), check);
-  const timer = setInterval(check, pollMs);
+    if (!isChange) return;
+    known = now;
+    onChange();
+  }, pollMs);
   timer.unref();
-  check();
-  return {
-    close() {
-      clearTimeout(settled);
-      clearInterval(timer);
-      watcher?.close();
-    },
-  };
-}
-
-/** Undefined if the system cannot watch it; polling still works. */
-function watchDirectory(directory: string, check: () => void): FSWatcher | undefined {
-  try {
-    const watcher = watch(directory, { persistent: false }, check);
-    watcher.on('error', () => watcher.close());
-    return watcher;
-  } catch {
-    return undefined;
-  }
+  return { close: () => clearInterval(timer) };
 }
 
 /** Undefined if the file changed after `olderThan`, in epoch ms. */
