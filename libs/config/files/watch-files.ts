@@ -1,4 +1,4 @@
-// Reports changes of a file, however it was written: in place, by a rename, or by a moved link (Kubernetes). Looks again and
+// Reports changes of files, however they were written: in place, by a rename, or by a moved link (Kubernetes). Looks again and
 // again, because some file systems report no changes.
 import { statSync } from 'node:fs';
 
@@ -7,12 +7,19 @@ export interface FileWatchOptions {
   pollMs?: number;
 }
 
-/** A write after the start of this process counts as a change, since the file may have been read before it. */
-export function watchFile(path: string, { onChange, pollMs = 500 }: FileWatchOptions): { close(): void } {
-  let known = fingerprint(path, performance.timeOrigin);
+/** `paths` may change too. A write after the start of this process counts, since the file may have been read before it. */
+export function watchFiles(
+  paths: () => readonly string[],
+  { onChange, pollMs = 500 }: FileWatchOptions,
+): { close(): void } {
+  const look = (olderThan?: number) =>
+    paths()
+      .map((path) => `${path} ${fingerprint(path, olderThan)}`)
+      .join();
+  let known = look(performance.timeOrigin);
   let seen = known;
   const timer = setInterval(() => {
-    const now = fingerprint(path);
+    const now = look();
     const isChange = now === seen && now !== known;
     seen = now;
     if (!isChange) return;

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { watchFile } from './watch-file.js';
+import { watchFiles } from './watch-files.js';
 
 let directory: string;
 let changes: number;
@@ -17,7 +17,7 @@ afterEach(() => {
 });
 
 function start(path: string, pollMs = 20): void {
-  watch = watchFile(path, { pollMs, onChange: () => void (changes += 1) });
+  watch = watchFiles(() => [path], { pollMs, onChange: () => void (changes += 1) });
 }
 const changed = (times: number) => expect.poll(() => changes, { timeout: 20_000 }).toBe(times);
 
