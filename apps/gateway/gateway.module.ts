@@ -28,7 +28,6 @@ import { ResponsesController } from './http/turns/responses.controller.js';
 import { RunsController } from './http/controllers/runs.controller.js';
 import { ServersController } from './http/controllers/servers.controller.js';
 import { SessionsController } from './http/controllers/sessions.controller.js';
-import { SseController } from './http/mcp/sse.controller.js';
 import { observerOfStreams } from './http/turns/stream-turn.js';
 import { ToolChangesController } from './http/controllers/tool-changes.controller.js';
 import { ToolsController } from './http/controllers/tools.controller.js';
@@ -80,7 +79,6 @@ export class GatewayModule {
         ToolChangesController,
         ServersController,
         McpController,
-        SseController,
         SessionsController,
         FilesController,
         KeysController,

@@ -14,10 +14,9 @@ import {
   configurationCheck,
   isolationCheck,
   modelsCheck,
-  queueCheck,
+  pingCheck,
   serversCheck,
   sharedWorkspacesCheck,
-  storeCheck,
   workersCheck,
   workspacesCheck,
 } from '#libs/health/checks.js';
@@ -48,7 +47,7 @@ import { registerFileUploads } from './http/files/file-uploads.js';
 import { controllersOf, setupOpenApi } from './http/openapi/open-api.js';
 import { McpRoute } from './http/mcp/mcp-route.js';
 import { TurnAdmission, turnsOfPrincipal } from './http/turns/turn-admission.js';
-import { openGatewayEndpoint } from './mcp/gateway-endpoint.js';
+import { openGatewayEndpoint } from './mcp/gateway-server.js';
 import { boundServer } from '#libs/http-server/connections.js';
 import { parseBody } from '#libs/http-server/parse-body.js';
 
@@ -265,8 +264,8 @@ function healthChecks({ database, backing, registry, toolServers, models }: Gate
       typeof isolation === 'string' ? isolation.split(', ') : 'none',
     );
   return [
-    storeCheck((signal) => database.ping(signal)),
-    queueCheck((signal) => backing.ping(signal)),
+    pingCheck('store', (signal) => database.ping(signal)),
+    pingCheck('queue', (signal) => backing.ping(signal)),
     workersCheck(registry),
     serversCheck(() => toolServers.states()),
     modelsCheck((signal) => models.health(signal)),

@@ -14,11 +14,10 @@ import { openDatabase } from '#libs/postgres/open-database.js';
 import { poolSizes } from '#libs/postgres/pool-sizes.js';
 import {
   isolationCheck,
-  queueCheck,
+  pingCheck,
   serversCheck,
   sharedWorkspacesCheck,
   spoolCheck,
-  storeCheck,
   workspacesCheck,
 } from '#libs/health/checks.js';
 import type { HealthCheck } from '#libs/health/health.js';
@@ -159,8 +158,8 @@ export async function openWorker(
   return {
     worker,
     checks: [
-      storeCheck((signal) => database.ping(signal)),
-      queueCheck((signal) => backing.ping(signal)),
+      pingCheck('store', (signal) => database.ping(signal)),
+      pingCheck('queue', (signal) => backing.ping(signal)),
       serversCheck(async () => Object.fromEntries(worker.catalog.states().map(({ name, state }) => [name, state]))),
       isolationCheck(async () => worker.isolationLevels()),
       workspacesCheck({ workspaces, directory, logger }),

@@ -3,7 +3,6 @@ import { starMatcher } from '#libs/policy/tool-glob.js';
 import type { Access } from '#libs/schemas/call-context.js';
 import type { SignInFailure } from './key-store.js';
 
-/** Who showed a key or token, and what that opens. */
 export interface Caller {
   principal: string;
   /** Undefined of a user of a token issuer. */

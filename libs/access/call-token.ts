@@ -3,7 +3,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 
-/** What a token says. */
 export interface CallTokenClaims {
   principal: string;
   /** The key whose models, limits and budget apply; absent for a user of a token issuer, and without keys. */

@@ -9,7 +9,6 @@ import type { KeyStore, StoredKey } from './key-store.js';
 
 const pollMs = 500;
 const noteUsesMs = 60_000;
-/** How long remembered keys stay valid while the database is unavailable. */
 const trustMs = 60_000;
 const maxKeys = 10_000;
 const maxLookups = 256;

@@ -7,7 +7,6 @@ import { storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
 import type { Approval, ApprovalState, Decision } from './approval.js';
 
-/** The person who decides, for the audit. */
 export interface Approver {
   principal: string;
   requestId: string;
@@ -19,7 +18,6 @@ export interface ApprovalQuery {
   /** Only approvals of this principal. */
   principal?: string | undefined;
   state?: ApprovalState | undefined;
-  /** The last id of the previous page. */
   after?: string | undefined;
   limit: number;
 }
@@ -153,7 +151,6 @@ export class ApprovalStore {
     return decided;
   }
 
-  /** Approvals to end, each with its final state. */
   lapsed(limit: number): Promise<Approval[]> {
     return this.database.query<Approval>(lapsed, [limit]);
   }
@@ -163,7 +160,6 @@ export class ApprovalStore {
     return (await this.database.query(close, [id, state])).length > 0;
   }
 
-  /** Deletes approvals whose calls are no longer kept. */
   async forget(): Promise<void> {
     await this.database.query(forget, []);
   }
@@ -177,7 +173,6 @@ export class ApprovalStore {
     return row!;
   }
 
-  /** How many calls of the principal wait for an approval, and which of these approvals are written. */
   async waitingOf(principal: string, ids: readonly string[]): Promise<{ waiting: number; written: string[] }> {
     const [row] = await this.database.query<{ waiting: number; written: string[] }>(
       `/* approvals.waiting-of */ select

@@ -14,7 +14,6 @@ export interface NewApproval {
   argumentsHash: string;
   reason?: string;
   expiresMs: number;
-  /** Whether a webhook is configured. */
   notify: boolean;
 }
 
@@ -23,7 +22,6 @@ export interface Approval {
   /** `question`: the call runs, and its tool server asks its caller something. `sampling`: it asks a model; nobody sees that. */
   kind: 'approval' | 'question' | 'sampling';
   callId: string;
-  /** The principal that made the call. */
   principal: string;
   keyId: string | null;
   sessionId: string;
@@ -31,7 +29,6 @@ export interface Approval {
   requestId: string;
   server: string;
   tool: string;
-  /** The tool name as it was called. */
   name: string;
   definitionHash: string;
   /** What runs after the approval: the arguments of the call, or the approver's edited version. */

@@ -21,11 +21,9 @@ interface NewRow {
   fence: string;
   arguments: JsonObject;
   expiresMs: number;
-  /** A webhook is configured. */
   notify: boolean;
 }
 
-/** How a model answered, or what the server is told instead. */
 export interface SamplingOutcome {
   answer: Sampled | { refused: string };
   errorCode?: string;

@@ -32,7 +32,6 @@ export const maxSamplingBytes = 1024 * 1024;
 /** Of the answer's text, in characters. */
 export const maxSampledLength = 256 * 1024;
 export const defaultSampledTokens = 4_096;
-/** Of one model call. */
 export const samplingMs = 120_000;
 /** The gateway that answers says so again and again; one that is silent for this long does not. */
 export const samplingLeaseMs = 15_000;

@@ -22,7 +22,6 @@ export interface AuditFilter {
 
 export interface AuditPage {
   rows: AuditEvent[];
-  /** Of the next page. */
   cursor?: string;
 }
 
@@ -70,7 +69,6 @@ export class AuditLog {
     return place;
   }
 
-  /** Stops as soon as it has so many. */
   private read(within: readonly Prisma.Sql[], others: readonly Prisma.Sql[], limit: number): Promise<AuditEvent[]> {
     return this.database.call(
       (prisma) => prisma.$queryRaw<AuditEvent[]>`select ${columns} from (
@@ -135,10 +133,8 @@ function readCursor(cursor: string): Place {
   return place;
 }
 
-/** Names of the members of what is shown, in their order. */
 export const auditMembers: readonly string[] = fields.map(nameOf);
 
-/** As the API and the exports show it. */
 export const shownAuditEvent = (row: AuditEvent): JsonObject =>
   Object.fromEntries(fields.map((field) => [nameOf(field), shownValue(row[field])]));
 

@@ -23,7 +23,6 @@ export interface AuditNote {
   tool?: string;
   definitionHash?: string;
   arguments?: JsonObject;
-  /** The process that it is about. */
   worker?: string;
 }
 
@@ -38,7 +37,6 @@ export class AuditNotes {
 
   constructor(
     private readonly database: Database,
-    /** False writes no audit rows (`audit.enabled`). */
     { audit }: { audit: boolean },
   ) {
     this.audit = audit;

@@ -6,7 +6,6 @@ const redacted = '[redacted]';
 const minLength = 8;
 
 let configured: readonly string[] = [];
-/** With the number of calls that have it. */
 const held = new Map<string, number>();
 let all: readonly string[] = [];
 

@@ -20,7 +20,6 @@ const maxInnerLength = 262_144;
 const secretName =
   /passw|passphrase|secret|apikey|privatekey|accesskey|signingkey|encryptionkey|authori[sz]ation|credential|cookie|^(x?auth|pwd|pass|jwt|bearer)$|token$/;
 
-/** Whether what has this name is a secret. */
 export const isSecretName = (name: string): boolean => secretName.test(name.toLowerCase().replace(/[^a-z\d]/g, ''));
 
 const secretValues: readonly RegExp[] = [

@@ -88,7 +88,6 @@ function redisProblem(url: string): string | undefined {
 }
 
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** Headers that belong to the connection or the protocol. */
 const ownHeaders =
   /^(?:host|connection|keep-alive|upgrade|te|trailer|transfer-encoding|expect|accept.*|content-.*|mcp-.*|last-event-id)$/i;
 

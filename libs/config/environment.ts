@@ -1,7 +1,6 @@
 // Maps environment variables to keys, and parses their text. Pure.
 import { settings, type Setting, type SettingKind } from './printing/schema-walk.js';
 
-/** Established names that differ from the rule. */
 const fixedNames: Record<string, string> = {
   'server.host': 'HOST',
   'server.port': 'PORT',
@@ -34,14 +33,12 @@ export const environmentSettings: ReadonlyMap<string, Setting> = new Map(
   settings.map((setting) => [environmentName(setting.path), setting]),
 );
 
-/** A provider that a single variable enables, with its vendor's settings. */
 export interface KnownProvider {
   name: string;
   /** Sets `api_key`, or `base_url` for a server without keys. */
   variable: string;
   sets: 'api_key' | 'base_url';
   members: { kind: 'openai' | 'anthropic' | 'gemini'; base_url: string; reasoning_replay?: 'always' };
-  /** Replaces the vendor's URL. */
   baseUrlVariable?: string;
 }
 

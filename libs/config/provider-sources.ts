@@ -7,7 +7,6 @@ import type { ProviderConfig } from './schema.js';
 export interface ProviderSources {
   /** The variable or setting of the address: the one that has it, or would have another. */
   address: string;
-  /** Likewise of the key. */
   key: string;
 }
 

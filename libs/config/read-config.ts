@@ -15,7 +15,6 @@ import { makeUnprintable } from './secrets.js';
 
 export interface ConfigSource {
   environment: Readonly<Record<string, string | undefined>>;
-  /** The variables that `.env` has set. */
   fromEnvFile?: ReadonlySet<string>;
   file?: { path: string; text: string };
   /** Reads the file that a `…_FILE` variable names. Throws if it cannot. */

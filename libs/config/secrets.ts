@@ -10,7 +10,6 @@ export const maskCharacter = '***';
 
 const secretParameter = /^(?:\w*_)?(?:password|token|key|secret)$/i;
 
-/** A value with its secrets masked. */
 function maskValue(value: unknown, secrecy: Secrecy): unknown {
   if (secrecy === undefined || value === undefined) return value;
   if (secrecy === 'url' && typeof value === 'string') return maskUrl(value);
@@ -54,7 +53,6 @@ export function showValue(value: unknown, path: Path): string {
   return text.length > 80 ? `${text.slice(0, 77)}…` : text;
 }
 
-/** The same tree with every secret masked. */
 export function maskDeep(value: unknown, path: Path = []): unknown {
   const secrecy = settingAt(path)?.secrecy;
   if (secrecy !== undefined) return maskValue(value, secrecy);

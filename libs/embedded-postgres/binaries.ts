@@ -17,7 +17,6 @@ interface Link {
 
 const ownDatabase = 'Set DATABASE_URL to a PostgreSQL 14 or newer of your own.';
 
-/** The `native` directory of the installed package. */
 export function findNativeDirectory(): string {
   const { platform, arch } = process;
   if (platform === 'linux' && usesMusl()) {

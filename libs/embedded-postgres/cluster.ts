@@ -162,7 +162,6 @@ async function writeSynced(path: string, text: string): Promise<void> {
   }
 }
 
-/** What starts that were killed left behind. */
 async function removeUnfinished(directory: string): Promise<void> {
   const parent = dirname(directory);
   const prefix = `${basename(directory)}.new-`;

@@ -21,7 +21,6 @@ export interface EmbeddedPostgresOptions {
   signal?: AbortSignal;
   /** Taken when free, so that a restart keeps its address; else any free port. */
   preferredPort?: number;
-  /** Called once when the server ends though nobody stopped it. */
   onUnexpectedEnd?: (error: EmbeddedPostgresError) => void;
   /** For test runs: nothing survives a power cut, its role may create databases, and dataDir is removed at the end. */
   disposable?: boolean;
@@ -33,7 +32,6 @@ export interface EmbeddedPostgres {
   /** Holds the password: for environments and clients, not for command lines or logs. */
   url: string;
   port: number;
-  /** The files of the database. */
   directory: string;
   /** Resolves when nothing of it runs. Once `atOnce` aborts nothing more is written: the next start repairs. */
   stop(options?: { atOnce?: AbortSignal }): Promise<void>;

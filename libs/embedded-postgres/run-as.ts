@@ -7,7 +7,6 @@ import type { Binaries } from './binaries.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 
 export interface RunAs {
-  /** Goes before the command. */
   prefix: readonly string[];
   /** Who must own the cluster's files; undefined: whoever makes them. */
   owner: { uid: number; gid: number } | undefined;

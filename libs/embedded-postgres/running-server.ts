@@ -47,7 +47,6 @@ export function alreadyRunning(directory: string, pid: number): EmbeddedPostgres
   );
 }
 
-/** Says whose server this is, for the next start. */
 export async function writeOwner(directory: string): Promise<void> {
   const path = join(directory, 'owner.json');
   await writeFile(path, JSON.stringify(identifyProcess(process.pid)), { mode: 0o600 });

@@ -20,7 +20,6 @@ export interface ServerCommand {
 export interface ServerEnd {
   /** Exit status; null where a signal ended the wrapper. */
   status: number | null;
-  /** The last lines that the server wrote. */
   lines: string[];
 }
 

@@ -5,59 +5,48 @@ import type { ProcessRegistry } from '#libs/runs/processes/process-registry.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import type { CheckResult, HealthCheck } from './health.js';
 
-const ok: CheckResult = { status: 'ok' };
 const workerSeenMs = 10_000;
 
-/** The database. Without it plain chats continue, but tools do not run. */
-export function storeCheck(ping: (signal: AbortSignal) => Promise<unknown>): HealthCheck {
-  return { name: 'store', check: async (signal) => ping(signal).then(() => ok) };
-}
+const named = (name: string, check: HealthCheck['check']): HealthCheck => ({ name, check });
+/** Not ok if there is a reason. */
+const result = (reason?: string, details?: CheckResult['details']): CheckResult => ({
+  status: reason === undefined ? 'ok' : 'degraded',
+  ...(reason !== undefined && { reason }),
+  ...(details !== undefined && { details }),
+});
 
-export function queueCheck(ping: (signal: AbortSignal) => Promise<unknown>): HealthCheck {
-  return { name: 'queue', check: async (signal) => ping(signal).then(() => ok) };
-}
+/** Without the store plain chats continue, but tools do not run. */
+export const pingCheck = (name: 'store' | 'queue', ping: (signal: AbortSignal) => Promise<unknown>): HealthCheck =>
+  named(name, async (signal) => ping(signal).then(() => result()));
 
 /** Workers seen within ten seconds, and the lowest isolation level among them (`details.isolation`). */
 export function workersCheck(registry: Pick<ProcessRegistry, 'alive'>): HealthCheck {
-  return {
-    name: 'workers',
-    async check() {
-      const workers = (await registry.alive('worker', workerSeenMs)).filter(({ draining }) => !draining);
-      if (workers.length === 0) return { status: 'degraded', reason: 'no worker was seen: tools cannot run' };
-      return { status: 'ok', details: { count: workers.length } };
-    },
-  };
+  return named('workers', async () => {
+    const workers = (await registry.alive('worker', workerSeenMs)).filter(({ draining }) => !draining);
+    if (workers.length === 0) return result('no worker was seen: tools cannot run');
+    return result(undefined, { count: workers.length });
+  });
 }
 
 /** Isolation level and name as reported by the workers; 0 or `none` runs tool servers without protection. */
 export function isolationCheck(levels: () => Promise<readonly (string | number)[]>): HealthCheck {
-  return {
-    name: 'isolation',
-    async check() {
-      const found = await levels();
-      const open = found.some((level) => level === 0 || level === 'none');
-      if (open) return { status: 'degraded', reason: 'tool servers run without isolation' };
-      return found.length === 0
-        ? ok
-        : { status: 'ok', details: { level: [...new Set(found.map(String))].sort().join(', ') } };
-    },
-  };
+  return named('isolation', async () => {
+    const found = await levels();
+    const open = found.some((level) => level === 0 || level === 'none');
+    if (open) return result('tool servers run without isolation');
+    return found.length === 0
+      ? result()
+      : result(undefined, { level: [...new Set(found.map(String))].sort().join(', ') });
+  });
 }
 
 /** Outcomes spooled to disk until the store returns, and whether there is room for more. */
 export function spoolCheck(spool: () => { rows: number; hasRoom: boolean }): HealthCheck {
-  return {
-    name: 'audit spool',
-    async check() {
-      const { rows, hasRoom } = spool();
-      const details = { rows };
-      if (!hasRoom)
-        return { status: 'degraded', reason: 'the spool is full or cannot be written: no tool runs', details };
-      return rows === 0
-        ? { status: 'ok', details }
-        : { status: 'degraded', reason: 'outcomes wait for the store', details };
-    },
-  };
+  return named('audit spool', async () => {
+    const { rows, hasRoom } = spool();
+    if (!hasRoom) return result('the spool is full or cannot be written: no tool runs', { rows });
+    return result(rows === 0 ? undefined : 'outcomes wait for the store', { rows });
+  });
 }
 
 export interface WorkspacesCheckParts {
@@ -78,34 +67,28 @@ export function workspacesCheck({ workspaces, directory, logger }: WorkspacesChe
       () => undefined,
       (thrown: unknown) => thrown,
     );
-    const result = error === undefined ? await spaceOf(workspaces) : cannotWrite(directory, error);
-    const { reason } = result;
+    const found = error === undefined ? await spaceOf(workspaces) : result(`${directory.setting}: ${problemOf(error)}`);
+    const { reason } = found;
     if (reason !== known) {
       if (reason === undefined) logger.info({ metadata }, 'the directory of the workspaces can be written again');
       else if (error === undefined) logger.error({ metadata }, reason);
       else logger.error({ error, metadata }, `the directory of the workspaces cannot be written. ${reason}`);
     }
     known = reason;
-    return result;
+    return found;
   };
   // One probe at a time, so that hanging storage blocks at most one thread, however often the check runs.
   let looking: Promise<CheckResult> | undefined;
-  return { name: 'workspaces', check: () => (looking ??= look().finally(() => (looking = undefined))) };
+  return named('workspaces', () => (looking ??= look().finally(() => (looking = undefined))));
 }
 
 async function spaceOf({ space }: Pick<Workspaces, 'space'>): Promise<CheckResult> {
   // If the file system does not report free space, a successful probe is enough.
   const freeBytes = await space.bytes().catch(() => undefined);
-  if (freeBytes === undefined) return ok;
-  if (freeBytes >= space.minFreeBytes) return { status: 'ok', details: { freeBytes } };
+  if (freeBytes === undefined) return result();
   const reason = 'the disk of workspaces.dir has less free space than workspaces.min_free_bytes: no files are written';
-  return { status: 'degraded', reason, details: { freeBytes } };
+  return result(freeBytes < space.minFreeBytes ? reason : undefined, { freeBytes });
 }
-
-const cannotWrite = ({ setting }: WorkspacesDirectory, error: unknown): CheckResult => ({
-  status: 'degraded',
-  reason: `${setting}: ${problemOf(error)}`,
-});
 
 function problemOf(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
@@ -127,29 +110,25 @@ export interface SharedWorkspacesParts {
 /** Whether the other gateways and workers have the same directory of workspaces (`details.workspaces`). A change is logged. */
 export function sharedWorkspacesCheck({ workspaces, registry, directory, logger }: SharedWorkspacesParts): HealthCheck {
   let known: string | undefined;
-  return {
-    name: 'shared workspaces',
-    async check() {
-      // Without a mark it cannot be written, as the check of the workspaces says.
-      const mark = await workspaces.mark().catch(() => undefined);
-      if (mark === undefined) return ok;
-      // Without the database nothing is known of the others, as the check of the store says.
-      const seen = await Promise.all(
-        (['gateway', 'worker'] as const).map((kind) => registry.alive(kind, workerSeenMs).catch(() => [])),
-      );
-      const marks = seen.flat().map(({ details }) => details['workspaces']);
-      const apart = marks.filter((other) => typeof other === 'string' && other !== mark).length;
-      const reason =
-        apart === 0
-          ? undefined
-          : `${directory.setting}: this process has another directory than ${apart} other processes. ` +
-            'Gateways and workers need one that they share (docs/deployment.md#volumes)';
-      if (reason !== undefined && known === undefined)
-        logger.error({ metadata: { setting: directory.setting } }, reason);
-      known = reason;
-      return reason === undefined ? ok : { status: 'degraded', reason };
-    },
-  };
+  return named('shared workspaces', async () => {
+    // Without a mark it cannot be written, as the check of the workspaces says.
+    const mark = await workspaces.mark().catch(() => undefined);
+    if (mark === undefined) return result();
+    // Without the database nothing is known of the others, as the check of the store says.
+    const seen = await Promise.all(
+      (['gateway', 'worker'] as const).map((kind) => registry.alive(kind, workerSeenMs).catch(() => [])),
+    );
+    const marks = seen.flat().map(({ details }) => details['workspaces']);
+    const apart = marks.filter((other) => typeof other === 'string' && other !== mark).length;
+    const reason =
+      apart === 0
+        ? undefined
+        : `${directory.setting}: this process has another directory than ${apart} other processes. ` +
+          'Gateways and workers need one that they share (docs/deployment.md#volumes)';
+    if (reason !== undefined && known === undefined) logger.error({ metadata: { setting: directory.setting } }, reason);
+    known = reason;
+    return result(reason);
+  });
 }
 
 /** Providers of models that cannot be had: chats with others are served. `details.model` answers those that name none. */
@@ -157,43 +136,29 @@ export function modelsCheck(
   known: (signal: AbortSignal) => Promise<{ model: string; problems: readonly string[] }>,
 ): HealthCheck {
   const shown = 5;
-  return {
-    name: 'models',
-    async check(signal) {
-      const { model, problems } = await known(signal);
-      const details = { model };
-      if (problems.length === 0) return { status: 'ok', details };
-      const more = problems.length > shown ? ` And ${problems.length - shown} more.` : '';
-      const sentences = problems.slice(0, shown).map((problem) => problem.replace(/[^.]$/, '$&.'));
-      return { status: 'degraded', reason: `${sentences.join(' ')}${more}`, details };
-    },
-  };
+  return named('models', async (signal) => {
+    const { model, problems } = await known(signal);
+    if (problems.length === 0) return result(undefined, { model });
+    const more = problems.length > shown ? ` And ${problems.length - shown} more.` : '';
+    const sentences = problems.slice(0, shown).map((problem) => problem.replace(/[^.]$/, '$&.'));
+    return result(`${sentences.join(' ')}${more}`, { model });
+  });
 }
 
 /** Why the configuration that was read last is not in force, if it is not. */
-export function configurationCheck(problem: () => string | undefined): HealthCheck {
-  return {
-    name: 'configuration',
-    async check() {
-      const reason = problem();
-      return reason === undefined ? ok : { status: 'degraded', reason };
-    },
-  };
-}
+export const configurationCheck = (problem: () => string | undefined): HealthCheck =>
+  named('configuration', async () => result(problem()));
 
 /** Server states by name; the result lists servers that are neither `ready` nor `idle`. */
 export function serversCheck(states: () => Promise<Readonly<Record<string, string>>>): HealthCheck {
   const shown = 10;
-  return {
-    name: 'servers',
-    async check() {
-      const entries = Object.entries(await states());
-      const away = entries.filter(([, state]) => state !== 'ready' && state !== 'idle');
-      const details = { count: entries.length };
-      if (away.length === 0) return { status: 'ok', details };
-      const names = away.slice(0, shown).map(([name, state]) => `${name} (${state})`);
-      const more = away.length > shown ? ` and ${away.length - shown} more` : '';
-      return { status: 'degraded', reason: `not ready: ${names.join(', ')}${more}`, details };
-    },
-  };
+  return named('servers', async () => {
+    const entries = Object.entries(await states());
+    const away = entries.filter(([, state]) => state !== 'ready' && state !== 'idle');
+    const details = { count: entries.length };
+    if (away.length === 0) return result(undefined, details);
+    const names = away.slice(0, shown).map(([name, state]) => `${name} (${state})`);
+    const more = away.length > shown ? ` and ${away.length - shown} more` : '';
+    return result(`not ready: ${names.join(', ')}${more}`, details);
+  });
 }

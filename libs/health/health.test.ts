@@ -11,15 +11,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { testLimits } from '../../test/support/test-workspace.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { verifies } from '../../test/verifies.js';
-import {
-  isolationCheck,
-  modelsCheck,
-  queueCheck,
-  serversCheck,
-  storeCheck,
-  workersCheck,
-  workspacesCheck,
-} from './checks.js';
+import { isolationCheck, modelsCheck, pingCheck, serversCheck, workersCheck, workspacesCheck } from './checks.js';
 import { Health, type HealthCheck } from './health.js';
 import { OperatorAccess, type OperatorRequest } from './operator-access.js';
 import { OperationsModule } from './operations.module.js';
@@ -41,8 +33,8 @@ verifies('operations.health-degraded', 'what is wrong with several providers is 
 
 verifies('operations.health-degraded', 'store, queue, worker, server, isolation: 200 and why', async () => {
   const health = serving(
-    storeCheck(away),
-    queueCheck(() => new Promise(() => undefined)),
+    pingCheck('store', away),
+    pingCheck('queue', () => new Promise(() => undefined)),
     workersCheck({ alive: async () => [] }),
     isolationCheck(async () => ['none']),
     serversCheck(async () => ({ a: 'ready', b: 'down' })),
@@ -96,14 +88,14 @@ verifies(
 
 test('all well is ok; what a check throws is not shown', async () => {
   const well = serving(
-    storeCheck(async () => 1),
+    pingCheck('store', async () => 1),
     workersCheck({
       alive: async () =>
         [false, true].map((draining) => ({ id: 'w', kind: 'worker', details: {}, draining, ageMs: 1 })),
     }),
   );
   expect(await well.ready()).toMatchObject({ status: 'ok', checks: [{ status: 'ok' }, { details: { count: 1 } }] });
-  const shown = await serving(storeCheck(() => Promise.reject(new Error('/root/x password')))).ready();
+  const shown = await serving(pingCheck('store', () => Promise.reject(new Error('/root/x password')))).ready();
   expect(JSON.stringify(shown)).not.toMatch(/root|password/);
 });
 

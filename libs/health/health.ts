@@ -1,5 +1,6 @@
 // Whether a process can serve, answered quickly: checks run in parallel under a short deadline, results are cached for a
 // second, and concurrent requests share one run. So load cannot delay an answer for longer than that.
+import { once } from 'node:events';
 import { AppError } from '#libs/schemas/errors.js';
 
 export interface CheckResult {
@@ -68,19 +69,13 @@ export class Health {
 }
 
 async function runCheck(check: HealthCheck): Promise<{ name: string } & CheckResult> {
-  const deadline = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<CheckResult>((resolve) => {
-    timer = setTimeout(() => {
-      deadline.abort();
-      resolve({ status: 'down', reason: `no answer within ${checkDeadlineMs} ms` });
-    }, checkDeadlineMs);
+  const signal = AbortSignal.timeout(checkDeadlineMs);
+  const late = once(signal, 'abort').then((): CheckResult => {
+    return { status: 'down', reason: `no answer within ${checkDeadlineMs} ms` };
   });
-  const asked = (async () => check.check(deadline.signal))().catch((error: unknown): CheckResult => ({
+  const asked = (async () => check.check(signal))().catch((error: unknown): CheckResult => ({
     status: 'down',
     reason: error instanceof AppError ? error.message : 'does not answer',
   }));
-  const result = await Promise.race([asked, late]);
-  clearTimeout(timer);
-  return { name: check.name, ...result };
+  return { name: check.name, ...(await Promise.race([asked, late])) };
 }

@@ -18,7 +18,6 @@ import { type OperatorAccess, operatorRequest } from './operator-access.js';
 export interface MetricsPortParts {
   scrape: Pick<Scrape, 'contentType' | 'text'>;
   access: OperatorAccess;
-  /** Told of each refusal by a limit. */
   onBound: (limit: string) => void;
   logger: Logger;
 }

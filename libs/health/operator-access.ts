@@ -5,14 +5,12 @@ import { hostAllowed } from '#libs/http-server/allowed-caller.js';
 import { AppError } from '#libs/schemas/errors.js';
 
 export interface OperatorRequest {
-  /** The peer address of the connection. */
   address: string;
   /** True if the request was forwarded by a proxy: then the address says nothing about the caller. */
   forwarded: boolean;
   /** Checked because a page loaded through DNS rebinding also connects from this machine. */
   host: string | undefined;
   authorization: string | undefined;
-  /** The request had a key with the scope `admin`. */
   admitted?: boolean;
 }
 

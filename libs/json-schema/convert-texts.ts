@@ -9,7 +9,6 @@ export const convertTexts = (value: Json, schema: JsonObject): Json =>
 
 interface Converting {
   root: JsonObject;
-  /** How many values are still looked at. */
   left: number;
 }
 
@@ -50,7 +49,6 @@ function memberOf({ properties, additionalProperties }: JsonObject, name: string
   return isJsonObject(additionalProperties) ? [additionalProperties] : [];
 }
 
-/** What schemas say of one place. */
 interface Place {
   /** Without null; `any` if a choice admits anything. */
   types: Set<string>;

@@ -21,7 +21,6 @@ export function withoutIds(schema: JsonObject): JsonObject {
   });
 }
 
-/** Says which reference leads nowhere. */
 export function checkReferences(schema: JsonObject): string | undefined {
   const references: string[] = [];
   const named = new Set<string>();
@@ -69,7 +68,8 @@ export function memberOf(segment: string): string {
   return plain.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-function eachNode(schema: JsonObject, visit: (node: JsonObject) => void): void {
+/** Every schema within `schema`. */
+export function eachNode(schema: JsonObject, visit: (node: JsonObject) => void): void {
   rewritten(schema, (node) => {
     visit(node);
     return node;
@@ -77,7 +77,7 @@ function eachNode(schema: JsonObject, visit: (node: JsonObject) => void): void {
 }
 
 /** Every schema within `schema`, rewritten from the outside in. */
-function rewritten(schema: JsonObject, rewrite: (node: JsonObject) => JsonObject): JsonObject {
+export function rewritten(schema: JsonObject, rewrite: (node: JsonObject) => JsonObject): JsonObject {
   const made = rewrite(schema);
   const entries = Object.entries(made).map(([key, value]) => {
     if (data.has(key)) return [key, value] as const;

@@ -4,10 +4,8 @@ import { z } from 'zod';
 import { toolErrorCodes, type ToolErrorCode } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 
-/** What a server receives about the call besides its arguments. */
 export interface CallMeta {
   requestId: string;
-  /** The principal. */
   userId: string;
   /** The session's name within its principal. */
   sessionId: string;

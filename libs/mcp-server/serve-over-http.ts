@@ -25,7 +25,7 @@ import type { McpExchange } from './endpoint/exchange.js';
 import { McpEndpoint } from './endpoint/mcp-endpoint.js';
 import { readFrames } from './endpoint/read-frames.js';
 import { renderRpcError } from './endpoint/rpc-error.js';
-import { eventStream, webRequest } from './endpoint/web-request.js';
+import { eventStream, passOn, webRequest } from './endpoint/web-request.js';
 import type { ToolServer } from './tool-server.js';
 
 export interface HttpServingOptions {
@@ -253,20 +253,11 @@ async function send(answer: Response, response: ServerResponse, signal: AbortSig
   }
   response.writeHead(answer.status, Object.fromEntries(answer.headers));
   response.flushHeaders();
-  const reader = answer.body!.getReader();
-  const decoder = new TextDecoder();
-  const cancel = () => void reader.cancel().catch(() => undefined);
-  signal.addEventListener('abort', cancel, { once: true });
-  if (signal.aborted) cancel();
   try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      if (!response.write(onlyLineFeeds(decoder.decode(value, { stream: true })))) await readerReady(response);
-    }
+    await passOn(answer.body!, signal, (text) =>
+      response.write(onlyLineFeeds(text)) ? undefined : readerReady(response),
+    );
   } finally {
-    signal.removeEventListener('abort', cancel);
-    cancel();
     response.end();
   }
 }

@@ -33,18 +33,15 @@ export interface ToolServerOptions {
    * trusted, otherwise ignored.
    */
   openWorkspace?: (call: CallMeta) => Workspace;
-  /** Prompts that are listed beside the tools. */
   prompts?: PromptSource;
   /** The session of calls over a transport that has none and serves one client: stdio. */
   sessionId?: string;
 }
 
-/** One call of a tool, however it reached the server. */
 export interface ServedCall {
   tool: string;
   /** Checked against the tool's schema. */
   arguments: unknown;
-  /** `_meta` of the request. */
   meta: unknown;
   /** The connection's session, if its transport has sessions; a trusted caller's `meta` takes precedence. */
   sessionId?: string | undefined;
@@ -116,7 +113,6 @@ export class ToolServer {
     return removed;
   }
 
-  /** The tools as listed by `tools/list`. */
   list(): Tool[] {
     return [...this.tools.values()].map((tool) => tool.listed);
   }
@@ -127,7 +123,6 @@ export class ToolServer {
     return () => void this.listeners.delete(listener);
   }
 
-  /** Serves one connection until its transport closes. */
   async connect(transport: Transport): Promise<Server> {
     const server = this.newConnection();
     await server.connect(transport);
@@ -315,7 +310,6 @@ function askingOf(tool: string, { mcpReq }: ServerContext, server: Server): NonN
   };
 }
 
-/** A call that arrived over a connection. */
 function servedCall(
   { name, arguments: args }: { name: string; arguments?: unknown },
   { mcpReq, sessionId, http }: ServerContext,
@@ -334,7 +328,6 @@ function servedCall(
   };
 }
 
-/** The tool's own timeout, combined with its caller's signal. */
 class ToolClock {
   private readonly own = new AbortController();
   private readonly timer: NodeJS.Timeout;

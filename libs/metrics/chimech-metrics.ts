@@ -7,11 +7,9 @@ const ownBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1];
 export type ChimechMetrics = ReturnType<typeof createChimechMetrics>;
 
 export interface ChimechMetricsOptions {
-  /** Asked at a scrape. */
   rotationDue?: () => boolean;
   /** Asked at a scrape; undefined where there is no knowledge base, or none that answers. */
   kbDocuments?: () => Promise<number | undefined>;
-  /** false leaves Node's own out. */
   processMetrics?: boolean;
 }
 

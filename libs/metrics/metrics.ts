@@ -29,14 +29,15 @@ export function createMetrics({ processMetrics = true, exemplars = false } = {})
     new Counter({ name: `signalbox_${name}`, help, labelNames, registers });
   const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Gauge({ name: `signalbox_${name}`, help, labelNames, registers });
-  const histogram = (name: string, help: string, { buckets }: { buckets: number[] }) =>
+  const histogram = (name: string, help: string, buckets: number[]) =>
     new Histogram({ name: `signalbox_${name}`, help, buckets, registers });
-  const latency = <Label extends string>(
+  const latency = <Of extends string>(
     name: string,
     help: string,
-    { buckets, labels = [] }: { buckets: number[]; labels?: readonly Label[] },
+    buckets: number[],
+    labelNames: readonly Of[] = [],
   ) => {
-    const timed = { name: `signalbox_${name}`, help, labelNames: labels, buckets, registers };
+    const timed = { name: `signalbox_${name}`, help, labelNames, buckets, registers };
     return new Latency(new Histogram({ ...timed, enableExemplars: exemplars }), exemplars);
   };
 
@@ -83,30 +84,26 @@ export function createMetrics({ processMetrics = true, exemplars = false } = {})
     registry,
     chatRequests: counter('chat_requests_total', 'Chat turns', ['dialect', 'stream', 'model', 'outcome']),
     chatRequestsWithTools: counter('chat_requests_with_tools_total', 'Chat turns in which a tool was called'),
-    chatDuration: latency('chat_duration_seconds', 'Duration of a chat turn, from request to end', {
-      buckets: turnBuckets,
-    }),
+    chatDuration: latency('chat_duration_seconds', 'Duration of a chat turn, from request to end', turnBuckets),
     chatTimeToFirstToken: latency(
       'chat_time_to_first_token_seconds',
       'Time from the request to the first piece of an answer',
-      {
-        buckets: turnBuckets,
-      },
+      turnBuckets,
     ),
-    chatRounds: histogram('chat_rounds', 'Model calls of a turn', { buckets: [1, 2, 3, 4, 5, 6, 8, 10, 15, 20] }),
+    chatRounds: histogram('chat_rounds', 'Model calls of a turn', [1, 2, 3, 4, 5, 6, 8, 10, 15, 20]),
     chatStopped: counter('chat_stopped_total', 'Chat turns that reached a limit and ended with a last answer', ['by']),
     gatewayOverhead: histogram(
       'gateway_overhead_seconds',
       'Time of a turn in the gateway itself: total minus model and tool time',
-      {
-        buckets: ownBuckets,
-      },
+      ownBuckets,
     ),
     modelCalls: counter('model_calls_total', 'Model calls', ['provider', 'model', 'outcome']),
-    modelCallDuration: latency('model_call_duration_seconds', 'Duration of a model call, from request to end', {
-      buckets: turnBuckets,
-      labels: ['provider', 'model'],
-    }),
+    modelCallDuration: latency(
+      'model_call_duration_seconds',
+      'Duration of a model call, from request to end',
+      turnBuckets,
+      ['provider', 'model'],
+    ),
     modelAttemptsFailed: counter('model_attempts_failed_total', 'Failed attempts that were retried', [
       'provider',
       'code',
@@ -128,18 +125,16 @@ export function createMetrics({ processMetrics = true, exemplars = false } = {})
       'Uses that were not counted: too many sums were waiting for the database',
     ),
     toolCalls: counter('tool_calls_total', 'Tool calls', ['server', 'tool', 'outcome']),
-    toolDuration: latency('tool_duration_seconds', 'Duration of a tool call in its worker', {
-      buckets: callBuckets,
-      labels: ['server', 'tool'],
-    }),
+    toolDuration: latency('tool_duration_seconds', 'Duration of a tool call in its worker', callBuckets, [
+      'server',
+      'tool',
+    ]),
     toolCancelsDropped: counter(
       'tool_cancels_dropped_total',
       'Refused tool calls whose end was never journaled: too many at once, or the gateway had stopped',
     ),
     toolCache: counter('tool_cache_total', 'Calls of tools whose results may be cached', ['outcome']),
-    toolQueueWait: latency('tool_queue_wait_seconds', 'Time from queuing a call to its start in a worker', {
-      buckets: callBuckets,
-    }),
+    toolQueueWait: latency('tool_queue_wait_seconds', 'Time from queuing a call to its start in a worker', callBuckets),
     errors,
     traceSpansDropped,
     rateLimited: counter('rate_limited_total', 'Requests and calls refused by a limit', ['limit']),

@@ -121,7 +121,6 @@ function decode(text: string): string {
   }
 }
 
-/** The prefix in the same form as the results of `pathForms`. */
 function prefixForm(prefix: string): string {
   const resolved = resolveDots(prefix);
   return prefix.endsWith('/') || prefix === '' ? resolved : resolved.slice(0, -1);

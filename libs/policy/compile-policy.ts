@@ -47,7 +47,6 @@ export class CompiledPolicy {
     return reason === undefined ? { effect, rule: name } : { effect, rule: name, reason };
   }
 
-  /** Whether any call of the tool by this caller could need an approval. */
   mayNeedApproval(tool: JudgedTool, caller: Caller): boolean {
     const rules = this.rulesFor(tool, caller);
     if (rules.some(({ effect }) => effect === 'require_approval')) return true;
@@ -59,7 +58,6 @@ export class CompiledPolicy {
     return defaultDecision(tool, this.source, args);
   }
 
-  /** Whether the tool is denied for all arguments. */
   isDenied(tool: JudgedTool, caller: Caller): boolean {
     const rules = this.rulesFor(tool, caller);
     return rules.at(-1)?.conditions.length === 0 && rules.every(({ effect }) => effect === 'deny');

@@ -2,7 +2,6 @@
 import type { Config } from '#libs/config/schema.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 
-/** The parts of the configuration that affect decisions. */
 export type PolicySource = Pick<Config, 'policy' | 'mcpServers' | 'isolation'>;
 
 export type Effect = 'allow' | 'deny' | 'require_approval';
@@ -11,11 +10,9 @@ export interface Decision {
   effect: Effect;
   /** The rule that decided, for the audit row; `default` or `default:…` if none matched. */
   rule: string;
-  /** Shown to the model and the caller. */
   reason?: string;
 }
 
-/** The caller, as far as rules can distinguish it. */
 export interface Caller {
   principal: string;
   keyId?: string;

@@ -59,7 +59,6 @@ function called({ tool, readOnlyWhen = {} }: JudgedTool, args: JsonObject = {}):
   return `\`${tool}\` with ${name}${values.length > 0 && typeof value === 'string' ? ` ${value.slice(0, 40)}` : ''}`;
 }
 
-/** The rule as an item of the list `policy.rules`. */
 function allowing({ server, tool }: JudgedTool): string {
   const glob = `${server}/${tool}`;
   const name = `allow-${tool.replace(/[^A-Za-z0-9._-]/g, '-')}`.slice(0, 64);

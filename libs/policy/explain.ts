@@ -23,7 +23,6 @@ export interface Explanation {
   tried: TriedRule[];
   /** Undefined if it cannot be determined. */
   decision?: Decision;
-  /** The missing information. */
   missing?: string;
 }
 

@@ -3,7 +3,6 @@
 
 export interface ToolGlob {
   pattern: string;
-  /** Matches exactly one tool. */
   exact: boolean;
   matches(server: string, tool: string): boolean;
 }

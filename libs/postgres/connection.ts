@@ -10,7 +10,6 @@ export interface ConnectionSettings {
   statementTimeoutMs?: number;
   /** Shown in pg_stat_activity. */
   applicationName: string;
-  /** Server settings by name. */
   set?: Readonly<Record<string, string | number>>;
 }
 

@@ -4,15 +4,12 @@ import { Batch } from '#libs/concurrency/batch.js';
 import { sqlStateOf, storeUnavailable } from '#libs/store-error/store-error.js';
 import { toDatabaseError } from './postgres-error.js';
 
-/** Writes all rows in one statement and returns the results in the same order. */
 export type WriteRows<Row, Result> = (rows: readonly Row[]) => Promise<readonly Result[]>;
 
 export interface GroupCommitBounds<Row> {
-  /** Maximum rows per statement. */
   maxRows: number;
   /** Maximum characters of a statement's rows; a larger row goes alone. */
   maxCharacters: number;
-  /** Maximum characters of all waiting rows. */
   maxQueuedCharacters: number;
   /** The size of a row; by default the length of a text row. */
   charactersOf: (row: Row) => number;

@@ -42,7 +42,6 @@ export class PostgresPool implements Answering {
     this.pool.on('remove', (client) => this.clients.delete(client as unknown as pg.Client));
   }
 
-  /** Runs a statement within the deadline. */
   run<Row extends pg.QueryResultRow>(
     text: string,
     values: readonly unknown[],

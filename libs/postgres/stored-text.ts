@@ -22,7 +22,6 @@ export function storedJsonOrNull(value: unknown): string | null {
   return value === undefined || value === null ? null : JSON.stringify(value);
 }
 
-/** Combines rows that are JSON texts into one JSON array. */
 export function arrayOf(rows: readonly string[]): string {
   return `[${rows.join(',')}]`;
 }

@@ -8,19 +8,16 @@ import type { ConfigReader } from '#libs/config/load-config.js';
 import { policyFilePath } from '#libs/config/policy-file.js';
 import type { Config } from '#libs/config/schema.js';
 import { secretValues } from '#libs/config/secrets.js';
-import { watchFile } from '#libs/config/files/watch-file.js';
+import { watchFiles } from '#libs/config/files/watch-files.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Logger } from '#libs/logging/logger.js';
 
 export type ReloadOutcome = 'applied' | 'unchanged' | 'rejected';
 
 export interface ReloadParts {
-  /** The configuration at the start of the process. */
   started: Config;
   reader: ConfigReader;
-  /** Applies what needs no restart, and resolves when it is in force. */
   apply: (config: Config) => void | Promise<void>;
-  /** Makes the log redact these values from now on. */
   strikeOut: (secrets: readonly string[]) => void;
   onOutcome: (outcome: ReloadOutcome) => void;
   logger: Logger;
@@ -32,7 +29,6 @@ export class ConfigurationReloads {
   private reading?: Promise<void>;
   private again?: string;
   private watch?: { close(): void };
-  private policyWatch?: { path: string | undefined; close(): void };
   private closed = false;
 
   constructor(private readonly parts: ReloadParts) {
@@ -44,19 +40,14 @@ export class ConfigurationReloads {
     return this.lastProblem;
   }
 
+  /** The separate policy file, if there is one, is watched too. */
   start(): void {
-    this.watch = watchFile(this.parts.reader.path, { onChange: () => void this.request('the file has changed') });
-    this.watchPolicy();
-  }
-
-  /** Watches the separate policy file, if there is one. */
-  private watchPolicy(): void {
-    const { file } = this.inForce.policy;
-    const path = file === undefined ? undefined : policyFilePath(this.parts.reader.path, file);
-    if (this.watch === undefined || this.closed || path === this.policyWatch?.path) return;
-    this.policyWatch?.close();
-    const onChange = () => void this.request('the policy file has changed');
-    this.policyWatch = path === undefined ? undefined : { path, ...watchFile(path, { onChange }) };
+    const paths = () => {
+      const { path } = this.parts.reader;
+      const { file } = this.inForce.policy;
+      return file === undefined ? [path] : [path, policyFilePath(path, file)];
+    };
+    this.watch = watchFiles(paths, { onChange: () => void this.request('the file has changed') });
   }
 
   /** Resolves after the current configuration, or a later one, has been read. */
@@ -72,7 +63,6 @@ export class ConfigurationReloads {
   async close(): Promise<void> {
     this.closed = true;
     this.watch?.close();
-    this.policyWatch?.close();
     await this.reading;
   }
 
@@ -97,7 +87,6 @@ export class ConfigurationReloads {
     // Applied even if unchanged, because something that was missing may have been installed.
     await apply(next);
     this.inForce = next;
-    this.watchPolicy();
     this.lastProblem = undefined;
     const policy = isDeepStrictEqual(before.policy, next.policy) ? {} : { policy: 'changed' };
     logger.info({ metadata: { why, ...changes.names, ...policy } }, 'the configuration was read again');

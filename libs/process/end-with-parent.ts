@@ -8,13 +8,11 @@ export const supervisedVariable = 'SIGNALBOX_SUPERVISED';
 export interface EndWithParentOptions {
   /** Starts the graceful stop; called at most once. */
   stop: (reason: string) => void;
-  /** How long the stop may take before the process is killed. */
   deadlineMs: number;
   /** The pipe that the supervisor holds; default stdin. */
   pipe?: NodeJS.ReadableStream;
 }
 
-/** Returns a function that stops watching. */
 export function endWithParent({ stop, deadlineMs, pipe = process.stdin }: EndWithParentOptions): () => void {
   let told = false;
   const tell = () => {

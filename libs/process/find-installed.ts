@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** The nearest directory above this file that has a package.json. */
 const root = findRoot(import.meta.dirname);
 
 /** An absolute path. The file need not exist. */

@@ -22,11 +22,9 @@ export interface RunningProcess {
 /** Closes everything it opened before it rejects, because it may be called again. */
 export type StartProcess = (config: Config, logger: OpenLogger) => Promise<RunningProcess>;
 
-/** How long a start is retried while the store is unavailable. */
 const startMs = 60_000;
 const startPauseMs = 500;
 
-/** Time for closing connections after the configured grace time. */
 export const closingMs = 5_000;
 
 /** Grace time after losing the supervisor: its embedded database has ended too, and nobody will restart it. */
@@ -137,7 +135,6 @@ export async function withPatience<T>(start: () => Promise<T>, again: (error: Ap
   }
 }
 
-/** Says what is wrong with the configuration, and ends the process. */
 export function loadOrExit(load: () => Config): Config {
   try {
     return load();

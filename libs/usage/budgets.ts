@@ -14,11 +14,9 @@ export interface BudgetSettings {
 
 export type BudgetCaller = Pick<RequestContext, 'principal' | 'keyId' | 'access'>;
 
-/** A budget that is used up. */
 export interface SpentBudget {
   period: 'day' | 'month';
   usd: number;
-  /** Until the next one begins. */
   leftMs: number;
 }
 

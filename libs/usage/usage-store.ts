@@ -26,7 +26,6 @@ export interface UsageSum {
 
 export type UsageRow = Partial<Record<UsageGroup, string | null>> & UsageSum;
 
-/** Whose spending is asked for. */
 export interface Spender {
   keyId: string | undefined;
   principal: string;
@@ -35,7 +34,6 @@ export interface Spender {
 export interface Spent {
   dayNanoUsd: number;
   monthNanoUsd: number;
-  /** Until the day, and the month, ends. */
   dayLeftMs: number;
   monthLeftMs: number;
 }

@@ -10,7 +10,6 @@ export interface ListedEntry extends FileInfo {
 
 export interface ListOptions {
   recursive?: boolean;
-  /** More entries are left out. */
   limit: number;
   signal?: AbortSignal | undefined;
 }

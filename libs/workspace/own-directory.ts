@@ -20,7 +20,6 @@ export async function makeParentDirectory(hostPath: string): Promise<void> {
   await chmod(hostPath, mode).catch(() => undefined);
 }
 
-/** Creates what is missing, including the parent directory. */
 export async function makeOwnDirectory(hostPath: string): Promise<void> {
   await makeMissing(hostPath).catch(async (error: unknown) => {
     if (errorCode(error) !== 'ENOENT') throw error;
@@ -59,7 +58,6 @@ async function giveAway(directory: Directory): Promise<void> {
   }
 }
 
-/** Whether it was missing. */
 async function makeMissing(path: Name): Promise<boolean> {
   try {
     await mkdir(path, { mode: 0o700 });

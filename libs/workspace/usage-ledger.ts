@@ -7,7 +7,6 @@ export interface WorkspaceLimits {
   maxBytes: number;
   /** Files and directories together. */
   maxFiles: number;
-  /** Directories in a path. */
   maxDepth: number;
 }
 
@@ -83,13 +82,11 @@ export class UsageLedger {
     );
   }
 
-  /** Something was removed or resized by these amounts. */
   adjust(key: string, by: Partial<Usage>): void {
     const account = this.accounts.get(key);
     if (account !== undefined) adjust(account, by);
   }
 
-  /** Makes the next count a fresh one. */
   expire(key: string): void {
     const account = this.accounts.get(key);
     if (account !== undefined) account.scannedAt = Number.NEGATIVE_INFINITY;

@@ -18,9 +18,7 @@ import { writeFile, type WriteOptions, type WriteSource, type WriteTarget, type 
 export interface WorkspacePlace extends Pick<WriteTarget, 'isOurs' | 'ledger' | 'space'> {
   /** The session's name, as in `/mcp_workspaces/<id>`. */
   sessionId: string;
-  /** Its path on this host. */
   hostPath: string;
-  /** Of the directory among workspaces. */
   key: string;
 }
 

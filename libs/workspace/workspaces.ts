@@ -35,7 +35,6 @@ export class Workspaces {
   readonly space: FreeSpace;
 
   private constructor(
-    /** The directory that holds them all. */
     public root: string,
     readonly limits: WorkspaceBounds,
     private readonly isOurs: WorkspacePlace['isOurs'],
@@ -121,7 +120,6 @@ export class Workspaces {
     return scanUsage({ hostPath: this.hostPath(directory), ledger: this.ledger }, signal);
   }
 
-  /** Names of the sessions' directories that exist. */
   async directories(): Promise<string[]> {
     return (await readdir(this.root)).filter((name) => !name.startsWith('.'));
   }

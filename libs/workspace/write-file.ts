@@ -17,7 +17,6 @@ export type WriteSource = Uint8Array | AsyncIterable<Uint8Array>;
 
 export interface WriteOptions {
   append?: boolean;
-  /** Creates missing directories of the path. */
   createDirectories?: boolean;
   /** Expected size, if known: refused at once if too large. */
   sizeHint?: number;

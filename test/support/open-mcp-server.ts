@@ -1,8 +1,7 @@
 // The MCP endpoint on its own port, with a gateway's real tool side, and a record of what happened.
 import { silentLogger } from '#libs/logging/logger.js';
 import { McpController } from '../../apps/gateway/http/mcp/mcp.controller.js';
-import { SseController } from '../../apps/gateway/http/mcp/sse.controller.js';
-import { openGatewayEndpoint } from '../../apps/gateway/mcp/gateway-endpoint.js';
+import { openGatewayEndpoint } from '../../apps/gateway/mcp/gateway-server.js';
 import { McpRoute } from '../../apps/gateway/http/mcp/mcp-route.js';
 import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
 import { openHttpServer, type OpenHttpServer } from './open-http-server.js';
@@ -43,7 +42,7 @@ export async function openMcpServer(
   };
   const server = await openHttpServer(
     services,
-    [McpController, SseController],
+    [McpController],
     [{ provide: McpEndpoint, useValue: endpoint }, McpRoute],
   );
   const close = async () => {

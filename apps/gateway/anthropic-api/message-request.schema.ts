@@ -2,40 +2,34 @@
 // needs (cache hints, service tiers, betas) are ignored.
 import { z } from 'zod';
 import { gatewayFields, modelName, toolName } from '../chat-apis/gateway-fields.js';
-import { otherThan } from '../chat-apis/other-types.js';
+import { otherThan, typedAs } from '../chat-apis/other-types.js';
 
 const text = z.string();
 const base64 = z.string().regex(/^[A-Za-z0-9+/]+={0,2}$/, 'must be base64');
 const callId = z.string().min(1).max(256);
 const httpUrl = z.string().regex(/^https?:\/\//i, 'must be an http or https URL');
 
-const textBlock = z.looseObject({ type: z.literal('text'), text });
-const imageBlock = z.looseObject({
-  type: z.literal('image'),
+const textBlock = typedAs('text', { text });
+const imageBlock = typedAs('image', {
   source: z.discriminatedUnion(
     'type',
     [
-      z.looseObject({
-        type: z.literal('base64'),
-        media_type: text.regex(/^image\//i, 'must be an image type'),
-        data: base64,
-      }),
-      z.looseObject({ type: z.literal('url'), url: httpUrl }),
+      typedAs('base64', { media_type: text.regex(/^image\//i, 'must be an image type'), data: base64 }),
+      typedAs('url', { url: httpUrl }),
     ],
     { error: 'must be of type base64 or url' },
   ),
 });
-const documentBlock = z.looseObject({
-  type: z.literal('document'),
+const documentBlock = typedAs('document', {
   title: text.max(512).nullish(),
   source: z.discriminatedUnion(
     'type',
     [
-      z.looseObject({ type: z.literal('base64'), media_type: z.literal('application/pdf'), data: base64 }),
-      z.looseObject({ type: z.literal('text'), media_type: z.literal('text/plain').optional(), data: text }),
-      z.looseObject({ type: z.literal('content'), content: z.union([text, z.array(textBlock).min(1)]) }),
-      z.looseObject({ type: z.literal('url'), url: httpUrl }),
-      z.looseObject({ type: z.literal('file'), file_id: z.string().min(1).max(256) }),
+      typedAs('base64', { media_type: z.literal('application/pdf'), data: base64 }),
+      typedAs('text', { media_type: z.literal('text/plain').optional(), data: text }),
+      typedAs('content', { content: z.union([text, z.array(textBlock).min(1)]) }),
+      typedAs('url', { url: httpUrl }),
+      typedAs('file', { file_id: z.string().min(1).max(256) }),
     ],
     { error: 'must be of type base64, text, content, url or file' },
   ),
@@ -45,8 +39,7 @@ const resultBlocks = [textBlock, imageBlock, documentBlock] as const;
 const resultContent = z
   .union([text, z.array(z.union([z.discriminatedUnion('type', resultBlocks), otherThan(resultBlocks)]))])
   .nullish();
-const toolResult = z.looseObject({
-  type: z.literal('tool_result'),
+const toolResult = typedAs('tool_result', {
   tool_use_id: callId,
   content: resultContent,
   is_error: z.boolean().nullish(),
@@ -59,12 +52,11 @@ const userBlock = z.union([z.discriminatedUnion('type', userBlocks), otherThan(u
 const input = z.record(z.string(), z.unknown());
 const assistantBlocks = [
   textBlock,
-  z.looseObject({ type: z.literal('thinking'), thinking: text }),
-  z.looseObject({ type: z.literal('redacted_thinking') }),
-  z.looseObject({ type: z.literal('tool_use'), id: callId, name: z.string().min(1).max(256), input }),
-  z.looseObject({ type: z.literal('mcp_tool_use'), id: callId, name: z.string().min(1).max(256), input }),
-  z.looseObject({
-    type: z.literal('mcp_tool_result'),
+  typedAs('thinking', { thinking: text }),
+  typedAs('redacted_thinking', {}),
+  typedAs('tool_use', { id: callId, name: z.string().min(1).max(256), input }),
+  typedAs('mcp_tool_use', { id: callId, name: z.string().min(1).max(256), input }),
+  typedAs('mcp_tool_result', {
     tool_use_id: callId,
     content: z.union([text, z.array(textBlock)]).nullish(),
     is_error: z.boolean().nullish(),
@@ -85,15 +77,13 @@ const message = z.discriminatedUnion(
   { error: 'must be user, assistant or system' },
 );
 
-const customTool = z.looseObject({
-  type: z.literal('custom'),
+const customTool = typedAs('custom', {
   name: toolName,
   description: text.nullish(),
   input_schema: z.record(z.string(), z.unknown()),
   strict: z.boolean().nullish(),
 });
-const toolset = z.looseObject({
-  type: z.literal('mcp_toolset'),
+const toolset = typedAs('mcp_toolset', {
   mcp_server_name: z.string().min(1).max(64),
   default_config: z.looseObject({ enabled: z.boolean().nullish() }).nullish(),
   configs: z.record(z.string().min(1).max(256), z.looseObject({ enabled: z.boolean().nullish() })).nullish(),
@@ -112,19 +102,16 @@ const parallel = { disable_parallel_tool_use: z.boolean().nullish() };
 const toolChoice = z.discriminatedUnion(
   'type',
   [
-    z.looseObject({ type: z.literal('auto'), ...parallel }),
-    z.looseObject({ type: z.literal('any'), ...parallel }),
-    z.looseObject({ type: z.literal('none') }),
-    z.looseObject({ type: z.literal('tool'), name: z.string().min(1).max(256), ...parallel }),
+    typedAs('auto', { ...parallel }),
+    typedAs('any', { ...parallel }),
+    typedAs('none', {}),
+    typedAs('tool', { name: z.string().min(1).max(256), ...parallel }),
   ],
   { error: 'must be of type auto, any, none or tool' },
 );
 
 const thinking = z.looseObject({ type: text.max(64), budget_tokens: z.number().int().min(1).nullish() });
-const outputFormat = z.looseObject({
-  type: z.literal('json_schema'),
-  schema: z.record(z.string(), z.unknown()),
-});
+const outputFormat = typedAs('json_schema', { schema: z.record(z.string(), z.unknown()) });
 
 export const messageRequestSchema = z.looseObject({
   model: modelName.optional(),

@@ -51,7 +51,6 @@ export function readMessageRequest(body: unknown, limits: Config['limits']): Tur
   };
 }
 
-/** Reads a request to count tokens, which has no `max_tokens`. Throws the same errors. */
 export function readCountRequest(body: unknown, limits: Config['limits']): TurnRequest {
   // Large enough for any thinking budget, because thinking changes the count.
   return readMessageRequest({ ...requireObject(body), max_tokens: 64_000 }, limits);

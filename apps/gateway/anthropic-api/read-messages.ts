@@ -21,7 +21,6 @@ type Document = Extract<PartBlock, { type: 'document' }>;
 
 export interface ReadMessages {
   messages: ChatMessage[];
-  /** The path of each result in the request, for errors. */
   paths: Map<ToolMessage, string>;
 }
 

@@ -23,7 +23,6 @@ export interface ClientQuestion {
 /** `content`: as the client sent it. */
 export type ClientAnswer = { action: 'accept'; content: JsonObject } | { action: 'decline' } | { action: 'cancel' };
 
-/** The call that a client waits for. */
 export interface AskingCall {
   server: Server;
   request: ServerContext;

@@ -11,29 +11,42 @@ import { logFailure } from '#libs/logging/log-failure.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { exchangeOf } from '#libs/mcp-server/endpoint/exchange.js';
 import { leaveUnanswered } from '#libs/mcp-server/endpoint/leave-unanswered.js';
+import { McpEndpoint, type McpEndpointLimits, type McpEndpointPorts } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
 import { toProtocolError } from '#libs/mcp-server/endpoint/rpc-error.js';
 import { type AppError, toAppError } from '#libs/schemas/errors.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
-import type { CatalogOf } from '../govern/tool-policy.js';
+import type { CatalogOf, ToolPolicy } from '../govern/tool-policy.js';
 import { listedNames } from './listed-names.js';
 import { listPage, toMcpTool } from './list-tools.js';
 import { runCall, type RunCallPorts, type ToolCallParams } from './run-call.js';
 import { toolNotFound } from '../turn/dispatch/call-tool.js';
 
-export interface GatewayServerPorts extends RunCallPorts {
+interface GatewayServerPorts extends RunCallPorts {
   /** All tools, and those that a caller is offered. */
   catalog: Pick<ToolCatalog, 'list'>;
   catalogOf: CatalogOf;
   logger: Logger;
-  /** Each error that a caller is shown, once. */
   observeError: (error: AppError) => void;
+}
+
+export type GatewayEndpointPorts = GatewayServerPorts &
+  Pick<McpEndpointPorts, 'onRefused' | 'onEvicted'> &
+  Pick<ToolPolicy, 'onChange'>;
+
+/** The HTTP endpoint that serves all eras. Whoever writes its streams to the clients keeps them alive. */
+export function openGatewayEndpoint(
+  ports: GatewayEndpointPorts,
+  limits: Omit<McpEndpointLimits, 'keepAliveMs'>,
+): McpEndpoint {
+  const newServer = () => createGatewayServer(ports);
+  return new McpEndpoint({ ...ports, newServer, onToolsChanged: ports.onChange }, { ...limits, keepAliveMs: 0 });
 }
 
 const listParams = z.looseObject({ cursor: z.string().optional() });
 const describeParams = z.looseObject({ name: z.string() });
 const identity = { name: 'signalbox', version: '1' };
 
-export function createGatewayServer(ports: GatewayServerPorts): Server {
+function createGatewayServer(ports: GatewayServerPorts): Server {
   const catalogOf = ({ http }: ServerContext) => ports.catalogOf(exchangeOf(http?.req).context);
   const server = new Server(identity, { capabilities: { tools: { listChanged: true } } });
   server.setRequestHandler('tools/list', { params: listParams }, ({ cursor }, request) =>

@@ -36,7 +36,6 @@ export interface RunCallPorts {
   approvals: ApprovalDecisions;
 }
 
-/** A call, from its request to its result, and the client that may be asked about it. */
 interface Calling {
   ports: RunCallPorts;
   asking: AskingCall;

@@ -7,7 +7,6 @@ import type { WireItem } from './wire-types.js';
 export interface References {
   /** Of items whose id names their run: texts and reasoning. */
   runIds: ReadonlySet<string>;
-  /** Of the caller's own calls. */
   callIds: readonly string[];
 }
 

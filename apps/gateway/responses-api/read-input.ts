@@ -13,7 +13,6 @@ type OutputItem = Item<'function_call_output' | 'custom_tool_call_output'>;
 
 export interface ReadInput {
   messages: ChatMessage[];
-  /** The path of each result in the request, for errors. */
   paths: Map<ToolMessage, string>;
 }
 

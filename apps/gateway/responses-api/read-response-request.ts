@@ -60,7 +60,6 @@ export function continueFrom(previous: RecalledTurn, request: TurnRequest, limit
   return { ...request, history, messages, sessionId: request.sessionId ?? previous.sessionId };
 }
 
-/** Translates to the parameters of chat completions, which all adapters read. */
 function readParameters(request: ResponseRequestBody): JsonObject {
   const { temperature, top_p, max_output_tokens, reasoning, user } = request;
   const format = readFormat(request.text?.format ?? undefined);

@@ -13,7 +13,6 @@ export interface ResponseRendering {
   /** Epoch seconds. */
   created: number;
   echo: JsonObject;
-  /** The tools of the request's servers. */
   listed?: readonly WireMcpListTools[] | undefined;
   /** Of a request whose tools the caller knows in another form than the model. */
   forms?: CallerForms | undefined;

@@ -8,7 +8,6 @@ import type { TurnRequest } from '../turn/turn-request.js';
 import { newResponse, ResponseFold, type ResponseRendering } from './render-response.js';
 import type { WireResponse } from './wire-types.js';
 
-/** Whether a run can be retrieved as a response. */
 export function isStoredResponse(run: StoredRun): boolean {
   return run.dialect === 'responses' && (run.request as unknown as TurnRequest).store === true;
 }

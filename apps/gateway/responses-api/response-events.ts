@@ -27,7 +27,6 @@ interface Shown {
 
 export class ResponseEvents {
   private open: WireMessage | WireReasoning | undefined;
-  /** Calls of the current message, by index. */
   private readonly calls = new Map<number, CallItem>();
   /** Server calls without a result yet, by their id here. */
   private readonly running = new Map<string, WireMcpCall>();

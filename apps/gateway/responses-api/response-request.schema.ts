@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { gatewayFields, modelName, toolName } from '../chat-apis/gateway-fields.js';
 import { mcpChoice, mcpTool } from '../chat-apis/mcp-tool.js';
-import { otherThan } from '../chat-apis/other-types.js';
+import { otherThan, typedAs } from '../chat-apis/other-types.js';
 
 const text = z.string();
 const callId = z.string().min(1).max(256);
@@ -11,19 +11,14 @@ const calledName = z.string().min(1).max(256);
 const unsupported = (what: string) => z.undefined({ error: `is not supported: ${what}` }).optional();
 
 const parts = {
-  input_text: z.looseObject({ type: z.literal('input_text'), text }),
-  output_text: z.looseObject({ type: z.literal('output_text'), text }),
-  refusal: z.looseObject({ type: z.literal('refusal'), refusal: text }),
-  input_image: z.looseObject({
-    type: z.literal('input_image'),
+  input_text: typedAs('input_text', { text }),
+  output_text: typedAs('output_text', { text }),
+  refusal: typedAs('refusal', { refusal: text }),
+  input_image: typedAs('input_image', {
     image_url: z.string().regex(/^(https?:\/\/|data:)/i, 'must be an http, https or data URL'),
     detail: text.max(32).nullish(),
   }),
-  input_file: z.looseObject({
-    type: z.literal('input_file'),
-    filename: text.max(512).nullish(),
-    file_data: text,
-  }),
+  input_file: typedAs('input_file', { filename: text.max(512).nullish(), file_data: text }),
 };
 const inputPart = z.discriminatedUnion(
   'type',
@@ -36,27 +31,21 @@ const output = z.union([text, z.array(outputPart)]);
 
 const namespace = z.string().min(1).max(128).nullish();
 
-const functionTool = z.looseObject({
-  type: z.literal('function'),
+const functionTool = typedAs('function', {
   name: toolName,
   description: text.nullish(),
   parameters: z.record(z.string(), z.unknown()).nullish(),
   strict: z.boolean().nullish(),
 });
 
-const customTool = z.looseObject({
-  type: z.literal('custom'),
+const customTool = typedAs('custom', {
   name: toolName,
   description: text.nullish(),
   format: z
-    .discriminatedUnion('type', [
-      z.looseObject({ type: z.literal('text') }),
-      z.looseObject({ type: z.literal('grammar'), syntax: text.max(64), definition: text }),
-    ])
+    .discriminatedUnion('type', [typedAs('text', {}), typedAs('grammar', { syntax: text.max(64), definition: text })])
     .nullish(),
 });
-const namespaceTool = z.looseObject({
-  type: z.literal('namespace'),
+const namespaceTool = typedAs('namespace', {
   name: toolName,
   description: text.nullish(),
   tools: z
@@ -67,13 +56,12 @@ const knownTools = [functionTool, customTool, namespaceTool, mcpTool] as const;
 const tool = z.union([z.discriminatedUnion('type', knownTools), otherThan(knownTools)]);
 
 const namedChoices = [
-  z.looseObject({ type: z.literal('function'), name: calledName, namespace }),
-  z.looseObject({ type: z.literal('custom'), name: calledName, namespace }),
+  typedAs('function', { name: calledName, namespace }),
+  typedAs('custom', { name: calledName, namespace }),
   mcpChoice,
 ] as const;
 const namedChoice = z.union([z.discriminatedUnion('type', namedChoices), otherThan(namedChoices)]);
-const allowedTools = z.looseObject({
-  type: z.literal('allowed_tools'),
+const allowedTools = typedAs('allowed_tools', {
   mode: z.enum(['auto', 'required']),
   tools: z.array(namedChoice).min(1).max(1024),
 });
@@ -84,33 +72,30 @@ const toolChoice = z.union([
   otherThan(toolChoices),
 ]);
 
-const message = z.looseObject({
-  type: z.literal('message'),
+const message = typedAs('message', {
   role: z.enum(['user', 'assistant', 'system', 'developer']),
   content: z.union([text, z.array(inputPart)]),
 });
-const additionalTools = z.looseObject({ type: z.literal('additional_tools'), tools: z.array(tool) });
+const additionalTools = typedAs('additional_tools', { tools: z.array(tool) });
 const knownItems = [
   message,
-  z.looseObject({ type: z.literal('function_call'), call_id: callId, name: calledName, namespace, arguments: text }),
-  z.looseObject({ type: z.literal('function_call_output'), call_id: callId, output }),
-  z.looseObject({ type: z.literal('custom_tool_call'), call_id: callId, name: calledName, namespace, input: text }),
-  z.looseObject({ type: z.literal('custom_tool_call_output'), call_id: callId, output }),
+  typedAs('function_call', { call_id: callId, name: calledName, namespace, arguments: text }),
+  typedAs('function_call_output', { call_id: callId, output }),
+  typedAs('custom_tool_call', { call_id: callId, name: calledName, namespace, input: text }),
+  typedAs('custom_tool_call_output', { call_id: callId, output }),
   additionalTools,
-  z.looseObject({
-    type: z.literal('reasoning'),
+  typedAs('reasoning', {
     summary: z.array(z.looseObject({ text })),
     content: z.array(z.looseObject({ text })).nullish(),
   }),
-  z.looseObject({
-    type: z.literal('mcp_call'),
+  typedAs('mcp_call', {
     id: callId,
     name: calledName,
     arguments: text,
     output: text.nullish(),
     error: z.union([text, z.looseObject({ content: z.array(z.looseObject({ text })).nullish() })]).nullish(),
   }),
-  z.looseObject({ type: z.literal('mcp_list_tools') }),
+  typedAs('mcp_list_tools', {}),
 ] as const;
 const items = z.union([
   z.discriminatedUnion('type', knownItems, { error: 'must be an item of a response' }),
@@ -128,10 +113,9 @@ const item = z.preprocess(
 const textFormat = z.discriminatedUnion(
   'type',
   [
-    z.looseObject({ type: z.literal('text') }),
-    z.looseObject({ type: z.literal('json_object') }),
-    z.looseObject({
-      type: z.literal('json_schema'),
+    typedAs('text', {}),
+    typedAs('json_object', {}),
+    typedAs('json_schema', {
       name: z.string().min(1).max(64),
       schema: z.record(z.string(), z.unknown()),
       description: text.nullish(),

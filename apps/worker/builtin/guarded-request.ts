@@ -21,7 +21,6 @@ export interface Incoming {
   status: number;
   headers: Record<string, string>;
   body: Readable;
-  /** Ends the connection, whatever has been read. */
   close(): void;
 }
 

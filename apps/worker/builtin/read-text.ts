@@ -9,7 +9,6 @@ export interface TextRange {
   /** In bytes, like `limit`. */
   offset: number;
   limit?: number | undefined;
-  /** Longer text is cut. */
   maxTextBytes: number;
 }
 

@@ -8,7 +8,6 @@ import type { Workspace } from '#libs/workspace/workspace.js';
 import { globMatcher, matcher, matchLines, type Matches } from './match-lines.js';
 import { readText, textResult } from './read-text.js';
 
-/** The worker stores results here that are too large for the model. */
 export const resultsDirectory = '.results';
 
 const readOnly = { readOnlyHint: true, openWorldHint: false };

@@ -22,13 +22,10 @@ export interface EgressOptions {
 }
 
 export interface EgressBounds {
-  /** Concurrent connections of one server. */
   connections: number;
-  /** Concurrent connections, including unidentified ones. */
   allConnections: number;
   /** Of a request, and of an answer to plain HTTP. */
   headerBytes: number;
-  /** Until the head of a request has arrived. */
   headerMs: number;
   connectMs: number;
   /** Without a byte either way. */
@@ -44,7 +41,6 @@ const defaultBounds: EgressBounds = {
   idleMs: 300_000,
 };
 
-/** How many refused hosts are logged, once each. */
 const maxTold = 1_000;
 
 interface Client {
@@ -122,7 +118,6 @@ export class EgressProxy {
     this.clients.delete(name);
   }
 
-  /** Resolves when nothing is open any more. */
   async close(): Promise<void> {
     if (!this.server.listening) return;
     const closed = once(this.server, 'close');

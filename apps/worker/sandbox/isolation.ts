@@ -17,9 +17,7 @@ import { ToolProcess } from './tool-process.js';
 import { changesUser, isOpenToAll, mayKeepReading, userOf } from './tool-user.js';
 
 export interface IsolationOptions {
-  /** Where programs are looked for. */
   path: string;
-  /** The largest file that a server may write. */
   maxFileBytes: number;
   allowUnsandboxed: boolean;
   /** Instead of the one that was built; for tests. */
@@ -66,7 +64,6 @@ else require('node:net').connect(9, '127.0.0.1').on('error', ({ code }) => {
 export class Isolation {
   private constructor(
     private readonly programs: SandboxPrograms | undefined,
-    /** Unavailable levels, and why. */
     private readonly missing: ReadonlyMap<IsolationLevel, string>,
     private readonly logger: Logger,
   ) {}
@@ -94,7 +91,6 @@ export class Isolation {
     return new Isolation(works ? programs : undefined, missing, logger);
   }
 
-  /** The highest level available to command servers. */
   get strongest(): IsolationLevel {
     return isolationLevels.findLast((level) => !this.missing.has(level)) ?? 'process';
   }

@@ -8,7 +8,6 @@ export function findLauncher(): string | undefined {
   return existsSync(program) ? program : undefined;
 }
 
-/** One line for the operator. */
 export const howToGetLauncher =
   process.platform === 'linux'
     ? 'install a C compiler (Debian: apt-get install gcc libc6-dev) and run `node scripts/build-launcher.mjs` where Signalbox is installed'

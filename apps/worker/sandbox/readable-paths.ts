@@ -151,7 +151,6 @@ function textsIn(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** The real path of the home directory of this process. */
 export function safeHome(): string | undefined {
   try {
     return realpathSync(homedir());

@@ -37,7 +37,6 @@ export class CommandRefused extends Error {
 
 const scripts: ReadonlySet<string> = new Set('.js .mjs .cjs .ts .mts .py .rb .pl .sh .php .jar'.split(' '));
 
-/** Whether a file is code for an interpreter, by its name. */
 export const isScript = (path: string): boolean => scripts.has(extname(path));
 
 /**

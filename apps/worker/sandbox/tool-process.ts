@@ -12,7 +12,6 @@ import type { ToolUser } from './tool-user.js';
 export interface ToolProcessStart {
   /** The launcher with its options, or the program itself. */
   words: readonly string[];
-  /** Whether the words begin with the launcher. */
   supervised: boolean;
   cwd: string;
   /** Complete: nothing is inherited. */
@@ -36,7 +35,6 @@ export interface ProcessExit {
 /** Whether a tree may put more names into its workspace. The call that would make one waits for the answer. */
 export interface NameGrants {
   readonly isAsked: boolean;
-  /** Resolves when it asks, or the signal aborts. */
   asked(signal: AbortSignal): Promise<void>;
   /** Answers with a number of names, at least 1. */
   grant(names: number): void;
@@ -110,7 +108,6 @@ export class ToolProcess {
     return this.child.pid!;
   }
 
-  /** Number of running processes. */
   async count(): Promise<number> {
     const below = await descendantsOf(this.pid);
     return this.control === undefined ? below.length + 1 : below.length;

@@ -13,7 +13,6 @@ const neededRights = 0b1100_1011n;
 /** The right to enter closed directories and to read, which a confined server may keep. */
 const readSearch = 0b100n;
 
-/** Whether this process is root and may give its servers another user. */
 export const changesUser = (): boolean =>
   process.getuid?.() === 0 && (effectiveRights() & neededRights) === neededRights;
 

@@ -37,7 +37,6 @@ const closeMs = 50;
 const farMs = 1_000;
 const fastestBytesPerMs = 2 * 1_024 * 1_024;
 const fastestEntriesPerMs = 50;
-/** The pause while no call is under way. */
 const idleMs = 5_000;
 /** A pause is at least this many times as long as a count, so that counting takes at most a fifth of the time. */
 const pausePerCount = 4;
@@ -47,7 +46,6 @@ const idleLookMs = 250;
 /** The part of a limit by which a tree may exceed it unseen: what others write to the disk is no reason to stop it. */
 const slack = 0.01;
 
-/** Whether calls are under way on an instance. */
 export class CallActivity {
   private running = 0;
   private onStarted: (() => void) | undefined;

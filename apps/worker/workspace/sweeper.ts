@@ -44,7 +44,6 @@ export class Sweeper {
     return this.running;
   }
 
-  /** Resolves when no removal is under way. */
   async close(): Promise<void> {
     clearInterval(this.timer);
     this.timer = undefined;

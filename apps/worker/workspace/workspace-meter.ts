@@ -47,7 +47,6 @@ export class WorkspaceMeter {
     this.lastSum = sum;
   }
 
-  /** Resolves when no count is under way. */
   async close(): Promise<void> {
     this.stop.abort();
     await this.running;

@@ -16,14 +16,12 @@ import { AppError } from '#libs/schemas/errors.js';
 
 const answerMs = 5_000;
 const maxAnswerBytes = 1024 * 1024;
-/** How long keys are trusted while the issuer is unavailable. */
 const trustMs = 24 * 3_600_000;
 /** Keeps tokens with invented key ids from causing a request to the issuer each. */
 const askAgainMs = 10_000;
 const afterFailureMs = 2_000;
 
 export interface IssuerKeysParts {
-  /** The `iss` claim of its tokens. */
   issuer: string;
   /** Without it, the address comes from the issuer's discovery document. */
   jwksUrl?: string | undefined;

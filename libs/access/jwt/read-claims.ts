@@ -45,7 +45,6 @@ function claimAt(claims: JWTPayload, name: string): unknown {
   return here;
 }
 
-/** Accepts a list, or one text separated by spaces. */
 function textsOf(claim: unknown): string[] {
   if (typeof claim === 'string') return claim.split(' ').filter((text) => text !== '');
   return Array.isArray(claim) ? claim.filter((text) => typeof text === 'string') : [];

@@ -12,14 +12,10 @@ import { lastCheckpoint, verifyLatest } from './verify-audit.js';
 
 export interface AuditKeeperOptions {
   database: Database;
-  /** Of the same database. */
   connection: ConnectionSettings;
-  /** Signs checkpoints. */
   key?: KeyObject | undefined;
   retentionDays?: number | undefined;
-  /** Between checkpoints. */
   intervalMs?: number;
-  /** Between two looks at the latest rows. */
   verifyMs?: number;
   logger: Pick<Logger, 'warn' | 'info' | 'error'>;
 }
@@ -47,7 +43,6 @@ export class AuditKeeper {
   private readonly intervalMs: number;
   private timer: NodeJS.Timeout | undefined;
   private working: Promise<void> = Promise.resolve();
-  /** The last checkpoint that this process has seen. */
   private seen = 0n;
   private verifiedAt = -Infinity;
   private found: boolean | undefined;

@@ -1,7 +1,6 @@
 // Puts the rows of one chain together, in whatever order they come: runs of rows of which each has the hash of the one before
 // it. Memory is by the number of runs, which is one for a chain that nobody has touched. Pure.
 
-/** A row's place in its chain. */
 export interface ChainedRow {
   id: string;
   at: Date;
@@ -81,7 +80,6 @@ export class ChainRuns {
     return this.breaks;
   }
 
-  /** Whether any of its rows was seen. */
   get isEmpty(): boolean {
     return this.byStart.size === 0;
   }

@@ -8,11 +8,9 @@ export type ChainEnds = Record<string, [position: string, hash: string]>;
 export interface Checkpoint {
   number: bigint;
   at: Date;
-  /** The last row of each chain. */
   heads: ChainEnds;
   /** The last row of each chain that retention has dropped. */
   starts: ChainEnds;
-  /** The partition that was dropped with this checkpoint. */
   dropped: string | null;
   /** Of the checkpoint before; empty for the first. */
   previousHash: Uint8Array;

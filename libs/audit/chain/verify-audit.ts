@@ -11,7 +11,6 @@ const pageCheckpoints = 500;
 export interface Verification {
   rows: number;
   checkpoints: number;
-  /** In the order in which the rows were written. */
   breaks: Break[];
   /** Of checkpoints and of whole chains. */
   problems: string[];

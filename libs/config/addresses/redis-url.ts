@@ -19,7 +19,6 @@ export type RedisTarget = RedisAccess &
     | {
         kind: 'sentinel';
         sentinels: RedisNode[];
-        /** The sentinels' name for the master. */
         name: string;
         database: number;
         sentinelPassword?: string;

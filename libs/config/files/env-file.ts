@@ -8,7 +8,6 @@ import { ConfigError, type ConfigProblem } from '../config-error.js';
 export const envFileName = '.env';
 
 export interface EnvFile {
-  /** Absolute. */
   path: string;
   /** The variables that have the value of the file. */
   names: ReadonlySet<string>;

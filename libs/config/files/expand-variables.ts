@@ -8,7 +8,6 @@ import { hasPassword } from '../secrets.js';
 import { settingAt, type Path } from '../printing/schema-walk.js';
 
 export interface Expansion {
-  /** The value of a variable, or of its NAME_FILE. */
   variable(name: string): string | undefined;
   problems: ConfigProblem[];
   /** The used names, so that a provider's key does not enable a second provider. */

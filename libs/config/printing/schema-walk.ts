@@ -17,7 +17,6 @@ export interface Setting {
   choices: string[] | undefined;
 }
 
-/** The value at a path of a tree of settings. */
 export const valueAt = (tree: unknown, path: Path): unknown =>
   path.reduce<unknown>((here, key) => (here as Record<string | number, unknown> | null | undefined)?.[key], tree);
 

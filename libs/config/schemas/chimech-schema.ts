@@ -1,6 +1,6 @@
 // The settings of Chimech (docs/chimech.md).
 import { z } from 'zod';
-import { count, httpUrl, port, secret } from '../setting-kinds.js';
+import { count, httpUrl, port, secret, text } from '../setting-kinds.js';
 
 export const chimechSchema = z.strictObject({
   port: port('Port of Chimech').default(8002),
@@ -19,13 +19,11 @@ export const chimechSchema = z.strictObject({
   gateway_key: secret
     .optional()
     .describe('API key for that gateway, for callers of Chimech itself; calls of a worker act for their own callers'),
-  model: z.string().min(1).optional().describe('Model that answers; default: the default of the gateway'),
-  embeddings_model: z.string().min(1).optional().describe('Model for embeddings'),
+  model: text('Model that answers; default: the default of the gateway').optional(),
+  embeddings_model: text('Model for embeddings').optional(),
   embeddings_url: httpUrl('OpenAI-compatible embeddings server for the knowledge base, including /v1').optional(),
   embeddings_key: secret.optional().describe('API key for that server'),
-  templates_dir: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Directory of templates for chimech/generate; default: those that come with Signalbox'),
+  templates_dir: text(
+    'Directory of templates for chimech/generate; default: those that come with Signalbox',
+  ).optional(),
 });

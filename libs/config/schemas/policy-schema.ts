@@ -1,5 +1,6 @@
 // The schema of the policy: rules that decide which tool calls are allowed.
 import { z } from 'zod';
+import { choice, text } from '../setting-kinds.js';
 import { compilePattern } from '#libs/policy/argument-condition.js';
 import { parseArgumentPath } from '#libs/policy/argument-path.js';
 import { compileToolGlob } from '#libs/policy/tool-glob.js';
@@ -55,11 +56,11 @@ const policyRuleSchema = z.strictObject({
 });
 
 export const policySchema = z.strictObject({
-  default: z
-    .enum(['allow', 'by_origin'])
-    .default('by_origin')
-    .describe('For calls that no rule matches: by where the tool runs, or allow all (docs/policy.md)'),
-  file: z.string().min(1).optional().describe('Reads default and rules from this file, relative to signalbox.yaml'),
+  default: choice(
+    ['allow', 'by_origin'],
+    'For calls that no rule matches: by where the tool runs, or allow all (docs/policy.md)',
+  ).default('by_origin'),
+  file: text('Reads default and rules from this file, relative to signalbox.yaml').optional(),
   rules: z
     .array(policyRuleSchema)
     .max(10_000)

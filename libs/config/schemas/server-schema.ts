@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { changeGrades } from '#libs/schemas/tool-change.js';
 import { readAllowedHost } from '../addresses/host-name.js';
-import { bytes, count, httpUrl, ms } from '../setting-kinds.js';
+import { bytes, choice, count, flag, httpUrl, ms, secretTexts, text, texts } from '../setting-kinds.js';
 
 const changePolicy = (holds: boolean, what: string) =>
   z
@@ -19,13 +19,12 @@ export const changePolicies = z.strictObject({
 });
 
 const toolRulesSchema = z.strictObject({
-  include: z.array(z.string()).optional().describe('Only these tools'),
-  exclude: z.array(z.string()).optional().describe('All tools but these'),
+  include: texts('Only these tools').optional(),
+  exclude: texts('All tools but these').optional(),
   rename: z.record(z.string(), z.string()).optional().describe('New names of tools'),
-  requires_approval: z
-    .array(z.string())
-    .optional()
-    .describe('Tools that need an approval, unless a rule of the policy allows the call (docs/policy.md)'),
+  requires_approval: texts(
+    'Tools that need an approval, unless a rule of the policy allows the call (docs/policy.md)',
+  ).optional(),
   cache_ttl_ms: z
     .record(z.string(), ms('How long a result is cached'))
     .optional()
@@ -43,21 +42,18 @@ const allowedHost = z.string().refine((entry) => readAllowedHost(entry) !== unde
 });
 
 export const serverSchema = z.strictObject({
-  builtin: z.string().min(1).optional().describe('A server inside the worker: `workspace`, or the name of own tools'),
-  command: z.string().min(1).optional().describe('Program that speaks MCP over stdio'),
-  args: z.array(z.string()).default([]).describe('Its arguments; ${WORKSPACE} is the directory of the session'),
-  env: z
-    .record(z.string(), z.string())
-    .default({})
-    .meta({ secret: true, description: 'Its environment variables, in addition to a few inherited ones' }),
+  builtin: text('A server inside the worker: `workspace`, or the name of own tools').optional(),
+  command: text('Program that speaks MCP over stdio').optional(),
+  args: texts('Its arguments; ${WORKSPACE} is the directory of the session').default([]),
+  env: secretTexts('Its environment variables, in addition to a few inherited ones'),
   url: httpUrl('URL of an MCP server').optional(),
-  transport: z.enum(['http', 'sse']).optional().describe('Transport of the URL; default: discovered'),
-  headers: z.record(z.string(), z.string()).default({}).meta({ secret: true, description: 'Headers sent to the URL' }),
-  enabled: z.boolean().default(true).describe('false: the entry is ignored'),
-  scope: z
-    .enum(['session', 'shared'])
-    .optional()
-    .describe('One instance per session (default for commands) or one for all (default for URLs and builtins)'),
+  transport: choice(['http', 'sse'], 'Transport of the URL; default: discovered').optional(),
+  headers: secretTexts('Headers sent to the URL'),
+  enabled: flag('false: the entry is ignored').default(true),
+  scope: choice(
+    ['session', 'shared'],
+    'One instance per session (default for commands) or one for all (default for URLs and builtins)',
+  ).optional(),
   timeout_ms: ms('Deadline of a call').optional(),
   max_timeout_ms: ms('Maximum to which progress can extend it').optional(),
   start_timeout_ms: ms('Time limit for starting or connecting, until it has answered `initialize`').default(60_000),
@@ -70,17 +66,17 @@ export const serverSchema = z.strictObject({
     .default(0)
     .describe('Instances kept ready for new sessions, for commands with scope session, within max_instances'),
   concurrency: count('Concurrent calls').default(4),
-  isolation: z
-    .enum(['none', 'process', 'confined', 'namespace'])
-    .optional()
-    .describe('Isolation level; default: isolation.minimum'),
+  isolation: choice(
+    ['none', 'process', 'confined', 'namespace'],
+    'Isolation level; default: isolation.minimum',
+  ).optional(),
   max_memory_bytes: bytes('Memory of a command and everything it starts, together; above it they are killed').default(
     1024 ** 3,
   ),
   paths: z
     .strictObject({
-      read: z.array(z.string()).default([]).describe('Files and directories that a confined command may read'),
-      write: z.array(z.string()).default([]).describe('Files and directories that a confined command may change'),
+      read: texts('Files and directories that a confined command may read').default([]),
+      write: texts('Files and directories that a confined command may change').default([]),
     })
     .optional()
     .describe('What a confined command may use in addition to its program; default: what its arguments and `env` name'),
@@ -94,17 +90,16 @@ export const serverSchema = z.strictObject({
     .union([
       z.boolean(),
       z.strictObject({
-        models: z.array(z.string()).min(1).optional().describe('Globs of the models that it may use; default: all'),
+        models: texts('Globs of the models that it may use; default: all').min(1).optional(),
         max_tokens: count('Maximum number of tokens of an answer').default(4_096),
       }),
     ])
     .default(false)
     .describe('Whether it may ask models (MCP sampling), or `{ models: […], max_tokens: … }`'),
-  trusted: z.boolean().default(false).describe('Whether its annotations are trusted'),
-  act_for_caller: z
-    .boolean()
-    .optional()
-    .describe('Whether it asks models of the gateway as its caller; default: as own tools declare it, else false'),
+  trusted: flag('Whether its annotations are trusted').default(false),
+  act_for_caller: flag(
+    'Whether it asks models of the gateway as its caller; default: as own tools declare it, else false',
+  ).optional(),
   tools: toolRulesSchema.prefault({}),
-  forward_headers: z.array(z.string()).default([]).describe("Headers of the caller's request that are sent to it"),
+  forward_headers: texts("Headers of the caller's request that are sent to it").default([]),
 });

@@ -9,7 +9,6 @@ import { bodyOf, type McpFrames } from './read-frames.js';
 import { SseTransport } from './sse-transport.js';
 
 export interface LegacySessionOptions {
-  /** Maximum number of sessions. */
   limit: number;
   /** A session without activity ends after this time; an open `GET` counts as activity, the SSE stream does not. */
   idleMs: number;
@@ -28,7 +27,6 @@ interface Session {
   /** Ids of requests in progress: the transport would mix up two with one id. */
   openIds: Set<string | number>;
   exchanges: number;
-  /** Exchanges that run a tool. */
   calls: number;
   usedAt: number;
 }
@@ -39,7 +37,6 @@ const maxUnreadBytes = 4 * 1024 * 1024;
 
 export class LegacySessions {
   private readonly sessions = new Map<string, Session>();
-  /** The streams of SSE sessions. */
   private readonly streams = new WeakMap<Session, McpExchange>();
   private readonly timer: NodeJS.Timeout;
 
@@ -104,7 +101,6 @@ export class LegacySessions {
     for (const message of frames.messages) transport.receive(message, request, onEnd);
   }
 
-  /** Notifies listening clients. */
   toolsChanged(): void {
     for (const { server } of this.sessions.values()) server.sendToolListChanged().catch(() => undefined);
   }

@@ -21,11 +21,9 @@ export interface McpEndpointPorts {
   /** Calls the listener when the tools change. Returns a function that stops it. */
   onToolsChanged: (listener: () => void) => () => void;
   logger: Logger;
-  /** Receives each error that a caller is shown, once. */
   observeError: (error: AppError) => void;
   /** A session, message or subscription was refused because of its limit. */
   onRefused: (limit: 'mcp_sessions' | 'mcp_unread_answers' | 'mcp_subscriptions') => void;
-  /** A session was ended to make room for another. */
   onEvicted: () => void;
 }
 

@@ -16,7 +16,6 @@ export interface McpFrames {
   messages: readonly JSONRPCMessage[];
   requests: readonly JSONRPCRequest[];
   batch: boolean;
-  /** Runs a tool. */
   calls: boolean;
   /** Answered by a stream that ends only when its reader disconnects. */
   listens: boolean;
@@ -38,7 +37,6 @@ export function readFrames(body: unknown): McpFrames {
   return { messages, requests, batch, calls: asksFor('tools/call'), listens: asksFor('subscriptions/listen') };
 }
 
-/** As it was sent. */
 export const bodyOf = ({ messages, batch }: McpFrames): unknown => (batch ? messages : messages[0]);
 
 function readMessage(given: unknown): JSONRPCMessage {

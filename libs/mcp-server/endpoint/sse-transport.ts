@@ -21,13 +21,10 @@ export class SseTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage, extra?: MessageExtraInfo) => void;
-  /** What the client reads. */
   readonly body: ReadableStream<Uint8Array>;
   private readonly encoder = new TextEncoder();
   private readonly unanswered = new Map<string | number, { method: string; onEnd: () => void }>();
-  /** Requests whose progress was reported. */
   private readonly progressed = new Set<RequestId>();
-  /** Pings in progress. */
   private readonly asked = new Map<RequestId, () => void>();
   private pings = 0;
   private answersPings = true;

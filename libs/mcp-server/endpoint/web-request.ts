@@ -1,4 +1,4 @@
-// Converts an HTTP request for the protocol's code. Its parsed body is passed separately.
+// Between HTTP and the protocol's code: a request without its body, which is passed separately, and an answer's stream.
 import type { IncomingHttpHeaders } from 'node:http';
 
 export const eventStream = 'text/event-stream';
@@ -19,4 +19,25 @@ export function webRequest(
   // If passed to the constructor it would be copied, at three times the cost of everything else here, into an object
   // that only full garbage collections free.
   return Object.defineProperty(request, 'signal', { value: signal });
+}
+
+/** Passes the pieces of a stream on until it ends or `signal` aborts, which is no error. */
+export async function passOn(
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+  write: (text: string) => Promise<void> | undefined,
+): Promise<void> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  const cancel = () => void reader.cancel().catch(() => undefined);
+  signal.addEventListener('abort', cancel, { once: true });
+  if (signal.aborted) cancel();
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      await write(decoder.decode(read.value, { stream: true }));
+    }
+  } finally {
+    signal.removeEventListener('abort', cancel);
+    cancel();
+  }
 }

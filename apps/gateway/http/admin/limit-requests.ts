@@ -13,7 +13,6 @@ const names: readonly RateName[] = ['requests', 'tokens'];
 export interface LimitRequestsParts {
   rates: Pick<Rates, 'admit'>;
   limits: RateSettings;
-  /** Called with the name of the limit. */
   onRefused: (limit: string) => void;
 }
 

@@ -11,7 +11,6 @@ export function registerFileUploads(fastify: FastifyInstance): void {
   fastify.addContentTypeParser(rawBody, (_request, body, done) => done(null, body));
 }
 
-/** Selects that parser for uploads. */
 export function markUpload(request: FastifyRequest): void {
   const { headers } = request.raw;
   if (headers['content-type']?.toLowerCase().startsWith(rawBody) === true) headers['content-type'] = '';

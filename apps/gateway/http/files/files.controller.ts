@@ -17,7 +17,6 @@ import { requestContext } from '../request-context.js';
 import { checkSessionId, findSession } from '../controllers/sessions.controller.js';
 
 const maxListed = 10_000;
-/** An upload that sends nothing for this long is aborted. */
 const uploadIdleMs = 60_000;
 
 @Controller('api/sessions/:id/files')

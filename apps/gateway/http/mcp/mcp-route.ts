@@ -7,7 +7,7 @@ import { isStream } from '#libs/mcp-server/endpoint/collapse-stream.js';
 import type { McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
 import { readFrames } from '#libs/mcp-server/endpoint/read-frames.js';
-import { eventStream, webRequest } from '#libs/mcp-server/endpoint/web-request.js';
+import { eventStream, passOn, webRequest } from '#libs/mcp-server/endpoint/web-request.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { FirstCatalog } from '../../tools/first-catalog.js';
 import { CONFIG } from '../injection-tokens.js';
@@ -117,25 +117,16 @@ export class McpRoute {
     { exchange, signal }: { exchange: McpExchange; signal: AbortSignal },
   ): Promise<void> {
     const { keep_alive_ms: keepAliveMs } = this.config.server;
-    const reader = body.getReader();
-    const decoder = new TextDecoder();
-    const cancel = () => void reader.cancel().catch(() => undefined);
-    signal.addEventListener('abort', cancel, { once: true });
-    if (signal.aborted) cancel();
     const stream = openSse(reply, { keepAlive, keepAliveMs });
     // Sends the headers at once, because clients wait for them.
     await stream.write(keepAlive);
     try {
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (done) break;
+      await passOn(body, signal, async (text) => {
         exchange.readerBehind = true;
-        await stream.write(decoder.decode(value, { stream: true }));
+        await stream.write(text);
         exchange.readerBehind = false;
-      }
+      });
     } finally {
-      signal.removeEventListener('abort', cancel);
-      cancel();
       stream.end();
     }
   }

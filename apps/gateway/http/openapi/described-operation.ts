@@ -6,13 +6,11 @@ export type Content = Readonly<Record<string, z.ZodType>>;
 
 export interface DescribedOperation {
   summary: string;
-  tag: 'chat' | 'models' | 'tools' | 'sessions' | 'runs' | 'keys' | 'approvals' | 'audit' | 'operations';
   description?: string;
   body?: z.ZodType;
   bodyOptional?: boolean;
   /** Default: JSON. */
   bodyType?: string;
-  /** Descriptions by name. */
   headers?: Record<string, string>;
   query?: Record<string, z.ZodType>;
   /** By status, without errors. */

@@ -22,7 +22,6 @@ const filter = {
 export const adminOperations: Readonly<Record<string, DescribedOperation>> = {
   'POST /api/keys': {
     summary: 'Makes an API key; for administrators',
-    tag: 'keys',
     body: z
       .object({ ...keyMembers, name: text, models: z.array(text), expires_at: text })
       .partial()
@@ -31,25 +30,18 @@ export const adminOperations: Readonly<Record<string, DescribedOperation>> = {
   },
   'GET /api/keys': {
     summary: 'The API keys, newest first; for administrators',
-    tag: 'keys',
     query: { limit: pageLimit(1_000), after: text.describe('`id` of the last key of the previous page') },
     answers: { 200: pageOf(shownKey) },
   },
   'POST /api/keys/{id}/rotate': {
     summary:
       'Replaces a key with a new one of the same owner; the old one works for `grace_s` more seconds; for administrators',
-    tag: 'keys',
     body: z.object({ grace_s: z.int() }).partial(),
     answers: { 201: made },
   },
-  'DELETE /api/keys/{id}': {
-    summary: 'Revokes a key; for administrators',
-    tag: 'keys',
-    answers: { 200: json(shownKey) },
-  },
+  'DELETE /api/keys/{id}': { summary: 'Revokes a key; for administrators', answers: { 200: json(shownKey) } },
   'GET /api/approvals': {
     summary: 'Calls that wait, or waited, for an approval, newest first',
-    tag: 'approvals',
     query: {
       state: z.enum(approvalStates),
       limit: pageLimit(1_000),
@@ -57,20 +49,14 @@ export const adminOperations: Readonly<Record<string, DescribedOperation>> = {
     },
     answers: { 200: pageOf(approval) },
   },
-  'GET /api/approvals/{id}': {
-    summary: 'One approval',
-    tag: 'approvals',
-    answers: { 200: json(approval) },
-  },
+  'GET /api/approvals/{id}': { summary: 'One approval', answers: { 200: json(approval) } },
   'POST /api/approvals/{id}': {
     summary: 'Approves a call, with its arguments or edited ones, or denies it',
-    tag: 'approvals',
     body: z.object({ decision: z.enum(['approve', 'deny']), reason: text.optional(), arguments: anything.optional() }),
     answers: { 200: json(approval) },
   },
   'GET /api/usage': {
     summary: 'Usage and its cost: the caller’s own, or for administrators everybody’s',
-    tag: 'keys',
     query: {
       by: text.describe(
         'One or more of `key`, `model`, `tool`, `day`, separated by commas: one row for each combination',
@@ -82,7 +68,6 @@ export const adminOperations: Readonly<Record<string, DescribedOperation>> = {
   },
   'GET /api/audit': {
     summary: 'Rows of the audit, newest first. A page may be short; the last one has no `next_cursor`',
-    tag: 'audit',
     query: {
       ...filter,
       limit: pageLimit(maxAuditPage, defaultAuditPage),
@@ -92,7 +77,6 @@ export const adminOperations: Readonly<Record<string, DescribedOperation>> = {
   },
   'GET /api/audit/export': {
     summary: 'All rows of the audit that match, newest first, as one download',
-    tag: 'audit',
     query: { ...filter, format: z.enum(auditFormats) },
     answers: { 200: { 'application/x-ndjson': text, 'text/csv': text } },
   },

@@ -19,14 +19,12 @@ const anthropicHeaders = { 'anthropic-version': 'Ignored', 'x-api-key': "The key
 export const chatOperations: Readonly<Record<string, DescribedOperation>> = {
   'POST /v1/chat/completions': {
     summary: 'A chat turn, exactly as the OpenAI API answers it',
-    tag: 'chat',
     body: chatRequestSchema,
     headers: chatHeaders,
     answers: { 200: { ...json(completion), ...sse('ChatChunk') } },
   },
   'POST /api/chat/completions': {
     summary: 'A chat turn as typed events that are also OpenAI chunks',
-    tag: 'chat',
     body: chatRequestSchema,
     headers: chatHeaders,
     answers: { 200: { ...json(completion), ...sse('ChatEvent') } },
@@ -34,7 +32,6 @@ export const chatOperations: Readonly<Record<string, DescribedOperation>> = {
   'POST /v1/messages': {
     summary: "A chat turn in Anthropic's messages dialect",
     description: 'An `mcp_toolset` names a configured server. Events are those of the standard.',
-    tag: 'chat',
     body: messageRequestSchema,
     headers: { ...chatHeaders, ...anthropicHeaders },
     answers: { 200: { ...json(message), ...sse() } },
@@ -42,7 +39,6 @@ export const chatOperations: Readonly<Record<string, DescribedOperation>> = {
   },
   'POST /v1/messages/count_tokens': {
     summary: 'Counts the input tokens of a message, if its model can (Anthropic, Gemini, the offline model)',
-    tag: 'chat',
     body: messageRequestSchema.omit({ max_tokens: true }),
     answers: { 200: json(z.object(inputTokens)) },
     errors: messageError,
@@ -50,26 +46,22 @@ export const chatOperations: Readonly<Record<string, DescribedOperation>> = {
   'POST /v1/responses': {
     summary: "A chat turn in OpenAI's responses dialect",
     description: 'Events are those of the standard.',
-    tag: 'chat',
     body: responseRequestSchema,
     headers: chatHeaders,
     answers: { 200: { ...json(response), ...sse() } },
   },
   'GET /v1/responses/{id}': {
     summary: 'A stored response',
-    tag: 'chat',
     query: { stream: flag.describe('`true`: as a stream, from the start') },
     answers: { 200: { ...json(response), ...sse() } },
   },
   'POST /v1/responses/input_tokens': {
     summary: 'Counts the input tokens of a response, if its model can',
-    tag: 'chat',
     body: responseRequestSchema,
     answers: { 200: json(z.object({ object: z.literal('response.input_tokens'), ...inputTokens })) },
   },
   'GET /v1/responses/{id}/input_items': {
     summary: 'The input items of a stored response, with the conversation before it',
-    tag: 'chat',
     query: {
       limit: pageLimit(100),
       order: z.enum(['asc', 'desc']).describe('Default `desc`'),
@@ -79,22 +71,12 @@ export const chatOperations: Readonly<Record<string, DescribedOperation>> = {
   },
   'POST /v1/responses/{id}/cancel': {
     summary: 'Cancels a running response; one that has ended is returned unchanged',
-    tag: 'chat',
     answers: { 200: json(response) },
   },
   'DELETE /v1/responses/{id}': {
     summary: 'Deletes a stored response',
-    tag: 'chat',
     answers: { 200: json(z.object({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) })) },
   },
-  'GET /v1/models': {
-    summary: 'Every configured model and alias',
-    tag: 'models',
-    answers: { 200: json(listOf(model)) },
-  },
-  'GET /v1/models/{path}': {
-    summary: 'One model; its name may contain slashes',
-    tag: 'models',
-    answers: { 200: json(model) },
-  },
+  'GET /v1/models': { summary: 'Every configured model and alias', answers: { 200: json(listOf(model)) } },
+  'GET /v1/models/{path}': { summary: 'One model; its name may contain slashes', answers: { 200: json(model) } },
 };

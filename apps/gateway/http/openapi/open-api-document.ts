@@ -16,7 +16,6 @@ export interface OpenApiDocument {
   components: { schemas: Record<string, object> };
 }
 
-/** All routes of the controllers, as `GET /api/runs/{id}`. */
 export function routesOf(controllers: readonly Type[]): string[] {
   return controllers.flatMap((controller) => {
     const prefixes = [Reflect.getMetadata(PATH_METADATA, controller) as string | string[]].flat();
@@ -62,7 +61,6 @@ export function openApiDocument(routes: readonly string[]): OpenApiDocument {
   return JSON.parse(JSON.stringify(document).replaceAll('"#/$defs/', '"#/components/schemas/')) as OpenApiDocument;
 }
 
-/** Converts zod schemas, and keeps those that have a name. */
 class Shapes {
   named: Record<string, object> = {};
 
@@ -95,12 +93,23 @@ function operationOf(route: string, path: string, shapes: Shapes): object {
   return {
     operationId: operationId(route),
     summary: described?.summary ?? route,
-    tags: described && [described.tag],
+    tags: described && [tagOf(path)],
     description: described?.description,
     parameters: described && parametersOf(path, described, shapes),
     requestBody: described && bodyOf(described, shapes),
     responses: Object.fromEntries(responses.map(([status, content]) => [status, answerOf(status, content, shapes)])),
   };
+}
+
+const otherTags: Record<string, string> = {
+  ...{ messages: 'chat', responses: 'chat', servers: 'tools', mcp: 'tools', sse: 'tools' },
+  ...{ usage: 'keys', health: 'operations', metrics: 'operations' },
+};
+
+/** By the first part of the path, which for most is the tag. */
+function tagOf(path: string): string {
+  const [, part = ''] = /^\/(?:api\/|v1\/)?(\w+)/.exec(path) ?? [];
+  return otherTags[part] ?? part;
 }
 
 function parametersOf(path: string, { query = {}, headers = {} }: DescribedOperation, shapes: Shapes) {

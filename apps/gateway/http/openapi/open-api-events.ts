@@ -1,7 +1,7 @@
 // The events of streams, and errors, as zod schemas for the OpenAPI document.
 import { z } from 'zod';
 import { errorTable } from '#libs/schemas/errors.js';
-import { added, anything, usage } from './open-api-shapes.js';
+import { added, anything, usage, named } from './open-api-shapes.js';
 
 const text = z.string();
 const count = z.int();
@@ -11,33 +11,29 @@ const errorCode = z
   .meta({ id: 'ErrorCode', description: 'docs/errors.md says what each means. Newer gateways may have more' });
 const errorType = z.enum([...new Set(Object.values(errorTable).map(({ type }) => type))]);
 const places = { param: text.optional(), tool_name: text.optional() };
-export const error = z
-  .object({ error: z.object({ message: text, type: errorType, code: errorCode, ...places, request_id: text }) })
-  .meta({ id: 'Error' });
-export const messageError = z
-  .object({
-    type: z.literal('error'),
-    error: z.object({ type: text, message: text, code: errorCode, ...places }),
-    request_id: text,
-  })
-  .meta({ id: 'MessageError' });
-export const rpcError = z
-  .object({
-    jsonrpc: z.literal('2.0'),
-    error: z.object({
-      code: count,
-      message: text,
-      data: z.object({
-        code: errorCode,
-        type: errorType,
-        ...places,
-        retry_after: z.number().optional(),
-        request_id: text,
-      }),
+export const error = named('Error', {
+  error: z.object({ message: text, type: errorType, code: errorCode, ...places, request_id: text }),
+});
+export const messageError = named('MessageError', {
+  type: z.literal('error'),
+  error: z.object({ type: text, message: text, code: errorCode, ...places }),
+  request_id: text,
+});
+export const rpcError = named('RpcError', {
+  jsonrpc: z.literal('2.0'),
+  error: z.object({
+    code: count,
+    message: text,
+    data: z.object({
+      code: errorCode,
+      type: errorType,
+      ...places,
+      retry_after: z.number().optional(),
+      request_id: text,
     }),
-    id: z.union([text, z.number(), z.null()]),
-  })
-  .meta({ id: 'RpcError' });
+  }),
+  id: z.union([text, z.number(), z.null()]),
+});
 
 const chunk = z.object({
   id: text,
@@ -50,30 +46,26 @@ export const chatChunk = z
   .union([chunk.extend({ usage: usage.optional(), ...added }), error])
   .meta({ id: 'ChatChunk' });
 
-export const toolResult = z
-  .object({
-    success: z.boolean(),
-    content: text,
-    error: z.object({ code: errorCode, message: text }).optional(),
-    truncated: z.boolean().optional(),
-    cached: z.boolean().optional(),
-    duration_ms: z.number(),
-  })
-  .meta({ id: 'ToolResult' });
-export const requiredApproval = z
-  .object({
-    id: text,
-    kind: z.enum(['approval', 'question']).describe('`question`: a tool server asks something'),
-    tool_call_id: text,
-    tool: text,
-    arguments: anything,
-    rule: text.optional().describe('The rule of the policy that asks; `default:…` if none matched'),
-    reason: text.optional(),
-    message: text.optional().describe('Of a question'),
-    schema: anything.optional().describe('Of a question: what its answer looks like'),
-    expires_at: text,
-  })
-  .meta({ id: 'RequiredApproval' });
+export const toolResult = named('ToolResult', {
+  success: z.boolean(),
+  content: text,
+  error: z.object({ code: errorCode, message: text }).optional(),
+  truncated: z.boolean().optional(),
+  cached: z.boolean().optional(),
+  duration_ms: z.number(),
+});
+export const requiredApproval = named('RequiredApproval', {
+  id: text,
+  kind: z.enum(['approval', 'question']).describe('`question`: a tool server asks something'),
+  tool_call_id: text,
+  tool: text,
+  arguments: anything,
+  rule: text.optional().describe('The rule of the policy that asks; `default:…` if none matched'),
+  reason: text.optional(),
+  message: text.optional().describe('Of a question'),
+  schema: anything.optional().describe('Of a question: what its answer looks like'),
+  expires_at: text,
+});
 
 const event = <Type extends string, Shape extends z.ZodRawShape>(type: Type, members: Shape) =>
   z.object({ type: z.literal(type), ...members, ...chunk.shape });

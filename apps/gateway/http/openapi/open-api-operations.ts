@@ -46,24 +46,17 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   ...chatOperations,
   'GET /api/tools': {
     summary: 'The tools that the caller may use, in OpenAI function form',
-    tag: 'tools',
     headers: { 'If-None-Match': 'The ETag of an earlier answer' },
     answers: { 200: json(listOf(tool)), 304: nothing },
   },
-  'GET /api/tools/{path}': {
-    summary: 'One tool; its name may contain slashes',
-    tag: 'tools',
-    answers: { 200: json(tool) },
-  },
+  'GET /api/tools/{path}': { summary: 'One tool; its name may contain slashes', answers: { 200: json(tool) } },
   'GET /api/tools/changes': {
     summary: 'Changed tool definitions that are held back; for operators',
-    tag: 'tools',
     query: { limit: pageLimit(50), after: text.describe('`id` of the last change of the previous page') },
     answers: { 200: json(listed('changes', toolChange)) },
   },
   'POST /api/tools/changes': {
     summary: 'Accepts or rejects changed definitions, all of them or none; for operators',
-    tag: 'tools',
     body: z.object({
       decision: z.enum(['accept', 'reject']),
       changes: z.array(z.object({ server: text, tool: text, hash: text.nullable() })),
@@ -73,7 +66,6 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   ...adminOperations,
   'GET /api/servers': {
     summary: 'The tool servers: state, isolation, and why one is not ready; for operators',
-    tag: 'tools',
     answers: { 200: json(z.object({ servers: z.array(toolServer) })) },
   },
   'POST /api/tools/call': {
@@ -81,7 +73,6 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     description:
       'With `Accept: text/event-stream`, it streams `tool_progress` events, then one `tool_result`. 202: the call needs ' +
       'an approval; once it is given, the same request runs the call.',
-    tag: 'tools',
     headers: { 'Idempotency-Key': 'The same key and body again returns the same call' },
     body: callToolSchema,
     answers: { 200: { ...json(endedCall), ...sse('ChatEvent') }, 202: json(z.object({ approval })) },
@@ -89,7 +80,6 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   'POST /mcp': {
     summary: 'The gateway as an MCP server over Streamable HTTP, 2026-07-28 and before (docs/mcp.md)',
     description: 'The code of an error is in `data.code`. 202 is for messages without an answer.',
-    tag: 'tools',
     headers: mcpSession,
     body: rpcMessages,
     answers: { 200: { ...json(z.union([anything, z.array(anything)])), ...sse() }, 202: nothing },
@@ -97,27 +87,23 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   },
   'GET /mcp': {
     summary: 'The notification stream of an MCP session',
-    tag: 'tools',
     headers: mcpSession,
     answers: { 200: sse() },
     errors: rpcError,
   },
   'DELETE /mcp': {
     summary: 'Ends an MCP session; its workspace stays',
-    tag: 'tools',
     headers: mcpSession,
     answers: { 200: nothing },
     errors: rpcError,
   },
   'GET /sse': {
     summary: 'The gateway as an MCP server for clients of 2024 (HTTP+SSE): opens a session and its stream',
-    tag: 'tools',
     answers: { 200: sse() },
     errors: rpcError,
   },
   'POST /sse/messages': {
     summary: 'A message of an HTTP+SSE session; the answer comes on its stream',
-    tag: 'tools',
     query: { sessionId: text.describe('The session, from the first event of its stream') },
     body: rpcMessages,
     answers: { 202: { 'text/plain': text } },
@@ -125,53 +111,34 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   },
   'GET /api/sessions': {
     summary: 'The sessions of the caller',
-    tag: 'sessions',
     query: { limit: pageLimit(100), after: text.describe('`id` of the last session of the previous page') },
     answers: { 200: json(listed('sessions', session)) },
   },
   'POST /api/sessions': {
     summary: 'Creates a session, or renews an existing one (200)',
-    tag: 'sessions',
     body: createSessionSchema,
     bodyOptional: true,
     answers: { 200: json(session), 201: json(session) },
   },
-  'GET /api/sessions/{id}': {
-    summary: 'One session: quota use and expiry',
-    tag: 'sessions',
-    answers: { 200: json(session) },
-  },
-  'DELETE /api/sessions/{id}': {
-    summary: 'Deletes a session and its workspace',
-    tag: 'sessions',
-    answers: { 204: nothing },
-  },
+  'GET /api/sessions/{id}': { summary: 'One session: quota use and expiry', answers: { 200: json(session) } },
+  'DELETE /api/sessions/{id}': { summary: 'Deletes a session and its workspace', answers: { 204: nothing } },
   'GET /api/sessions/{id}/files': {
     summary: 'The files of a workspace (at most 10,000), or all of them as an archive',
-    tag: 'sessions',
     query: { archive: z.literal('tar').describe('All files as a tar archive') },
-    answers: {
-      200: {
-        ...json(fileList),
-        'application/x-tar': binary,
-      },
-    },
+    answers: { 200: { ...json(fileList), 'application/x-tar': binary } },
   },
   'GET /api/sessions/{id}/files/{path}': {
     summary: 'One file, streamed, with a media type by its extension',
-    tag: 'sessions',
     headers: { Range: 'The part to return', 'If-Range': 'ETag of the version for `Range`', ...readConditions },
     answers: { 200: anyFile, 206: anyFile, 304: nothing },
   },
   'HEAD /api/sessions/{id}/files/{path}': {
     summary: 'Size and ETag of one file',
-    tag: 'sessions',
     headers: readConditions,
     answers: { 200: nothing, 304: nothing },
   },
   'PUT /api/sessions/{id}/files/{path}': {
     summary: 'Writes one file (201 if it is new); creates the session if needed',
-    tag: 'sessions',
     body: binary,
     bodyType: '*/*',
     headers: ifMatch,
@@ -179,32 +146,27 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   },
   'DELETE /api/sessions/{id}/files/{path}': {
     summary: 'Deletes one file, or a directory',
-    tag: 'sessions',
     headers: { 'If-Match': ifMatch['If-Match'] },
     query: { recursive: z.enum(['true', 'false']).describe('`true`: a directory with its content') },
     answers: { 204: nothing },
   },
-  'GET /api/runs/{id}': { summary: 'A stored run', tag: 'runs', answers: { 200: json(run) } },
+  'GET /api/runs/{id}': { summary: 'A stored run', answers: { 200: json(run) } },
   'GET /api/runs/{id}/events': {
     summary: 'The events of a stored run, from any position',
-    tag: 'runs',
     headers: { 'Last-Event-ID': 'Number of the last event that was received' },
     answers: { 200: sse('ChatEvent') },
   },
   'DELETE /api/runs/{id}': {
     summary: 'Cancels a run; one that has ended is returned unchanged',
-    tag: 'runs',
     answers: { 200: json(run) },
   },
   'GET /health/live': {
     summary: 'Whether the process is alive',
-    tag: 'operations',
     answers: { 200: json(z.object({ status: z.literal('ok') })) },
   },
   'GET /health/ready': {
     summary: 'Whether plain chats can be served (else 503), and what is degraded',
-    tag: 'operations',
     answers: { 200: json(health), 503: json(health) },
   },
-  'GET /metrics': { summary: 'Metrics for Prometheus', tag: 'operations', answers: { 200: { 'text/plain': text } } },
+  'GET /metrics': { summary: 'Metrics for Prometheus', answers: { 200: { 'text/plain': text } } },
 };

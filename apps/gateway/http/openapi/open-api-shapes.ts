@@ -11,38 +11,37 @@ export type Shown<Shape extends z.ZodType> = z.infer<Shape>;
 const text = z.string();
 const count = z.int();
 const time = text.meta({ format: 'date-time' });
-/** Any JSON object. */
 export const anything = z.looseObject({});
+/** A shape that stands once in the document, under its name. */
+export const named = <Shape extends z.core.$ZodLooseShape>(id: string, shape: Shape) => z.object(shape).meta({ id });
 export const listOf = <Item extends z.ZodType>(item: Item) =>
   z.object({ object: z.literal('list'), data: z.array(item) });
 
 export const usage = z
   .looseObject({ prompt_tokens: count, completion_tokens: count, total_tokens: count })
   .meta({ id: 'Usage' });
-export const toolExecution = z
-  .object({
-    executed: z.boolean(),
-    tools_called: z.array(text),
-    session_id: text,
-    workspace_path: text,
-    rounds: count.describe('The number of model calls'),
-    stopped_by: z
-      .enum(['max_rounds', 'max_calls', 'max_time', 'budget', 'repeated_failure'])
-      .nullable()
-      .describe('The limit that ended the use of tools'),
-    calls: z.array(
-      z.object({
-        id: text,
-        name: text,
-        server: text,
-        success: z.boolean(),
-        duration_ms: z.number(),
-        cached: z.boolean(),
-        round: count,
-      }),
-    ),
-  })
-  .meta({ id: 'ToolExecution' });
+export const toolExecution = named('ToolExecution', {
+  executed: z.boolean(),
+  tools_called: z.array(text),
+  session_id: text,
+  workspace_path: text,
+  rounds: count.describe('The number of model calls'),
+  stopped_by: z
+    .enum(['max_rounds', 'max_calls', 'max_time', 'budget', 'repeated_failure'])
+    .nullable()
+    .describe('The limit that ended the use of tools'),
+  calls: z.array(
+    z.object({
+      id: text,
+      name: text,
+      server: text,
+      success: z.boolean(),
+      duration_ms: z.number(),
+      cached: z.boolean(),
+      round: count,
+    }),
+  ),
+});
 const warning = z
   .object({ message: text, param: text.optional().describe('The member of the request that it is about') })
   .meta({
@@ -89,106 +88,88 @@ export const response = z.looseObject({
   previous_response_id: text.nullable().optional(),
   ...added,
 });
-export const model = z
-  .object({ id: text, object: z.literal('model'), created: count, owned_by: text })
-  .meta({ id: 'Model' });
-export const run = z
-  .object({
-    id: text,
-    state: z.enum(['running', 'waiting', 'done', 'failed', 'cancelled', 'interrupted']),
-    session_id: text.nullable(),
-    created: count.describe('Epoch seconds'),
-    rounds: count,
-    usage,
-    tool_execution: toolExecution.optional(),
-    error: z.looseObject({ code: text, message: text, type: text }).optional(),
-  })
-  .meta({ id: 'Run' });
+export const model = named('Model', { id: text, object: z.literal('model'), created: count, owned_by: text });
+export const run = named('Run', {
+  id: text,
+  state: z.enum(['running', 'waiting', 'done', 'failed', 'cancelled', 'interrupted']),
+  session_id: text.nullable(),
+  created: count.describe('Epoch seconds'),
+  rounds: count,
+  usage,
+  tool_execution: toolExecution.optional(),
+  error: z.looseObject({ code: text, message: text, type: text }).optional(),
+});
 
-export const approval = z
-  .object({
-    id: text,
-    kind: z.enum(['approval', 'question']).describe('`question`: the call runs, and its tool server asks something'),
-    state: z.enum(approvalStates),
-    tool_call_id: text,
-    tool: text,
-    server: text,
-    arguments: anything,
-    arguments_hash: text.describe('SHA-256 of the canonical arguments (RFC 8785)'),
-    rule: text.nullable().describe('The policy rule that requires the approval'),
-    reason: text.nullable(),
-    message: text.nullable().describe('What the tool server asks'),
-    schema: anything.nullable().describe('JSON schema of the answer to a question'),
-    principal: text,
-    session_id: text,
-    run_id: text.nullable(),
-    created_at: text,
-    expires_at: text,
-    decided_at: text.nullable(),
-    decided_by: text.nullable(),
-    decision_reason: text.nullable(),
-    edited: z.boolean(),
-  })
-  .meta({ id: 'Approval' });
+export const approval = named('Approval', {
+  id: text,
+  kind: z.enum(['approval', 'question']).describe('`question`: the call runs, and its tool server asks something'),
+  state: z.enum(approvalStates),
+  tool_call_id: text,
+  tool: text,
+  server: text,
+  arguments: anything,
+  arguments_hash: text.describe('SHA-256 of the canonical arguments (RFC 8785)'),
+  rule: text.nullable().describe('The policy rule that requires the approval'),
+  reason: text.nullable(),
+  message: text.nullable().describe('What the tool server asks'),
+  schema: anything.nullable().describe('JSON schema of the answer to a question'),
+  principal: text,
+  session_id: text,
+  run_id: text.nullable(),
+  created_at: text,
+  expires_at: text,
+  decided_at: text.nullable(),
+  decided_by: text.nullable(),
+  decision_reason: text.nullable(),
+  edited: z.boolean(),
+});
 
-export const session = z
-  .object({
-    id: text,
-    object: z.literal('session'),
-    created_at: time,
-    expires_at: time,
-    workspace_path: text,
-    metadata: anything,
-    usage: z.object({ bytes: count, files: count }),
-    limits: z.object({ bytes: count, files: count, depth: count }),
-  })
-  .meta({ id: 'Session' });
-export const fileEntry = z
-  .object({
-    path: text,
-    type: z.enum(['file', 'directory', 'link', 'other']),
-    size: count,
-    modified_at: time,
-    etag: text.optional().describe('Of files'),
-  })
-  .meta({ id: 'FileEntry' });
-export const fileList = z
-  .object({
-    session_id: text,
-    files: z.array(fileEntry),
-    truncated: z.boolean().describe('There are more than are listed'),
-  })
-  .meta({ id: 'FileList' });
-export const uploadedFile = z
-  .object({ path: text, size: count, etag: text, created: z.boolean() })
-  .meta({ id: 'UploadedFile' });
+export const session = named('Session', {
+  id: text,
+  object: z.literal('session'),
+  created_at: time,
+  expires_at: time,
+  workspace_path: text,
+  metadata: anything,
+  usage: z.object({ bytes: count, files: count }),
+  limits: z.object({ bytes: count, files: count, depth: count }),
+});
+export const fileEntry = named('FileEntry', {
+  path: text,
+  type: z.enum(['file', 'directory', 'link', 'other']),
+  size: count,
+  modified_at: time,
+  etag: text.optional().describe('Of files'),
+});
+export const fileList = named('FileList', {
+  session_id: text,
+  files: z.array(fileEntry),
+  truncated: z.boolean().describe('There are more than are listed'),
+});
+export const uploadedFile = named('UploadedFile', { path: text, size: count, etag: text, created: z.boolean() });
 
-export const tool = z
-  .object({
-    type: z.literal('function'),
-    function: z.object({ name: text, description: text, parameters: anything }),
-    server: text,
-    annotations: anything,
-    requires_approval: z.boolean(),
-    available: z.boolean(),
-    title: text.optional(),
-    output_schema: anything.optional(),
-    metadata: anything.optional(),
-  })
-  .meta({ id: 'Tool' });
-export const endedCall = z
-  .object({
-    success: z.literal(true),
-    content: text,
-    blocks: z.array(anything).optional(),
-    structured_content: z.unknown().optional(),
-    id: text,
-    session_id: text,
-    duration_ms: z.number(),
-    cached: z.boolean(),
-    truncated: z.boolean().optional(),
-  })
-  .meta({ id: 'EndedCall' });
+export const tool = named('Tool', {
+  type: z.literal('function'),
+  function: z.object({ name: text, description: text, parameters: anything }),
+  server: text,
+  annotations: anything,
+  requires_approval: z.boolean(),
+  available: z.boolean(),
+  title: text.optional(),
+  output_schema: anything.optional(),
+  metadata: anything.optional(),
+});
+export const endedCall = named('EndedCall', {
+  success: z.literal(true),
+  content: text,
+  blocks: z.array(anything).optional(),
+  structured_content: z.unknown().optional(),
+  id: text,
+  session_id: text,
+  duration_ms: z.number(),
+  cached: z.boolean(),
+  truncated: z.boolean().optional(),
+});
 const definition = z.object({ hash: text, definition: anything }).nullable();
 export const toolChange = z.object({
   server: text,
@@ -229,7 +210,6 @@ export const health = z.object({
 const positive = z.int().min(1);
 const amount = z.number().min(0);
 const globs = z.array(text).optional().describe('`server/tool`, where `*` matches any text');
-/** What an API key may do, as it is set and shown. */
 export const keyMembers = {
   owner: text,
   roles: z.array(text),

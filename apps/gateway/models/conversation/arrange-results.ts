@@ -4,7 +4,6 @@ import type { AssistantMessage, ChatMessage, ToolMessage } from '#libs/schemas/m
 
 /** The results of assistant messages with no other message in between. */
 interface Round {
-  /** Of the calls, in order. */
   ids: string[];
   /** By the id of the call: the last one given. */
   results: Map<string, ToolMessage>;

@@ -1,10 +1,8 @@
 // Chooses, of the reasoning efforts that a model has, the one nearest to what the caller asked for. Pure. Which model has
 // which is known to its family.
 
-/** From the least to the most. */
 const scale = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
-/** All efforts from `least` to `most`. */
 export const effortsFrom = (least: string, most: string): readonly string[] =>
   scale.slice(scale.indexOf(least), scale.indexOf(most) + 1);
 

@@ -25,7 +25,6 @@ const taken: Record<MediaFamily, ReadonlySet<string>> = {
   ]),
 };
 
-/** Other names of the same types. */
 const sameAs = new Map(
   Object.entries({
     'image/jpeg': 'image/jpg image/pjpeg image/jfif image/x-jpeg',
@@ -70,7 +69,6 @@ function pictureType(data: string): string | undefined {
   return data.startsWith('UklGR') && data.slice(12, 16) === 'RUJQ' ? 'image/webp' : undefined;
 }
 
-/** What the family is sent for the data. */
 export function toSentPart(family: MediaFamily, part: DataPart): SentPart {
   const data = plainBase64(part.data);
   const mediaType = mediaTypeFor(family, part.mediaType, data);

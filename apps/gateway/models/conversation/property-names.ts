@@ -1,12 +1,11 @@
 // A reversible mapping between the property names of tools' schemas and those that a provider accepts: in the schemas, in
 // the arguments of a history, and back in those of an answer. A tool whose names the provider accepts is left as it is.
-import { memberOf, pointerTo } from '#libs/json-schema/schema-references.js';
+import { eachNode, memberOf, pointerTo, rewritten } from '#libs/json-schema/schema-references.js';
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from '#libs/schemas/json.js';
 import type { AssistantMessage, ChatMessage, ToolCall } from '#libs/schemas/message.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
-import { define } from './schema-parts.js';
-import { mapToolNames, type ToolNameRule, type ToolNames } from './tool-names.js';
+import { mapToolNames, type ToolNameRule } from './tool-names.js';
 import { renameMembers } from './rename-members.js';
 
 /** For another name Anthropic's API refuses the whole request. */
@@ -23,9 +22,7 @@ export const geminiPropertyNames: ToolNameRule = {
   maxLength: 64,
 };
 
-/** A tool with names that are mapped. */
 export interface MappedTool {
-  /** As the provider gets it. */
   definition: ToolDefinition;
   /** Arguments with the tool's own names, and with those at the provider. */
   fromWire(args: JsonObject): JsonObject;
@@ -34,7 +31,6 @@ export interface MappedTool {
 
 export interface MappedRequest {
   request: ModelRequest;
-  /** By the tool's name. */
   tools: ReadonlyMap<string, MappedTool>;
 }
 
@@ -72,13 +68,15 @@ function mappedTool(tool: ToolDefinition, rule: ToolNameRule): MappedTool | unde
 
 function mapTool(tool: ToolDefinition, schema: JsonObject, rule: ToolNameRule): MappedTool | undefined {
   const own = new Set<string>();
-  collectNames(schema, own);
+  eachNode(schema, ({ properties }) => {
+    if (isJsonObject(properties)) for (const name of Object.keys(properties)) own.add(name);
+  });
   if ([...own].every((name) => rule.valid.test(name))) return undefined;
-  const names = mapToolNames(own, rule);
+  const { toWire, fromWire } = mapToolNames(own, rule);
   return {
-    definition: { ...tool, parameters: renamed(schema, { names, root: schema }) as JsonObject },
-    fromWire: (args) => renameMembers(args, [schema], { root: schema, ownName: names.fromWire, given: (own) => own }),
-    toWire: (args) => renameMembers(args, [schema], { root: schema, ownName: (own) => own, given: names.toWire }),
+    definition: { ...tool, parameters: renamed(schema, toWire) },
+    fromWire: (args) => renameMembers(args, [schema], { root: schema, ownName: fromWire, given: (own) => own }),
+    toWire: (args) => renameMembers(args, [schema], { root: schema, ownName: (own) => own, given: toWire }),
   };
 }
 
@@ -87,73 +85,31 @@ const byProperty = new Set(['properties', 'dependentSchemas', 'dependencies']);
 const byOtherName = new Set(['patternProperties', '$defs', 'definitions']);
 const values = new Set(['default', 'const', 'enum', 'examples', 'example']);
 
-function collectNames(node: Json, found: Set<string>): void {
-  if (Array.isArray(node)) for (const each of node) collectNames(each, found);
-  if (!isJsonObject(node)) return;
-  for (const [key, value] of Object.entries(node)) {
-    if (values.has(key)) continue;
-    if (!isJsonObject(value) || !(byProperty.has(key) || byOtherName.has(key))) collectNames(value, found);
-    else {
-      if (key === 'properties') for (const name of Object.keys(value)) found.add(name);
-      for (const schema of Object.values(value)) collectNames(schema, found);
+function renamed(schema: JsonObject, toWire: (name: string) => string): JsonObject {
+  const namesIn = (names: Json) =>
+    Array.isArray(names) ? names.map((name) => (typeof name === 'string' ? toWire(name) : name)) : names;
+  const renamedMember = (key: string, value: Json, node: JsonObject): Json => {
+    if (key === '$ref' && typeof value === 'string') return renamedPointer(value, toWire);
+    if (key === 'required') return namesIn(value);
+    if (values.has(key)) {
+      const places = { root: schema, ownName: (own: string) => own, given: toWire };
+      const rename = (each: Json) => renameMembers(each, [node], places);
+      return Array.isArray(value) && (key === 'enum' || key === 'examples') ? value.map(rename) : rename(value);
     }
-  }
+    if (!isJsonObject(value)) return value;
+    if (key === 'dependentRequired') return mapMembers(value, (name, names) => [toWire(name), namesIn(names)]);
+    if (!byProperty.has(key)) return value;
+    return mapMembers(value, (name, of) => {
+      // What is lost of the name is said.
+      const isLost = key === 'properties' && toWire(name) !== name && isJsonObject(of) && of['title'] === undefined;
+      return [toWire(name), isLost ? { title: name, ...of } : namesIn(of)];
+    });
+  };
+  return rewritten(schema, (node) => mapMembers(node, (key, value) => [key, renamedMember(key, value, node)]));
 }
 
-interface Renaming {
-  names: ToolNames;
-  root: JsonObject;
-}
-
-function renamed(node: Json, renaming: Renaming): Json {
-  if (Array.isArray(node)) return node.map((each) => renamed(each, renaming));
-  if (!isJsonObject(node)) return node;
-  const made: JsonObject = {};
-  for (const [key, value] of Object.entries(node)) define(made, key, renamedMember(key, value, node, renaming));
-  return made;
-}
-
-function renamedMember(key: string, value: Json, node: JsonObject, renaming: Renaming): Json {
-  const { toWire } = renaming.names;
-  if (key === '$ref' && typeof value === 'string') return renamedPointer(value, toWire);
-  if (key === 'required') return namesIn(value, toWire);
-  if (key === 'dependentRequired' && isJsonObject(value)) {
-    return mapMembers(value, toWire, (names) => namesIn(names, toWire));
-  }
-  if (values.has(key)) {
-    const places = { root: renaming.root, ownName: (own: string) => own, given: toWire };
-    const rename = (each: Json) => renameMembers(each, [node], places);
-    return Array.isArray(value) && (key === 'enum' || key === 'examples') ? value.map(rename) : rename(value);
-  }
-  if (!isJsonObject(value)) return renamed(value, renaming);
-  if (byOtherName.has(key))
-    return mapMembers(
-      value,
-      (name) => name,
-      (schema) => renamed(schema, renaming),
-    );
-  if (!byProperty.has(key)) return renamed(value, renaming);
-  return mapMembers(value, toWire, (schema, name) => {
-    if (Array.isArray(schema)) return namesIn(schema, toWire);
-    const made = renamed(schema, renaming);
-    // What is lost of the name is said.
-    const isLost = key === 'properties' && toWire(name) !== name && isJsonObject(made) && made['title'] === undefined;
-    return isLost ? { title: name, ...made } : made;
-  });
-}
-
-const namesIn = (names: Json, toWire: (name: string) => string): Json =>
-  Array.isArray(names) ? names.map((name) => (typeof name === 'string' ? toWire(name) : name)) : names;
-
-function mapMembers(
-  members: JsonObject,
-  nameOf: (name: string) => string,
-  valueOf: (value: Json, name: string) => Json,
-): JsonObject {
-  const made: JsonObject = {};
-  for (const [name, value] of Object.entries(members)) define(made, nameOf(name), valueOf(value, name));
-  return made;
-}
+const mapMembers = (members: JsonObject, map: (name: string, value: Json) => [string, Json]): JsonObject =>
+  Object.fromEntries(Object.entries(members).map(([name, value]) => map(name, value)));
 
 /** `#/properties/%24top` → `#/properties/_top` */
 function renamedPointer(ref: string, toWire: (name: string) => string): string {

@@ -16,7 +16,6 @@ export interface AssistantGroup {
 
 export interface UserGroup {
   role: 'user';
-  /** Results of the calls of the assistant group before. */
   results: ToolMessage[];
   messages: UserMessage[];
 }

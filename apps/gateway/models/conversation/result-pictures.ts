@@ -5,7 +5,6 @@ import type { ContentPart, MessageContent, ToolMessage } from '#libs/schemas/mes
 import { toSentPart } from './media-types.js';
 import { readBlock, readPart, type ReadPart } from './read-content-part.js';
 
-/** The content of a result. Its pictures are added to those of the round. */
 export function resultContent(message: ToolMessage, takesPictures: boolean, pictures: ContentPart[]): MessageContent {
   const { content, blocks } = message;
   const placed = (part: ReadPart, name: string): string => {

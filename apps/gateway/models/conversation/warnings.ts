@@ -4,7 +4,6 @@ import type { Json } from '#libs/schemas/json.js';
 import type { Warning } from '#libs/schemas/warning.js';
 import type { TakeModelEvents } from '../model-provider.js';
 
-/** Of one model call. */
 export class Warnings {
   /** Undefined if there are none. */
   list: Warning[] | undefined;
@@ -33,7 +32,6 @@ export class Warnings {
     this.add(`${model} does not accept reasoning_effort '${asked}' here, so ${instead}`, 'reasoning_effort');
   }
 
-  /** The request is written anew. */
   clear(): void {
     this.list = undefined;
   }

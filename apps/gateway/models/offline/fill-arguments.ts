@@ -113,7 +113,6 @@ export function fillArguments({ tool, clause, request, index = 0, force = false 
   const used = new Set<unknown>();
   const filled: Filled = { arguments: {}, missing: [], takes: undefined, count: 1, evidence: 0 };
 
-  /** The values of a kind in the clause, best first. */
   function candidates(kind: Kind): readonly Found[] {
     const { masked, urls, paths, emails, timeZones, quotes } = values;
     const byKind: Partial<Record<Kind, Found[]>> = { path: paths, url: urls, email: emails, zone: timeZones };
@@ -206,7 +205,6 @@ export function fillArguments({ tool, clause, request, index = 0, force = false 
   return { ...filled, arguments: Object.fromEntries(entries) };
 }
 
-/** Whether the clause names an option, in either language. */
 function names({ terms }: Clause, option: string): boolean {
   return [...termsOf(splitName(option))].some((term) => terms.has(term));
 }

@@ -160,7 +160,6 @@ function cutAtStop(text: string, stop: unknown): string {
   return text.slice(0, Math.min(text.length, ...places));
 }
 
-/** Splits text, mostly after spaces and punctuation, into a bounded number of pieces. */
 function* inPieces(text: string): Iterable<string> {
   const size = Math.max(leastPiece, Math.ceil(text.length / mostPieces));
   for (let from = 0; from < text.length;) {

@@ -38,7 +38,6 @@ interface Task {
   source?: Task | undefined;
 }
 
-/** Below this score no tool is called. */
 const threshold = 2.5;
 const mostEvidence = 3;
 const mostSteps = 8;
@@ -144,7 +143,6 @@ function taskFor(tool: Tool, clause: Clause, how: Pick<FillContext, 'request' | 
   return { said: clause.text, tool, clause, filled, score };
 }
 
-/** The tools that fit a clause, best first. */
 function matches(clause: Clause, tools: readonly Tool[], request: string): Task[] {
   const near = tools.filter((tool) => scoreTool(tool, clause) > 0);
   const tasks = near.map((tool) => taskFor(tool, clause, { request }));
@@ -261,7 +259,6 @@ function demandsMore(text: string, tools: readonly Tool[], now: number): boolean
   });
 }
 
-/** How much a tool's name and description have in common with a clause. */
 function scoreTool(tool: Tool, clause: Clause): number {
   const { name, about, schema, definition } = tool;
   let meaning = 0;

@@ -17,7 +17,6 @@ export interface Conversation {
   language: 'zh' | 'en';
   /** Calls since the last user message, in order. */
   steps: Step[];
-  /** Calls of earlier turns, in order. */
   before: Step[];
 }
 

@@ -55,7 +55,6 @@ export const verbs: ReadonlySet<string> = new Set(Object.keys(verbWords));
 export const effects: ReadonlySet<string> = new Set(['write', 'delete', 'move', 'copy', 'send', 'create', 'set', 'run', 'remind']); // prettier-ignore
 /** Verbs that only look at something: a result that is shown does what they ask for. */
 export const looks: ReadonlySet<string> = new Set(['read', 'list', 'search', 'fetch', 'ask', 'describe', 'run']);
-/** Verbs that may stand for each other. */
 export const alike: readonly (readonly string[])[] = [
   ['read', 'fetch', 'describe', 'search'], ['read', 'list'], ['write', 'create', 'set'], ['move', 'set'],
   ['ask', 'search', 'analyze', 'describe'], ['remind', 'create', 'set'], ['analyze', 'summarize'],

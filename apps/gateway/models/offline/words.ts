@@ -88,7 +88,6 @@ export function isVerb({ terms }: Token): boolean {
   return terms.some((term) => verbs.has(term));
 }
 
-/** The words of a parameter's name, in both languages. */
 export function wordsForName(name: string): string[] {
   const words = splitName(name);
   const bare = words.replace(/ (?:id|name|number|key)s?$/, '');

@@ -28,7 +28,6 @@ export class BareCallGate {
     private readonly sink: CallSink,
   ) {}
 
-  /** Characters examined so far, as a measure of the cost. */
   get examined(): number {
     return this.looked + this.parser.examined;
   }

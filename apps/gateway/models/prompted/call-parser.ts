@@ -11,9 +11,7 @@ export interface CallSink {
   call(call: ReadCall): void;
 }
 
-/** Characters of one call. */
 export const maxCallChars = 2 * 1024 * 1024;
-/** Calls of one answer. */
 export const maxCalls = 256;
 const maxHeldSpace = 256;
 /** How often the text after the end tag of an unclosed call is read again. */
@@ -28,7 +26,6 @@ const unmistakable = 6;
 type State = 'text' | 'before' | 'inside' | 'raw' | 'after' | 'over';
 
 export class CallParser {
-  /** Characters examined so far, as a measure of the cost. */
   examined = 0;
   calls = 0;
   private state: State = 'text';
@@ -47,7 +44,6 @@ export class CallParser {
 
   constructor(private readonly sink: CallSink) {}
 
-  /** The number of characters held back. */
   get heldChars(): number {
     return this.space.length + this.fence.length + this.tag.length + this.body.length + (this.pending?.length ?? 0);
   }
@@ -248,7 +244,6 @@ export class CallParser {
     if (this.fence !== '') this.say('');
   }
 
-  /** Passes on text, with everything held before it. */
   private say(text: string): void {
     // White space between a call and the first text is dropped.
     const space = this.said || this.calls === 0 ? this.space : '';

@@ -29,7 +29,6 @@ const beginnings = new Set([...kinds.keys()].flatMap((tag) => Array.from(tag, (_
 /** Undefined if `text` is not a complete tag. */
 export const tagKind = (text: string): TagKind | undefined => kinds.get(text);
 
-/** Whether `text` is a tag or the start of one. */
 export const beginsTag = (text: string): boolean => beginnings.has(text);
 
 /** Escapes the tags in a text, so that a model that repeats it makes no call. */

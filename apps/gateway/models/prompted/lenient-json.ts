@@ -7,7 +7,6 @@ const maxRepairs = 1_000;
 
 export interface LenientJson {
   value: Json;
-  /** Valid JSON of `value`. */
   text: string;
 }
 

@@ -19,7 +19,6 @@ export class PromptedProvider implements ModelProvider {
   constructor(
     private readonly inner: ModelProvider,
     private readonly mode: 'prompted' | 'none',
-    /** Whether a model of the provider takes pictures. */
     private readonly takesPictures: (model: string) => boolean = () => true,
   ) {
     this.name = inner.name;

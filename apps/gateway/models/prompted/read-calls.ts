@@ -10,7 +10,6 @@ export interface ReadCall {
   parseError?: string;
 }
 
-/** The name of calls whose name cannot be read. */
 const namelessCall = 'unreadable_call';
 
 /** Returns at least one call. */
@@ -77,7 +76,6 @@ function readNamedArguments(body: string): ReadCall | undefined {
   }
 }
 
-/** Arguments as JSON text, as in OpenAI's API. */
 function readWrittenArguments(name: string, written: string): ReadCall {
   if (written.trim() === '') return { name, arguments: '{}' };
   try {

@@ -88,12 +88,10 @@ export class PromptedAnswerReader {
     this.parser = offered.size === 0 ? parser : new BareCallGate(offered, parser, sink);
   }
 
-  /** Characters examined so far, as a measure of the cost. */
   get examined(): number {
     return this.parser.examined;
   }
 
-  /** The number of characters held back. */
   get heldChars(): number {
     return this.parser.heldChars;
   }

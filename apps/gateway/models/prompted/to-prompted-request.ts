@@ -10,11 +10,9 @@ import { noFunctionsRule, renderCall, renderResult, writeFunctionRules } from '.
 
 export interface PromptedRequest {
   request: ModelRequest;
-  /** Names of the tools in the prompt. */
   offered: Set<string>;
   /** Whether the answer may contain calls; if not, it is plain text. */
   mayCall: boolean;
-  /** `response_format` became a part of the rules. */
   formInWords?: true;
 }
 

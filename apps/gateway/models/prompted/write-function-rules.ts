@@ -4,7 +4,6 @@ import { exampleArguments } from './example-arguments.js';
 import { callClose, callOpen, disarmed, resultClose, resultOpen } from './function-tags.js';
 
 export interface FunctionOffer {
-  /** At least one. */
   tools: ToolDefinition[];
   toolChoice?: Exclude<ToolChoice, 'none'>;
   parallelToolCalls?: boolean;
@@ -74,7 +73,6 @@ ${renderResult({ name: tool.name, text: '(what the function returned)', failed: 
 Assistant: (answers from the result)`;
 }
 
-/** `argumentsText` is a JSON object. */
 export function renderCall(name: string, argumentsText: string): string {
   return `${callOpen}\n{"name": ${JSON.stringify(name)}, "arguments": ${argumentsText}}\n${callClose}`;
 }

@@ -24,7 +24,6 @@ export class JoinedNames {
     return [...this.known].flatMap(([joined, known]) => (known.name === name ? [joined] : []));
   }
 
-  /** The joined names of a namespace's tools. */
   within(namespace: string): string[] {
     return [...this.known].flatMap(([joined, known]) => (known.namespace === namespace ? [joined] : []));
   }

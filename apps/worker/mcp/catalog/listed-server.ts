@@ -15,7 +15,6 @@ import type { CatalogPublisher } from './publish-catalog.js';
 const retryMs = { first: 5_000, most: 60_000, mostOfPrograms: 600_000 };
 /** A program that hangs while it starts is there for a tenth of the time at most, as nobody but the catalog waits for it. */
 const restFactor = 10;
-/** After the start. */
 const listTimeoutMs = 60_000;
 /** Of the tools that are left out: each heartbeat tells them. */
 const most = { named: 20, chars: 200 };
@@ -32,10 +31,8 @@ export interface ListingParts {
 export class ListedServer {
   private currentState: 'starting' | 'ready' | 'unavailable' = 'starting';
   private timer?: NodeJS.Timeout;
-  /** When the timer fires, by performance.now(). */
   private due = Infinity;
   private failures = 0;
-  /** The last failure, for the operator. */
   private failure = '';
   /** Tools of the last listing that are not offered, for the operator. */
   private leftOut: string[] = [];
@@ -44,9 +41,7 @@ export class ListedServer {
   private readonly pause: GrowingPause;
   /** The listing in progress: one at a time. */
   private listing: Promise<void> | undefined;
-  /** Another listing became due during this one. */
   private again = false;
-  /** Writes in progress. */
   private readonly writing = new Set<Promise<unknown>>();
   private readonly watched = new WeakSet<ToolConnection>();
   private readonly stopped = new AbortController();

@@ -21,7 +21,6 @@ export interface ListingInput {
   server: ConfiguredServer;
   listed: readonly ListedDefinition[];
   known: readonly KnownTool[];
-  /** Approved definitions of the tools from `needsDefinition`. */
   approved: ReadonlyMap<string, JsonObject>;
   /** No tool of this server has been seen before. */
   firstListing: boolean;
@@ -32,7 +31,6 @@ export interface Publication {
   writes: ToolWrite[];
   /** New tools that were held back and are no longer listed. */
   forgotten: string[];
-  /** What is offered, in order. */
   published: PublishedTool[];
   /** Whether gateways must read the catalog again. */
   changed: boolean;
@@ -47,7 +45,6 @@ export function needsDefinition(listed: readonly ListedDefinition[], known: read
     .map(({ tool }) => tool);
 }
 
-/** The decision about one tool, before equal names are resolved. */
 interface Decided extends Omit<ToolWrite, 'published' | 'before'> {
   known?: KnownTool;
   offered?: PublishedTool;

@@ -32,7 +32,6 @@ const toolSchema = z.looseObject({
 
 export type ReadTool = z.output<typeof toolSchema>;
 
-/** One tool as a server lists it. */
 export interface ListedDefinition {
   /** The server's own name for it. */
   tool: string;

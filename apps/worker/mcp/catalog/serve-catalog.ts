@@ -56,7 +56,6 @@ export class CatalogService implements PoolListener {
     await Promise.all(builtins.map((listed) => listed.list()));
   }
 
-  /** Resolves when no listing is in progress. */
   async close(): Promise<void> {
     this.closed = true;
     clearTimeout(this.retry);

@@ -33,7 +33,6 @@ export class ClosingInstances {
     return same.length <= maxInstances ? undefined : this.closing.get(same[0]!);
   }
 
-  /** Resolves when all instances selected by `belongs` have ended. */
   async ended(belongs: (instance: Instance) => boolean): Promise<void> {
     const waited = [...this.closing].filter(([instance]) => belongs(instance));
     await Promise.all(waited.map(([, closed]) => closed));

@@ -10,7 +10,6 @@ export interface PoolListener {
   onUnreachable(server: ConfiguredServer, tookMs: number): void;
 }
 
-/** Why an instance ended, with the text for the log. */
 export const closeReasons = {
   idle: 'idle',
   room: 'another instance needed its place',

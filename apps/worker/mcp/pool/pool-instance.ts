@@ -31,7 +31,6 @@ export interface Instance {
   start: AbortController;
   /** Until when any caller waits for its start, by `steadyNow()`. */
   wantedUntil: number;
-  /** Why it is being closed. */
   closing?: CloseReason;
   /** Why it takes no new calls and will be closed after its last one. */
   leaving?: CloseReason;

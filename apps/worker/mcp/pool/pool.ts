@@ -50,10 +50,8 @@ export class ServerPool {
   private readonly stop = new AbortController();
   /** Instances removed from `byKey` that still have calls. */
   private readonly outgoing = new Set<Instance>();
-  /** Instances that are ending. */
   private readonly closing: ClosingInstances;
   private readonly spares: Spares;
-  /** Directories of deleted sessions, oldest first. */
   private readonly deleted = new Set<string>();
   private listener?: PoolListener;
 
@@ -74,7 +72,6 @@ export class ServerPool {
     });
   }
 
-  /** Starts the spares for new sessions. */
   warm(): void {
     for (const server of this.servers.values()) this.spares.fill(server);
   }
@@ -97,7 +94,6 @@ export class ServerPool {
     return this.byKey.size;
   }
 
-  /** Counts the instances of every server that is configured or still has some. */
   census(): InstanceCount[] {
     const instances = [...this.byKey.values(), ...this.outgoing, ...this.closing.all];
     return countInstances(this.servers.keys(), instances, { spares: this.spares, starts: this.starts });
@@ -172,7 +168,6 @@ export class ServerPool {
     }
   }
 
-  /** Ends the instances of a session. Resolves when they have ended. */
   async closeSession(session: Pick<PoolUser, 'principal' | 'sessionId'>): Promise<void> {
     for (const instance of [...this.byKey.values(), ...this.outgoing]) {
       if (isOwn(instance, session)) this.remove(instance, 'session_left');
@@ -263,7 +258,6 @@ export class ServerPool {
     this.crashes.forget(instance.key);
   }
 
-  /** Called when the connection has closed, by itself or by us. */
   private ended(instance: Instance, { failure }: ToolConnection): void {
     this.forget(instance);
     if (instance.closing !== undefined) return;

@@ -104,12 +104,10 @@ export class Spares {
     return spare !== undefined;
   }
 
-  /** Ends the spares of servers whose configuration has changed. */
   replace(): void {
     for (const spare of this.readySpares) if (!this.parts.isCurrent(spare.server)) this.end(spare);
   }
 
-  /** For a deleted session with this directory. Resolves when its instance has ended. */
   async endIn(directory: string): Promise<void> {
     for (const spare of this.readySpares) if (spare.instance.directory === directory) this.end(spare);
     await Promise.all(this.ending);
@@ -130,7 +128,6 @@ export class Spares {
     return this.parts.isCurrent(server) && performance.now() < until && !instance.connection.closed;
   }
 
-  /** Resolves with whether a spare was added. */
   private async start(
     server: ConfiguredServer,
     open: NonNullable<ConfiguredServer['spares']>['open'],

@@ -38,7 +38,6 @@ export interface CommandParts {
   isolation: Isolation;
   /** Files and directories that no server may read, besides those in `config` and `workspaces`. */
   unreadable?: readonly string[] | undefined;
-  /** Opens the proxy for commands whose network is a list of hosts. */
   egress?: () => Promise<EgressProxy>;
   /** Shared by all servers of the worker. */
   starts: ServerStarts;
@@ -57,7 +56,6 @@ interface CommandConfig extends ServerConfig {
   command: string;
 }
 
-/** The directory that a server runs in. */
 interface Place {
   workspaces: Workspaces;
   directory: string;

@@ -5,7 +5,6 @@ import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { ChangePolicy } from '#libs/schemas/tool-change.js';
 import type { ToolConnection } from './connection.js';
 
-/** The user of an instance. */
 export interface PoolUser {
   principal: string;
   sessionId: string;
@@ -19,11 +18,9 @@ export type OpenServer = (user: PoolUser, signal: AbortSignal) => Promise<ToolCo
 
 /** An instance without a session, in its own directory. */
 export interface SpareInstance {
-  /** Name of the directory among the workspaces. */
   directory: string;
   /** Not for calls, since paths are not mapped yet. */
   connection: Pick<ToolConnection, 'closed' | 'onClosed' | 'close'>;
-  /** The connection for the session that has taken this directory. */
   adopt(sessionId: string): ToolConnection;
   /** Ends the instance and removes its directory. Only if no session has the directory. */
   discard(): Promise<void>;
@@ -40,7 +37,6 @@ export interface ConfiguredServer {
   actsForCaller: boolean;
   /** Isolation of its tools, as in the audit: `builtin`, `remote`, or a level of isolation. */
   isolation: string;
-  /** What a command may use beside its program and its workspace, as the configuration says. */
   paths?: { read: readonly string[]; write: readonly string[] };
   scope: 'session' | 'shared';
   concurrency: number;
@@ -55,11 +51,9 @@ export interface ConfiguredServer {
   tools: ServerConfig['tools'];
   /** Lower-case names of the caller's headers that are sent to it. */
   forwardHeaders: readonly string[];
-  /** What happens to definitions that have changed. */
   changes: ChangePolicy;
   /** @throws AppError tool_unavailable */
   open: OpenServer;
-  /** The number of spare instances for new sessions, and how to start one. */
   spares?: { count: number; open(signal: AbortSignal): Promise<SpareInstance> } | undefined;
 }
 
@@ -80,12 +74,10 @@ export function settingOf<T>(settings: Readonly<Record<string, T>> | undefined, 
   return settings !== undefined && Object.hasOwn(settings, tool) ? settings[tool] : undefined;
 }
 
-/** The name under which a tool is offered. */
 export function offeredName({ tools }: Pick<ConfiguredServer, 'tools'>, own: string): string {
   return settingOf(tools.rename, own) ?? own;
 }
 
-/** The server's own name for an offered tool. */
 export function ownName({ tools }: Pick<ConfiguredServer, 'tools'>, offered: string): string {
   return Object.entries(tools.rename ?? {}).find(([, name]) => name === offered)?.[0] ?? offered;
 }

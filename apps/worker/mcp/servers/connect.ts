@@ -68,7 +68,6 @@ export function connectHttp(http: HttpOptions, options: ConnectOptions): Promise
   });
 }
 
-/** All attempts together have the time of a start. */
 function connectInTime(
   options: ConnectOptions,
   connect: (known: Discovery | undefined, given: ConnectOptions) => Promise<ToolConnection>,

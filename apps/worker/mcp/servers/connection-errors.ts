@@ -104,7 +104,6 @@ export function asConnectError(error: unknown): AppError {
   return new AppError('tool_unavailable', `Could not connect to the tool server: ${why}`, { cause: error });
 }
 
-/** The SDK wraps network errors. */
 function rootOf(error: unknown): unknown {
   return error instanceof SdkError && error.cause instanceof AppError ? error.cause : error;
 }

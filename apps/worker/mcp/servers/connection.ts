@@ -46,7 +46,6 @@ export interface CallOptions extends ScopedCall {
   onSampling?: ((request: SamplingRequest, signal: AbortSignal) => Promise<SamplingAnswer>) | undefined;
 }
 
-/** The unchecked result of the server. */
 export interface RawToolResult {
   content?: unknown;
   structuredContent?: unknown;
@@ -75,17 +74,14 @@ export interface ToolConnection {
 
 export interface ConnectOptions {
   signal: AbortSignal;
-  /** How long a cancelled tool may take to stop. */
   cancelGraceMs: number;
   /** For all attempts together. */
   startTimeoutMs: number;
-  /** The directory announced to the server as its root. */
   root?: string | undefined;
   /** Sessions share the connection: a question that does not name its call may be of another session. */
   shared?: boolean;
   /** If given, the server may ask models. */
   sampling?: SamplingSettings | undefined;
-  /** Discoveries of earlier connections. */
   memory?: DiscoveryMemory | undefined;
   onBound?: OnServerBound | undefined;
 }

@@ -19,7 +19,6 @@ export interface InProcessServer {
 export class InProcessConnection implements ToolConnection {
   readonly failure = undefined;
   private readonly detach: () => void;
-  /** Calls in progress. */
   private readonly calls = new Set<AbortController>();
   private readonly closedListeners: (() => void)[] = [];
   private readonly changedListeners: (() => void)[] = [];
@@ -92,7 +91,6 @@ export class InProcessConnection implements ToolConnection {
   }
 }
 
-/** Further notifications are dropped. */
 const maxProgressPerSecond = 1_000;
 
 function ended(toolName?: string): AppError {

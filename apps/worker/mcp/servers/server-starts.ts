@@ -5,16 +5,13 @@ import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
 
 export interface ServerStartsOptions {
-  /** Programs that start at once. */
   limit: number;
   onRefused?: (server: string) => void;
-  /** How long a start may wait. */
   waitMs?: number;
   /** A start that takes longer no longer counts, since it is probably waiting for something. */
   holdMs?: number;
 }
 
-/** Above this number, starts are refused at once. */
 const maxWaiting = 1_000;
 
 /** A start had to wait too long. This is no failure of the server. */
@@ -28,7 +25,6 @@ export class ServerStarts {
     this.slots = new FairSlots(options.limit, maxWaiting, 'starts');
   }
 
-  /** The number of waiting starts of a server. */
   waiting(server: string): number {
     return this.waitingByServer.get(server) ?? 0;
   }

@@ -18,7 +18,6 @@ import { CommandRefused } from '../../sandbox/resolve-command.js';
 
 export interface RefusedServer {
   name: string;
-  /** For the operator. */
   reason: string;
   code: CommandRefused['code'];
 }
@@ -45,7 +44,6 @@ type Opened = Pick<ConfiguredServer, 'open' | 'spares' | 'builtin' | 'isolation'
 const httpConnectMs = 10_000;
 /** Exchanges besides those of calls: notifications, cancellations, answers that a server leaves open. */
 const openExchanges = 256;
-/** For a place of a server, in one worker. */
 export const maxWaitingCalls = 1_000;
 
 export function configuredServers(parts: ServerParts): ConfiguredServers {

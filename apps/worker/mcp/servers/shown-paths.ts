@@ -54,7 +54,6 @@ function mapStrings(value: unknown, change: (text: string) => string): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [change(key), mapStrings(inner, change)]));
 }
 
-/** A connection that maps paths. */
 export class TranslatedConnection implements ToolConnection {
   constructor(
     private readonly inner: ToolConnection,

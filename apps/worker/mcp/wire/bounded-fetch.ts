@@ -85,7 +85,6 @@ export class BoundedFetch {
     return this.response(answer, { ...init, method });
   };
 
-  /** Ends all connections. */
   close(): void {
     this.client.close().catch(() => undefined);
   }

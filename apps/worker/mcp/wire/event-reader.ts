@@ -13,7 +13,6 @@ export interface EventOptions {
   noise: FloodGate;
   /** The data of a message in another form; undefined: as it is. */
   rewrite: (data: Buffer) => string | undefined;
-  /** The error for what exceeds a limit. */
   toError: (bound: EventBound) => Error;
 }
 

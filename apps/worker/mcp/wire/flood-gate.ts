@@ -1,7 +1,6 @@
 // Limits unsolicited messages from a server: more than this in ten seconds is a flood, and ends it. Parsing it would
 // block the worker's only thread.
 
-/** Counts within a period, then starts again from zero. */
 export class CountWindow {
   private since = performance.now();
   private counted = 0;

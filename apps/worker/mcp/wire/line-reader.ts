@@ -3,7 +3,6 @@ const newline = 0x0a;
 const carriageReturn = 0x0d;
 
 export interface LineOptions {
-  /** Of a line. */
   maxBytes: number;
   /** A line also ends at a carriage return, alone or with the newline behind it. */
   endsAtReturn?: boolean;

@@ -10,7 +10,6 @@ import { isJsonObject, type Json, type JsonObject, textOrEmpty } from '#libs/sch
 
 export type Id = string | number;
 
-/** Our own error code for unreadable answers. */
 export const unreadableAnswer = -32_099;
 const maxErrorLength = 2_000;
 
@@ -132,7 +131,6 @@ export function enclose(result: JsonObject, method: string): JsonObject {
   return { resultType: 'complete', ...empty, [enclosed]: result };
 }
 
-/** The result as it was before `enclose`. */
 export const disclose = (result: Record<string, unknown>): Record<string, unknown> =>
   isJsonObject(result[enclosed]) ? result[enclosed] : result;
 

@@ -24,9 +24,7 @@ export interface StdioOptions {
   onBound?: OnServerBound;
 }
 
-/** How long the output of an ended process is still read. */
 const lastWordsMs = 200;
-/** Limit of answers to the server's requests. */
 const maxUnreadBytes = 1024 * 1024;
 const logged = { lineLength: 2_000, lines: 100, windowMs: 10_000 };
 
@@ -108,7 +106,6 @@ export class StdioTransport implements Transport {
       this.refuse('unread_answers', 'sends requests and does not read the answers');
   }
 
-  /** Resolves when all its processes have ended. */
   async close(): Promise<void> {
     this.finish();
     const tree = await this.starting?.catch(() => undefined);
@@ -201,7 +198,6 @@ class BoundedLineLog {
     this.logger.info({ metadata: { line: line.slice(0, logged.lineLength) } }, this.message);
   }
 
-  /** The last line, and how much was left out. */
   close(): void {
     this.write(this.line);
     this.line = '';

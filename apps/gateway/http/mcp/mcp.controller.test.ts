@@ -10,7 +10,7 @@ import { serveEndpoint } from '../../../../test/support/serve-endpoint.js';
 import { verifies } from '../../../../test/verifies.js';
 import { withClients } from '../../../../test/support/mcp-clients.js';
 import { McpRoute } from './mcp-route.js';
-import { SseController } from './sse.controller.js';
+import { McpController } from './mcp.controller.js';
 import { TurnAdmission } from '../turns/turn-admission.js';
 
 let http: OpenHttpServer;
@@ -36,7 +36,7 @@ beforeAll(async () => {
   });
   const { endpoint } = serveEndpoint(server);
   const providers = [{ provide: McpEndpoint, useValue: endpoint }, McpRoute];
-  http = await openHttpServer({ config: readConfig({ environment: {} }) }, [SseController], providers);
+  http = await openHttpServer({ config: readConfig({ environment: {} }) }, [McpController], providers);
 });
 afterAll(async () => {
   await http?.app.get(McpRoute).close();
