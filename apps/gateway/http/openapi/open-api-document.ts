@@ -102,8 +102,14 @@ function operationOf(route: string, path: string, shapes: Shapes): object {
 }
 
 const otherTags: Record<string, string> = {
-  ...{ messages: 'chat', responses: 'chat', servers: 'tools', mcp: 'tools', sse: 'tools' },
-  ...{ usage: 'keys', health: 'operations', metrics: 'operations' },
+  messages: 'chat',
+  responses: 'chat',
+  servers: 'tools',
+  mcp: 'tools',
+  sse: 'tools',
+  usage: 'keys',
+  health: 'operations',
+  metrics: 'operations',
 };
 
 /** By the first part of the path, which for most is the tag. */
