@@ -197,8 +197,6 @@ export interface AuditContext {
 export interface CallClaim {
   callId: string;
   worker: string;
-  /** Lets a *safe* call run again that is dispatched under this fence to a worker that lost it. */
-  takeOver?: string;
   /** The claim must return the arguments: the job does not carry them. */
   withArguments?: boolean;
 }

@@ -166,6 +166,8 @@ export const reliabilityRequirements = {
   'store.group-commit': 'concurrent writes share statements and commits',
   'store.group-commit-bounded': 'a write that finds no room or no time is refused, not kept',
   'store.group-commit-isolates': 'a bad row fails alone, not those that share its statement',
+  'store.written-later':
+    'what the store could not take is written when it is back, in shared statements: a bounded number of writes, each for its time',
   'transitions.call':
     'what the transition table says of a call is what the store does: its state, its audit rows, and nothing where nothing is said',
   'transitions.run':

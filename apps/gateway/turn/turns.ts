@@ -203,7 +203,10 @@ export class Turns {
     } catch (error) {
       release(here, error);
       const underWay = from !== undefined;
-      if (written) await this.endEarly(run.id, endOf(error, cancel.signal, { ...prepared.run, underWay }));
+      if (written) {
+        const end = endOf(error, cancel.signal, { ...prepared.run, underWay });
+        await this.ports.runs.end(run.id, this.gatewayId, end).catch(() => this.ports.endLater(run.id, end));
+      }
       throw error;
     }
   }
@@ -280,15 +283,6 @@ export class Turns {
       record.close();
       if (record.ending === undefined) cancel.release();
       else this.ports.cancels.releaseAfter(turn.runId, record.ending);
-    }
-  }
-
-  /** Of a run that was refused, or stopped, before its first event. */
-  private async endEarly(id: string, end: RunEnd): Promise<void> {
-    try {
-      await this.ports.runs.end(id, this.gatewayId, end);
-    } catch {
-      // The caller gets the error that ended the run.
     }
   }
 

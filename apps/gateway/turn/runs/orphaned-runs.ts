@@ -1,8 +1,9 @@
 // Runs that no gateway runs any more, as the store has them. Of this gateway's own, whose beginning or end could not be written,
-// known ends are written now, and others become interrupted, so that followers and retries can continue. Of any gateway,
+// known ends are written later, and others become interrupted, so that followers and retries can continue. Of any gateway,
 // detached ones go on here: the store alone says which are due, so that it does not matter what happened in which order.
 import type { Logger } from '#libs/logging/logger.js';
 import type { LoneRun, RunEnd, RunStore } from '#libs/runs/run-store.js';
+import type { WriteLater } from '#libs/runs/write-later.js';
 import type { StartedTurn } from './started-turn.js';
 import type { RunCancels } from './run-cancels.js';
 
@@ -10,11 +11,14 @@ const intervalMs = 2_000;
 /** Runs that go on here at once without their callers, and how many are looked at for that. */
 const maxAlone = 256;
 const maxSeen = 256;
+/** Afterwards nobody asks for the run any more: a key holds no longer. */
+const endForMs = 86_400_000;
 
 export interface OrphanedRunsParts {
   gatewayId: string;
   runs: Pick<RunStore, 'end' | 'interruptOrphans' | 'leftAlone'>;
   cancels: Pick<RunCancels, 'isUnderWay'>;
+  later: Pick<WriteLater, 'add' | 'has'>;
   /** Undefined: it does not go on here, or not now. */
   goOnAlone: (run: LoneRun) => Promise<Pick<StartedTurn, 'tell'> | undefined>;
   logger: Logger;
@@ -25,8 +29,6 @@ export class OrphanedRuns {
   private looking: Promise<void> = Promise.resolve();
   private willLook = false;
   private takesNoMore = false;
-  /** Bounded by the turns under way when the store failed: no run begins without it. */
-  private readonly lateEnds = new Map<string, RunEnd>();
   /** Turns that no request waits for. They never fail. */
   private readonly alone = new Set<Promise<void>>();
 
@@ -37,10 +39,10 @@ export class OrphanedRuns {
     this.timer.unref();
   }
 
-  /** Retries an end that was not, or perhaps not, written: immediately and then periodically. */
+  /** Retries an end that was not, or perhaps not, written. */
   endLater(runId: string, end: RunEnd): void {
-    this.lateEnds.set(runId, end);
-    this.lookSoon();
+    const { gatewayId, runs, later } = this.parts;
+    void later.add(runId, () => runs.end(runId, gatewayId, end), endForMs);
   }
 
   /** Looks as soon as possible: a run may be due. */
@@ -67,18 +69,13 @@ export class OrphanedRuns {
 
   async close(): Promise<void> {
     clearInterval(this.timer);
-    if (this.lateEnds.size > 0) this.lookSoon();
     await this.looking;
   }
 
   private async look(): Promise<void> {
-    const { gatewayId, runs, cancels, logger } = this.parts;
+    const { gatewayId, runs, cancels, later, logger } = this.parts;
     try {
-      for (const [runId, end] of this.lateEnds) {
-        await runs.end(runId, gatewayId, end);
-        this.lateEnds.delete(runId);
-      }
-      const isKnown = (id: string) => cancels.isUnderWay(id) || this.lateEnds.has(id);
+      const isKnown = (id: string) => cancels.isUnderWay(id) || later.has(id);
       const found = await runs.interruptOrphans(gatewayId, isKnown);
       for (const runId of found) logger.warn({ runId }, 'an orphaned run was interrupted');
       if (!this.takesNoMore) await this.takeUp(await runs.leftAlone(maxSeen));
