@@ -3,7 +3,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { providerSchema } from '#libs/config/schema.js';
-import { MessageAssembler } from '../apps/gateway/chat/assemble-message.js';
+import { MessageAssembler } from '../apps/gateway/turn/assemble-message.js';
 import { wireFamily } from '../apps/gateway/models/routing/create-provider.js';
 import { PromptedAnswer } from '../apps/gateway/models/prompted/read-prompted-answer.js';
 import { answering } from '../test/support/one-by-one.js';

@@ -26,7 +26,7 @@ interface Call {
 
 const kilobyte = 1_024;
 const pages = filesOf('docs', '.md').join('\n\n');
-const sources = filesOf('apps/gateway/chat', '.ts');
+const sources = filesOf('apps/gateway/turn', '.ts');
 const chinese = [
   '人工智能正在改变我们的生活和工作方式。',
   '机器学习算法从大量数据中学习规律，并用于预测。',

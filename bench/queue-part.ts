@@ -7,7 +7,7 @@ import { openDatabase } from '#libs/postgres/open-database.js';
 import { PostgresProcessRegistry } from '#libs/runs/processes/postgres-process-registry.js';
 import { mintCallId } from '#libs/schemas/identifiers.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
-import { ReplyInbox } from '../apps/gateway/tools/calls/reply-inbox.js';
+import { ReplyInbox } from '../apps/gateway/turn/dispatch/reply-inbox.js';
 import { ReplySender } from '../apps/worker/jobs/reply-sender.js';
 import { answerTheBench, keepBusy } from './keep-busy.js';
 

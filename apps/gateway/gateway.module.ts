@@ -10,7 +10,7 @@ import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import { UsageStore } from '#libs/usage/usage-store.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
-import { ChatService } from './chat/chat-service.js';
+import { Turns } from './turn/turns.js';
 import type { Gateway } from './gateway.js';
 import { KeysController } from './http/admin/keys.controller.js';
 import { ApprovalsController } from './http/admin/approvals.controller.js';
@@ -32,12 +32,12 @@ import { ToolChangesController } from './http/controllers/tool-changes.controlle
 import { ToolsController } from './http/controllers/tools.controller.js';
 import { TurnAdmission } from './http/turns/turn-admission.js';
 import { TurnEndpoint } from './http/turns/turn-endpoint.js';
-import { Approvals } from './tools/approvals/approvals.js';
-import { KeyedToolCalls } from './tools/calls/keyed-tool-calls.js';
-import { FirstCatalog } from './tools/catalog/first-catalog.js';
-import { ToolChangeDecisions } from './tools/catalog/tool-change-decisions.js';
-import { ToolPolicy } from './tools/policy/tool-policy.js';
-import { ToolServers } from './tools/catalog/tool-servers.js';
+import { Approvals } from './govern/approvals.js';
+import { KeyedToolCalls } from './turn/dispatch/keyed-tool-calls.js';
+import { FirstCatalog } from './tools/first-catalog.js';
+import { ToolChangeDecisions } from './tools/tool-change-decisions.js';
+import { ToolPolicy } from './govern/tool-policy.js';
+import { ToolServers } from './tools/tool-servers.js';
 
 export interface GatewayModuleParts {
   config: Config;
@@ -105,7 +105,7 @@ export class GatewayModule {
         { provide: FirstCatalog, useValue: gateway.firstCatalog },
         { provide: ToolServers, useValue: gateway.toolServers },
         { provide: Workspaces, useValue: workspaces },
-        { provide: ChatService, useValue: gateway.chat },
+        { provide: Turns, useValue: gateway.turns },
         { provide: TurnAdmission, useValue: admission },
         TurnEndpoint,
         { provide: McpEndpoint, useValue: mcp },

@@ -27,31 +27,31 @@ import { publishReapedCall } from '#libs/runs/processes/publish-reaped-call.js';
 import { Reaper } from '#libs/runs/processes/reaper.js';
 import { StoreWrites } from '#libs/runs/store-writes.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
-import { ChatService } from './chat/chat-service.js';
+import { Turns } from './turn/turns.js';
 import { openAuditKeeper, openStores } from './open-stores.js';
-import { goOnAlone, ownerOf, type GoOnAlonePorts } from './chat/runs/go-on-alone.js';
-import { OrphanedRuns } from './chat/runs/orphaned-runs.js';
-import { RunAnnouncements } from './chat/runs/run-announcements.js';
-import { RunCancels } from './chat/runs/run-cancels.js';
-import { listenForCancels } from './chat/runs/listen-for-cancels.js';
+import { goOnAlone, ownerOf, type GoOnAlonePorts } from './turn/runs/go-on-alone.js';
+import { OrphanedRuns } from './turn/runs/orphaned-runs.js';
+import { RunAnnouncements } from './turn/runs/run-announcements.js';
+import { RunCancels } from './turn/runs/run-cancels.js';
+import { listenForCancels } from './turn/runs/listen-for-cancels.js';
 import { faultyPorts } from './inject-faults.js';
 import { createModelObservers, ModelCallMeasure } from './models/routing/measure-model-calls.js';
 import { createModelRouter } from './models/routing/model-router.js';
 import { Sampling } from './sampling/sampling.js';
 import { OfflineProvider } from './models/offline/offline-provider.js';
-import { ApprovalWebhook } from './tools/approvals/approval-webhook.js';
-import { ApprovalRoom } from './tools/approvals/approval-room.js';
-import { Approvals } from './tools/approvals/approvals.js';
-import { ToolCalls } from './tools/calls/call-tool.js';
-import { KeyedToolCalls } from './tools/calls/keyed-tool-calls.js';
-import { argumentBounds, CompiledArgumentValidator } from './tools/catalog/compiled-argument-validator.js';
-import { LateCancels } from './tools/calls/late-cancels.js';
-import { FirstCatalog } from './tools/catalog/first-catalog.js';
-import { MemoryToolCatalog } from './tools/catalog/memory-tool-catalog.js';
-import { ToolPolicy } from './tools/policy/tool-policy.js';
-import { QueuedToolRunner } from './tools/calls/queued-tool-runner.js';
-import { ToolChangeDecisions } from './tools/catalog/tool-change-decisions.js';
-import { ToolServers } from './tools/catalog/tool-servers.js';
+import { ApprovalWebhook } from './govern/approval-webhook.js';
+import { ApprovalRoom } from './govern/approval-room.js';
+import { Approvals } from './govern/approvals.js';
+import { ToolCalls } from './turn/dispatch/call-tool.js';
+import { KeyedToolCalls } from './turn/dispatch/keyed-tool-calls.js';
+import { argumentBounds, CompiledArgumentValidator } from './tools/compiled-argument-validator.js';
+import { LateCancels } from './turn/dispatch/late-cancels.js';
+import { FirstCatalog } from './tools/first-catalog.js';
+import { MemoryToolCatalog } from './tools/memory-tool-catalog.js';
+import { ToolPolicy } from './govern/tool-policy.js';
+import { QueuedToolRunner } from './turn/dispatch/queued-tool-runner.js';
+import { ToolChangeDecisions } from './tools/tool-change-decisions.js';
+import { ToolServers } from './tools/tool-servers.js';
 
 export type Gateway = Awaited<ReturnType<typeof openGateway>>;
 
@@ -160,13 +160,13 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     runs,
     runner,
     callerOf: ownerOf(keys, keyRing),
-    resume: (run, context) => chat.resume(run, context),
+    advance: (run, context) => turns.advance(run, context),
     turnMs: config.limits.turn_ms,
     logger,
   };
   const orphans = new OrphanedRuns({ gatewayId: id, runs, cancels, goOnAlone: (run) => goOnAlone(run, alone), logger });
   const announcements = new RunAnnouncements(backing.channels);
-  const chat: ChatService = new ChatService(
+  const turns: Turns = new Turns(
     {
       approvals,
       approval,
@@ -256,7 +256,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     models,
     catalog,
     firstCatalog,
-    chat,
+    turns,
     toolCalls,
     keyedToolCalls,
     toolChanges,

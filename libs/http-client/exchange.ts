@@ -24,16 +24,30 @@ interface Reader {
   reject(error: unknown): void;
 }
 
+/** Whose exchange it is. */
+export interface ExchangeClient {
+  readonly options: ClientOptions;
+  /** Nobody waits for the answer any more. */
+  left(weight: number): void;
+  /** The connection is free. */
+  takeBack(connection: Connection): void;
+}
+
+const once = { once: true };
+/** Never added to: usually one piece is all that there is at a time. */
+const none: Uint8Array[] = [];
+
 export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   status = 0;
   headers: HttpAnswer['headers'] = {};
+  private readonly options: ClientOptions;
   private controller: Dispatcher.DispatchController | undefined;
   private stopped: Error | undefined;
   private broken: Error | undefined;
   /** The connection has been returned. */
   private over = false;
   private closed = false;
-  private pieces: Uint8Array[] = [];
+  private pieces: Uint8Array[] = none;
   private aheadBytes = 0;
   /** Bytes given to the reader. */
   private bytes = 0;
@@ -52,18 +66,18 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   private timerAt = Infinity;
 
   constructor(
-    private readonly options: ClientOptions,
+    private readonly client: ExchangeClient,
     private readonly call: HttpCall,
     private readonly connection: Connection,
-    /** `onClose`: nobody waits for the answer any more. `onOver`: the connection is free. */
-    private readonly ends: { onClose(): void; onOver(connection: Connection): void },
+    private readonly weight: number,
   ) {
+    this.options = client.options;
     const now = performance.now();
     this.deadline = now + Math.max(0, call.deadline - steadyNow());
-    this.silentAt = now + options.timeoutMs.first_byte;
+    this.silentAt = now + this.options.timeoutMs.first_byte;
     this.arm(now);
-    if (call.signal.aborted) this.cancel();
-    else call.signal.addEventListener('abort', this.cancel, { once: true });
+    if (call.signal.aborted) this.handleEvent();
+    else call.signal.addEventListener('abort', this, once);
   }
 
   /** Resolves with itself when the answer opens. Closed if it does not. @throws what `failure` returns */
@@ -116,8 +130,8 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     if (this.closed) return;
     this.closed = true;
     clearTimeout(this.timer);
-    this.call.signal.removeEventListener('abort', this.cancel);
-    this.ends.onClose();
+    this.call.signal.removeEventListener('abort', this);
+    this.client.left(this.weight);
     if (this.over) return;
     if (drain && this.stopped === undefined) this.drain();
     else this.cut();
@@ -149,10 +163,11 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
     this.connection.unheardBytes = 0;
-    this.pieces.push(bytes);
+    if (this.pieces.length === 0) this.pieces = [bytes];
+    else this.pieces.push(bytes);
     this.aheadBytes += bytes.length;
     if (this.closed) {
-      this.pieces = [];
+      this.pieces = none;
       if (this.aheadBytes > drainBytes) this.cut();
       return;
     }
@@ -225,7 +240,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   /** All buffered bytes, as one piece. */
   private taken(): Uint8Array {
     const taken = this.pieces.length === 1 ? this.pieces[0]! : Buffer.concat(this.pieces);
-    this.pieces = [];
+    this.pieces = none;
     this.aheadBytes = 0;
     this.bytes += taken.length;
     const { maxBytes, toError } = this.options;
@@ -262,7 +277,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
 
   /** Reads the rest, usually only the end, so that the connection can be reused; otherwise the connection is cut. */
   private drain(): void {
-    this.pieces = [];
+    this.pieces = none;
     setTimeout(() => this.cut(), drainMs).unref();
     this.connection.release();
   }
@@ -274,12 +289,15 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   private leave(): void {
     if (this.over) return;
     this.over = true;
-    this.ends.onOver(this.connection);
+    this.client.takeBack(this.connection);
     this.open();
     this.flow();
   }
 
-  private readonly cancel = (): void => this.fail('cancelled', 'was left', this.call.signal.reason);
+  /** The signal aborts. */
+  handleEvent(): void {
+    this.fail('cancelled', 'was left', this.call.signal.reason);
+  }
 
   private fail(kind: HttpFailure['kind'], what: string, cause?: unknown): void {
     this.stopped ??= this.options.toError({ kind, what, cause });

@@ -2,10 +2,10 @@
 // concurrency. It follows no redirect, retries nothing and decodes nothing. The caller closes each answer that it opens.
 import { buildConnector } from 'undici';
 import { Connection } from './connection.js';
-import { Exchange } from './exchange.js';
+import { Exchange, type ExchangeClient } from './exchange.js';
 import type { ClientOptions, HttpAnswer, HttpCall, HttpRequest } from './outgoing.js';
 
-export class HttpClient {
+export class HttpClient implements ExchangeClient {
   private readonly url: URL;
   private readonly path: string;
   private readonly connect: buildConnector.connector;
@@ -14,7 +14,7 @@ export class HttpClient {
   private underWay = 0;
 
   /** @throws AppError of the guard, for a forbidden address */
-  constructor(private readonly options: ClientOptions) {
+  constructor(readonly options: ClientOptions) {
     this.url = new URL(options.baseUrl);
     this.path = this.url.pathname.replace(/\/+$/, '');
     const lookup = options.guard?.lookup(this.url);
@@ -33,11 +33,7 @@ export class HttpClient {
       return Promise.reject(options.toError({ kind: 'crowded', what }));
     }
     this.underWay += weight;
-    const exchange = new Exchange(options, call, this.lend(), {
-      onClose: () => (this.underWay -= weight),
-      onOver: (connection) => this.takeBack(connection),
-    });
-    return exchange.begin({
+    return new Exchange(this, call, this.lend(), weight).begin({
       method,
       path: `${this.path}${withQuery(path, this.url.search)}`,
       headers: headers === undefined ? options.headers : { ...options.headers, ...headers },
@@ -59,7 +55,11 @@ export class HttpClient {
     return connection;
   }
 
-  private takeBack(connection: Connection): void {
+  left(weight: number): void {
+    this.underWay -= weight;
+  }
+
+  takeBack(connection: Connection): void {
     connection.release();
     this.idle.push(connection);
   }

@@ -28,9 +28,16 @@ export interface BoundedServer {
   closeQuiet(): void;
 }
 
+interface Answer {
+  readonly response: ServerResponse;
+  /** For a client that disconnects before it is complete. */
+  onGone: (() => void) | undefined;
+  onEnd: (() => void) | undefined;
+}
+
 class Connection {
-  /** Answers in progress, each with a callback for a client that disconnects before it is complete. */
-  readonly answers = new Map<ServerResponse, (() => void) | undefined>();
+  /** Answers in progress. */
+  readonly answers: Answer[] = [];
   /** Of the last request. */
   reply: FastifyReply | undefined;
 
@@ -40,28 +47,34 @@ class Connection {
   ) {
     // An answer that waits for earlier ones has no connection yet, and Node would report its end only to the first one.
     socket.once('close', () => {
-      for (const answer of this.answers.keys()) this.end(answer);
+      for (const answer of this.answers.slice()) this.end(answer);
     });
   }
 
   /** Counts an exchange until its end, once. */
-  begin(answer: ServerResponse): void {
-    if (this.answers.has(answer)) return;
-    this.answers.set(answer, undefined);
-    answer.once('close', () => this.end(answer));
+  begin(response: ServerResponse): Answer {
+    const known = this.answers.find((each) => each.response === response);
+    if (known !== undefined) return known;
+    const answer: Answer = { response, onGone: undefined, onEnd: undefined };
+    this.answers.push(answer);
+    response.once('close', () => this.end(answer));
+    return answer;
   }
 
-  private end(answer: ServerResponse): void {
-    const onGone = this.answers.get(answer);
-    if (this.answers.delete(answer) && !answer.writableFinished) onGone?.();
+  private end(answer: Answer): void {
+    const at = this.answers.indexOf(answer);
+    if (at === -1) return;
+    this.answers.splice(at, 1);
+    if (!answer.response.writableFinished) answer.onGone?.();
+    answer.onEnd?.();
   }
 
   /** Closes the connection after the answers in progress. */
   closeAfterAnswers(): void {
-    if (this.answers.size === 0) this.socket.destroy();
-    for (const answer of this.answers.keys()) {
-      answer.once('close', () => {
-        if (this.answers.size === 0) this.socket.end();
+    if (this.answers.length === 0) this.socket.destroy();
+    for (const { response } of this.answers) {
+      response.once('close', () => {
+        if (this.answers.length === 0) this.socket.end();
       });
     }
   }
@@ -98,7 +111,7 @@ export function boundServer(server: Server, bounds: ServerBounds): BoundedServer
   // Node's timeout of a connection on which nothing moves. Bytes that are sent, even a few of many, restart it.
   server.timeout = stuckReaderMs;
   server.on('timeout', (socket: Socket) => {
-    if (connectionOf(socket).answers.size === 0) socket.destroy();
+    if (connectionOf(socket).answers.length === 0) socket.destroy();
     // Unread data, the connection and its source would stay in memory. Who waits for a slow answer has nothing to read.
     else if (socket.writableLength > 0) {
       onBound('stuck_readers');
@@ -137,7 +150,7 @@ function boundCount(server: Server, { openFiles = openFileLimit(), onBound, logg
 export function mayBeAnswered({ socket }: Pick<IncomingMessage, 'socket'>, answer: ServerResponse): boolean {
   const connection = connectionOf(socket);
   connection.begin(answer);
-  const underWay = connection.answers.size;
+  const underWay = connection.answers.length;
   if (underWay <= maxPipelined) return true;
   if (underWay > maxPipelined + 1) return false;
   connection.onBound('pipelined_requests');
@@ -163,9 +176,16 @@ export function whenGone(
   answer: ServerResponse,
   onGone: () => void,
 ): void {
-  const connection = connectionOf(socket);
-  connection.begin(answer);
-  connection.answers.set(answer, onGone);
+  connectionOf(socket).begin(answer).onGone = onGone;
+}
+
+/** `onEnd` is called when the answer, or its connection, has ended. */
+export function whenEnded(
+  { socket }: Pick<IncomingMessage, 'socket'>,
+  answer: ServerResponse,
+  onEnd: () => void,
+): void {
+  connectionOf(socket).begin(answer).onEnd = onEnd;
 }
 
 /** For each request, so that no refusal is written into an answer that has begun. */

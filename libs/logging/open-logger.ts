@@ -120,17 +120,18 @@ function join(bound: LogFields, fields: LogFields): LogFields {
   return { ...bound, ...fields, ...(metadata === undefined ? {} : { metadata }) };
 }
 
-/** Lines of one millisecond share theirs. */
+/** Lines of one second share all but the milliseconds. */
 function createTimestamps(): () => string {
-  let ms = 0;
+  let second = 0;
   let text = '';
   return () => {
     const now = Date.now();
-    if (now !== ms) {
-      ms = now;
-      text = `,"timestamp":"${new Date(now).toISOString()}"`;
+    const ms = now % 1_000;
+    if (now - ms !== second) {
+      second = now - ms;
+      text = `,"timestamp":"${new Date(now).toISOString().slice(0, -4)}`;
     }
-    return text;
+    return `${text}${String(ms).padStart(3, '0')}Z"`;
   };
 }
 

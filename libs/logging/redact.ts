@@ -1,5 +1,6 @@
 // Makes anything fit for a log: secrets struck out by key, by pattern and by value, sizes bounded, control characters
 // visible, so that no value can forge a line or repaint a terminal. Never throws; reads no getters twice.
+import { strikeOutKnown } from '#libs/audit/known-secrets.js';
 import { isSecretName, redactText } from '#libs/audit/redact.js';
 
 export interface Redactor {
@@ -15,8 +16,8 @@ const maxText = 2_048;
 const maxItems = 50;
 const maxDepth = 6;
 
-/** Too short for any pattern, or an id that was minted here: most of what is logged, and not worth a search. */
-const harmless = /^(?:[\w ./-]{0,11}|(?:req|run|sess|call)_[0-9a-f]{24,32})$/;
+/** Too short for any pattern, a name without what patterns look for, or an id that was minted here: most of what is logged. */
+const harmless = /^(?:[\w ./-]{0,11}|[a-z][A-Za-z]{0,23}|(?:req|run|sess|call)_[0-9a-f]{24,32})$/;
 
 /** C0, DEL, C1, line and paragraph separators, bidirectional overrides. */
 const invisible = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
@@ -25,12 +26,17 @@ const escapes: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' 
 export function createRedactor(secrets: readonly string[] = []): Redactor {
   let known = longestFirst(secrets);
 
+  function strikeOut(value: string): string {
+    let shown = strikeOutKnown(value);
+    for (const secret of known) if (shown.includes(secret)) shown = shown.replaceAll(secret, mask);
+    return shown;
+  }
+
   function text(value: string, maxLength = maxText): string {
-    if (harmless.test(value) && !known.some((secret) => value.includes(secret))) return value;
+    if (harmless.test(value) && strikeOut(value) === value) return value;
     // Cut long before the patterns run, and again after; the margin keeps a secret at the edge whole for them.
     let shown = value.length > maxLength + 4_096 ? value.slice(0, maxLength + 4_096) : value;
-    for (const secret of known) if (shown.includes(secret)) shown = shown.replaceAll(secret, mask);
-    shown = redactText(shown);
+    shown = redactText(strikeOut(shown));
     if (shown.length > maxLength) shown = `${shown.slice(0, maxLength)}… (${value.length} characters)`;
     return shown.replace(
       invisible,
@@ -46,7 +52,10 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
     return shown;
   }
 
-  function walk(value: unknown, depth: number, seen: readonly object[]): unknown {
+  /** What the value is in, from the outside in. */
+  const within: object[] = [];
+
+  function walk(value: unknown): unknown {
     switch (typeof value) {
       case 'string':
         return charge(text(value));
@@ -63,33 +72,43 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
         break;
     }
     if (value === null) return null;
-    if (seen.includes(value)) return '[circular]';
-    if (depth >= maxDepth) return '[deep]';
+    if (within.includes(value)) return '[circular]';
+    if (within.length >= maxDepth) return '[deep]';
     if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
     if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
     if (value instanceof Error) return { name: charge(text(value.name)), message: charge(text(value.message)) };
-    const path = [...seen, value];
-    if (Array.isArray(value)) {
-      const items: unknown[] = [];
-      for (const item of value.slice(0, maxItems)) {
-        if (left <= 0) break;
-        left -= 8;
-        items.push(walk(item, depth + 1, path));
-      }
-      return value.length > items.length ? [...items, `… ${value.length - items.length} more`] : items;
+    within.push(value);
+    const shown = Array.isArray(value) ? itemsOf(value) : membersOf(value as Record<string, unknown>);
+    within.pop();
+    return shown;
+  }
+
+  function itemsOf(value: readonly unknown[]): unknown[] {
+    const items: unknown[] = [];
+    for (const item of value.slice(0, maxItems)) {
+      if (left <= 0) break;
+      left -= 8;
+      items.push(walk(item));
     }
+    if (value.length > items.length) items.push(`… ${value.length - items.length} more`);
+    return items;
+  }
+
+  function membersOf(value: Record<string, unknown>): Record<string, unknown> {
     const keys = Object.keys(value);
-    // Without a prototype a member called __proto__ stays data.
-    const shown = Object.create(null) as Record<string, unknown>;
+    const shown: Record<string, unknown> = {};
     let members = 0;
     for (const key of keys) {
       if (members === maxItems || left <= 0) break;
       members += 1;
-      const inner = (value as Record<string, unknown>)[key];
+      const inner = value[key];
       const name = text(key, 128);
       left -= name.length + 8;
       const mayHide = inner != null && typeof inner !== 'number' && typeof inner !== 'boolean';
-      shown[name] = mayHide && isSecretName(key) ? mask : walk(inner, depth + 1, path);
+      const written = mayHide && isSecretName(key) ? mask : walk(inner);
+      // Otherwise it would be the prototype.
+      if (name === '__proto__') Object.defineProperty(shown, name, { value: written, enumerable: true });
+      else shown[name] = written;
     }
     if (keys.length > members) shown['…'] = `${keys.length - members} more`;
     return shown;
@@ -100,8 +119,9 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
     strikeOut: (others) => void (known = longestFirst(others)),
     value: (value, maxLength) => {
       left = maxLength;
+      within.length = 0;
       try {
-        return walk(value, 0, []);
+        return walk(value);
       } catch {
         return '[unreadable]';
       }

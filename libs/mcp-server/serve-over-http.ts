@@ -2,6 +2,7 @@
 // Host is this machine or an allowed name; who calls is told by `authenticate`, if it is given.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
+import { Deadline } from '#libs/concurrency/deadline.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { hostAllowed, originAllowed } from '#libs/http-server/allowed-caller.js';
 import {
@@ -218,7 +219,7 @@ class Serving implements HttpServing {
     whenGone(request, response, () => gone.abort());
     const waits = method === 'GET' || frames?.listens === true;
     const signal = waits ? AbortSignal.any([gone.signal, this.stopping.signal]) : gone.signal;
-    const context = { principal, requestId, signal, deadline: steadyNow() + requestMs };
+    const context = { principal, requestId, signal, deadline: new Deadline(steadyNow() + requestMs) };
     const streams = method !== 'POST' || headers.accept?.includes(eventStream) === true;
     const exchange: McpExchange = { context, streams, readerBehind: false, atEnd: [] };
     if (frames?.calls === true) exchange.atEnd.push(this.enterCall());

@@ -26,11 +26,12 @@ const unchanged: NameMapping = { toWire: (name) => name, fromWire: (name) => nam
 
 /** `names`: all that there are, in any order. */
 export function mapNames(names: Iterable<string>, rule: NameRule): NameMapping {
-  const taken = new Set<string>();
-  const strange = new Set<string>();
-  for (const name of names) (rule.valid.test(name) ? taken : strange).add(name);
-  if (strange.size === 0) return unchanged;
+  const all = [...names];
+  const isValid = (name: string) => rule.valid.test(name);
+  if (all.every(isValid)) return unchanged;
 
+  const taken = new Set(all.filter(isValid));
+  const strange = new Set(all.filter((name) => !isValid(name)));
   const wished = new Map<string, number>();
   for (const name of strange) {
     const wish = cleaned(name, rule);

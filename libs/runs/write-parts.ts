@@ -168,6 +168,10 @@ const claim: WritePart = {
     else json_build_object('fence', fence::text, 'attempt', attempt, 'arguments', arguments) end from claim_done`,
 };
 
+/** Nothing else than a refusal ends a parked call that nobody has approved, and no worker has one. */
+const mayEndParked = `call.state = 'parked' and outcome_rows.worker is null and (outcome_rows.state in ('denied', 'cancelled')
+          or exists (select from approvals where call_id = call.id and kind = 'approval' and state = 'approved'))`;
+
 /**
  * With a fence the claim must still hold. Without one the call must be unclaimed, or be safe and claimed by the
  * same worker, which did not receive the answer to its claim.
@@ -181,7 +185,7 @@ const outcome = (audit: boolean): WritePart => ({
     from outcome_rows
     where call.id = any(array(select id from outcome_rows)) and call.id = outcome_rows.id and call.kind = 'server' and (
       case when outcome_rows.fence is not null then call.state = 'dispatched' and call.fence = outcome_rows.fence
-        else call.state in ('planned', 'parked')
+        else call.state = 'planned' or (${mayEndParked})
           or (call.state = 'dispatched' and call.safe and call.worker = outcome_rows.worker) end)
     returning outcome_rows.ordinality, outcome_rows.audit_id, call.id, call.audit || outcome_rows.context as audit,
       call.principal, call.session_id, call.run_id, call.round, call.server, call.tool, call.name, call.definition_hash,

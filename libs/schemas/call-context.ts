@@ -21,6 +21,14 @@ export interface Access {
   budgets?: { day_usd?: number; month_usd?: number };
 }
 
+/** `libs/concurrency/deadline.ts` is one. */
+export interface RequestDeadline {
+  /** Epoch ms by `steadyNow()`; later, the longer it was paused. */
+  readonly at: number;
+  /** Time in which a person is waited for does not count. Returns what ends the pause. */
+  pause(): () => void;
+}
+
 export interface RequestContext {
   /** The owner of the key, the `sub` of the token; `keylessPrincipal` while no keys are in use. */
   principal: string;
@@ -37,8 +45,8 @@ export interface RequestContext {
   traceparent?: string;
   /** Aborts when the caller disconnects, the run is cancelled, or the deadline passes. */
   signal: AbortSignal;
-  /** Epoch ms after which nothing of this request may run. */
-  deadline: number;
+  /** After it nothing of this request may run. */
+  deadline: RequestDeadline;
   /** Cached tool results must not answer this request (`Cache-Control: no-cache`). */
   noCache?: boolean;
   /** A request header by its lower-case name; a function, so that secrets are not serialised with the rest. */

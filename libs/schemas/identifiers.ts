@@ -5,25 +5,27 @@ import { randomFillSync } from 'node:crypto';
 const pool = Buffer.alloc(4_096);
 let used = pool.length;
 
-function randomBytes(count: number): Buffer {
+/** Where so many unused bytes of the pool begin. */
+function take(count: number): number {
   if (used + count > pool.length) {
     randomFillSync(pool);
     used = 0;
   }
   used += count;
-  return Buffer.from(pool.subarray(used - count, used));
+  return used - count;
 }
 
-const random = (bytes: number) => randomBytes(bytes).toString('hex');
+const hex = (at: number, count: number) => pool.toString('hex', at, at + count);
+const random = (count: number) => hex(take(count), count);
 
 /**
  * `call_` + 128 bits. The first digit says whether the run store keeps the call (8–f) or only the caller does (0–7).
  * It distinguishes a follow-up whose turn is no longer stored from one that never was.
  */
 export function mintCallId(kept: boolean): string {
-  const bytes = randomBytes(16);
-  bytes[0] = kept ? bytes[0]! | 0x80 : bytes[0]! & 0x7f;
-  return `call_${bytes.toString('hex')}`;
+  const at = take(16);
+  pool[at] = kept ? pool[at]! | 0x80 : pool[at]! & 0x7f;
+  return `call_${hex(at, 16)}`;
 }
 
 const mintedCallId = /^call_[0-9a-f]{32}$/;
@@ -41,16 +43,21 @@ export const runIdOfResponse = (responseId: string): string | undefined =>
 export const mintMessageId = (runId: string): string => `msg_${runId.slice(4)}`;
 
 /** Time-ordered (UUIDv7 layout), so that index pages stay warm; `run_` + 32 hex digits. */
-export const mintRunId = (): string => `run_${uuidv7().replaceAll('-', '')}`;
+export const mintRunId = (): string => `run_${timeOrdered(Date.now())}`;
 
 /** RFC 9562 version 7. */
 export function uuidv7(now = Date.now()): string {
-  const bytes = randomBytes(16);
-  bytes.writeUIntBE(now, 0, 6);
-  bytes[6] = (bytes[6]! & 0x0f) | 0x70;
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
-  const hex = bytes.toString('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  const id = timeOrdered(now);
+  return `${id.slice(0, 8)}-${id.slice(8, 12)}-${id.slice(12, 16)}-${id.slice(16, 20)}-${id.slice(20)}`;
+}
+
+/** The digits of a UUIDv7. */
+function timeOrdered(now: number): string {
+  const at = take(16);
+  pool.writeUIntBE(now, at, 6);
+  pool[at + 6] = (pool[at + 6]! & 0x0f) | 0x70;
+  pool[at + 8] = (pool[at + 8]! & 0x3f) | 0x80;
+  return hex(at, 16);
 }
 
 export const sessionIdPattern = /^[A-Za-z0-9_-]{1,128}$/;

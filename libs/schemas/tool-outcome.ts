@@ -8,6 +8,9 @@ export const terminalStates = ['completed', 'failed', 'cancelled', 'denied', 'in
 export type TerminalState = (typeof terminalStates)[number];
 export type CallState = 'planned' | 'parked' | 'dispatched' | TerminalState;
 
+export const isEnded = (state: CallState): state is TerminalState =>
+  (terminalStates as readonly string[]).includes(state);
+
 export const toolOutcomeSchema = z.object({
   state: z.enum(terminalStates),
   blocks: z.array(contentBlockSchema),

@@ -3,7 +3,7 @@ import type { Database } from '#libs/postgres/open-database.js';
 import type { ToolOf } from '#libs/policy/judge-past-call.js';
 import { PostgresCatalogStore } from '#libs/runs/catalog/postgres-catalog-store.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import { toolOfCall } from '../../apps/gateway/tools/catalog/tool-of-call.js';
+import { toolOfCall } from '../../apps/gateway/tools/tool-of-call.js';
 
 /** A command may read much at once. */
 export const policyStore = { applicationName: 'policy', timeoutMs: 30_000 };

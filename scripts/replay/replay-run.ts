@@ -1,5 +1,6 @@
 // A stored turn once more: the same request and tools to a model, with the results that the tools gave then.
 import type { Channels } from '#libs/backing/channels.js';
+import { Deadline } from '#libs/concurrency/deadline.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Config } from '#libs/config/schema.js';
 import { silentLogger } from '#libs/logging/logger.js';
@@ -13,20 +14,18 @@ import { PostgresSessionStore } from '#libs/runs/sessions/postgres-session-store
 import { StoreWrites } from '#libs/runs/store-writes.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRunId } from '#libs/schemas/identifiers.js';
-import { runChatTurn, type ToldRound, type Turn } from '../../apps/gateway/chat/chat-turn.js';
-import { offerTools } from '../../apps/gateway/chat/offer-tools.js';
-import { conversationOf } from '../../apps/gateway/chat/runs/restore-history.js';
-import type { TurnRequest } from '../../apps/gateway/chat/turn-request.js';
-import { TurnState } from '../../apps/gateway/chat/turn-state.js';
+import { runTurn } from '../../apps/gateway/turn/loop.js';
+import type { ToldRound, Turn } from '../../apps/gateway/turn/turn.js';
+import { offerTools } from '../../apps/gateway/turn/offer-tools.js';
+import { conversationOf } from '../../apps/gateway/turn/runs/restore-history.js';
+import type { TurnRequest } from '../../apps/gateway/turn/turn-request.js';
+import { TurnState } from '../../apps/gateway/turn/turn-state.js';
 import { OfflineProvider } from '../../apps/gateway/models/offline/offline-provider.js';
 import { ModelCallMeasure } from '../../apps/gateway/models/routing/measure-model-calls.js';
 import { createModelRouter } from '../../apps/gateway/models/routing/model-router.js';
-import type { Approvals } from '../../apps/gateway/tools/approvals/approvals.js';
-import {
-  argumentBounds,
-  CompiledArgumentValidator,
-} from '../../apps/gateway/tools/catalog/compiled-argument-validator.js';
-import { MemoryToolCatalog } from '../../apps/gateway/tools/catalog/memory-tool-catalog.js';
+import type { Approvals } from '../../apps/gateway/govern/approvals.js';
+import { argumentBounds, CompiledArgumentValidator } from '../../apps/gateway/tools/compiled-argument-validator.js';
+import { MemoryToolCatalog } from '../../apps/gateway/tools/memory-tool-catalog.js';
 import { RecordedToolRunner, type ResultSource } from './recorded-tool-runner.js';
 
 export interface ShownCall {
@@ -72,7 +71,7 @@ export async function replayRun(runId: string, config: Config, options: ReplayOp
     const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), {} as Channels, silentLogger);
     await catalog.refresh();
     const { messages } = await conversationOf(request, run.principal, runs);
-    const deadline = steadyNow() + config.limits.turn_ms;
+    const deadline = new Deadline(steadyNow() + config.limits.turn_ms);
     const maxRounds = Math.min(request.maxToolRounds ?? Infinity, config.limits.rounds);
     const turn: Turn = {
       runId: mintRunId(),
@@ -83,10 +82,11 @@ export async function replayRun(runId: string, config: Config, options: ReplayOp
       offer: offerTools(request, catalog, config.limits.tools),
       state: new TurnState(messages, config.limits, maxRounds, deadline),
       announce: true,
+      open: [],
     };
     const replayed: { round: ToldRound; calls: PlannedCall[] }[] = [];
     const add = (round: ToldRound, calls: PlannedCall[]) => Promise.resolve(void replayed.push({ round, calls }));
-    await runChatTurn(turn, turnPorts(models, runner, config), {
+    await runTurn(turn, turnPorts(models, runner, config), {
       tell: () => undefined,
       commit: add,
       finish: (_done, round) => (round === undefined ? Promise.resolve() : add(round, [])),
@@ -134,6 +134,8 @@ function turnPorts(models: ReturnType<typeof openModels>, runner: RecordedToolRu
     approval: { expiresMs: limits.turn_ms, notify: false },
     approvalRoom: { refusalOf: () => Promise.resolve(undefined) },
     approvals: {} as Approvals,
+    approvalStore: { byIds: () => Promise.resolve([]) },
+    questions: { open: () => Promise.resolve([]) },
     journal: { get: () => Promise.resolve(undefined), plan: () => Promise.resolve() },
   };
 }

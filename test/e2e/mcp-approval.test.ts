@@ -1,7 +1,7 @@
 // Calls on /mcp that need an approval, decided by the official clients when asked, or by others.
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import type { Approval } from '#libs/approvals/approval.js';
-import { ApprovalNeeded } from '../../apps/gateway/tools/approvals/approval-needed.js';
+import { ApprovalNeeded } from '../../apps/gateway/govern/approval-needed.js';
 import {
   type Answers,
   type Asked,

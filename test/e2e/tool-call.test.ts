@@ -2,11 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { Call } from '../../apps/gateway/turn/call.js';
 import { contentText } from '#libs/schemas/content-block.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { PutBack } from '#libs/backing/job-queue.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
-import type { ToolProgress } from '../../apps/gateway/tools/calls/tool-runner.js';
+import type { ToolProgress } from '../../apps/gateway/turn/dispatch/tool-runner.js';
 import {
   openGateway,
   openServices,
@@ -163,7 +164,7 @@ verifies('tools.deadlines', 'progress extends it up to the maximum', async () =>
   const startedAt = Date.now();
   const shown: ToolProgress[] = [];
   const limited = { ...tool, timeoutMs: 300, maxTimeoutMs: 1_000 };
-  const call = gateway.runner.plan(limited, args, context);
+  const call = gateway.runner.plan(new Call(context.callId, tool.name).of('server', context), limited, args);
   const outcome = await gateway.runner.run(call, (each) => shown.push(each));
   expect(outcome.error?.code).toBe('tool_timeout');
   expect(Date.now() - startedAt).toBeGreaterThan(900);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { ToolsController } from '../../apps/gateway/http/controllers/tools.controller.js';
-import { KeyedToolCalls } from '../../apps/gateway/tools/calls/keyed-tool-calls.js';
-import { ToolPolicy } from '../../apps/gateway/tools/policy/tool-policy.js';
+import { KeyedToolCalls } from '../../apps/gateway/turn/dispatch/keyed-tool-calls.js';
+import { ToolPolicy } from '../../apps/gateway/govern/tool-policy.js';
 import { type OpenHttpServer, openHttpServer } from '../support/open-http-server.js';
 import { queuePathOfFile } from '../support/queue-path.js';
 import { withinMs } from '../support/within-ms.js';

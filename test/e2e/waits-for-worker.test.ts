@@ -1,6 +1,8 @@
 // The only worker stops and another starts: calls wait for it, as long as they may.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { Deadline } from '#libs/concurrency/deadline.js';
+import { Call } from '../../apps/gateway/turn/call.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { CallContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -44,14 +46,14 @@ async function planned(given: Partial<CallContext> = {}, timeoutMs?: number) {
   const tool = { ...found, timeoutMs: timeoutMs ?? found.timeoutMs };
   const args = { text: 'waited' };
   const context: CallContext = {
-    ...requestContext({ deadline: steadyNow() + 30_000 }),
+    ...requestContext({ deadline: new Deadline(steadyNow() + 30_000) }),
     callId: mintCallId(true),
     sessionId: 'sess_wait',
     priority: 'interactive',
     ...given,
   };
-  const call = gateway.runner.plan(tool, args, context);
-  await services.journal.plan(call.planned, call.audit);
+  const call = gateway.runner.plan(new Call(context.callId, tool.name).of('server', context), tool, args);
+  await services.journal.plan(call.row, call.audit);
   return { id: context.callId, run: () => gateway.runner.run(call, () => undefined) };
 }
 

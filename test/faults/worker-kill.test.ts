@@ -3,6 +3,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject } from 'vitest';
+import { Deadline } from '#libs/concurrency/deadline.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { WorkerFaultPoint } from '#libs/config/fault-points.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { publishReapedCall } from '#libs/runs/processes/publish-reaped-call.js';
@@ -72,7 +74,10 @@ async function survive(scene: Scene, tool: 'write_file' | 'read_file', point: Wo
   const first = await start(point);
   const args = tool === 'write_file' ? { path: 'effect.txt', content: 'x', append: true } : { path: 'effect.txt' };
   const request = { name: tool, argumentsText: JSON.stringify(args), sessionId: session };
-  const prepared = await gateway.calls.prepare(request, requestContext({ deadline: Date.now() + 60_000 }));
+  const prepared = await gateway.calls.prepare(
+    request,
+    requestContext({ deadline: new Deadline(steadyNow() + 60_000) }),
+  );
   const ended = prepared.run(() => undefined);
   expect((await first.ended).signal).toBe('SIGKILL');
   const killedAt = performance.now();

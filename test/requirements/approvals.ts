@@ -17,6 +17,8 @@ export const approvalRequirements = {
   'approvals.doomed': 'nobody can decide about a call whose run broke off and cannot be continued',
   'approvals.tools-api':
     'a call of the tools API that needs an approval answers 202; the same request again runs it once it is approved, once',
+  'approvals.refused':
+    'an approved call of the tools API that finds no place runs when it is asked for again, without another approval',
   'approvals.webhook': 'a webhook is told of each call that waits, signed, and again after it failed',
   'approvals.audited': 'the audit names who asked and who decided, for the decision and for the call',
   'approvals.tightened': 'a request may ask for approvals that the policy does not ask for',

@@ -166,6 +166,10 @@ export const reliabilityRequirements = {
   'store.group-commit': 'concurrent writes share statements and commits',
   'store.group-commit-bounded': 'a write that finds no room or no time is refused, not kept',
   'store.group-commit-isolates': 'a bad row fails alone, not those that share its statement',
+  'transitions.call':
+    'what the transition table says of a call is what the store does: its state, its audit rows, and nothing where nothing is said',
+  'transitions.run':
+    'what the transition table says of a run is what the store does, and nothing where nothing is said',
   'worker.lost-answer': 'an outcome whose writing got no answer is told like any other',
   'reliability.workspaces-away':
     'a directory of the workspaces that cannot be written is told at the start and in readiness by its setting, calls fail with a code of the server, and it comes back by itself',

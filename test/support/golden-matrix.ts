@@ -6,16 +6,18 @@ import { toAppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { AssistantMessage, ChatMessage, ToolMessage } from '#libs/schemas/message.js';
 import { renderError } from '#libs/http-server/render-error.js';
-import { runChatTurn, type Turn, type TurnPorts } from '../../apps/gateway/chat/chat-turn.js';
-import { offerTools } from '../../apps/gateway/chat/offer-tools.js';
-import { toAssistant } from '../../apps/gateway/chat/runs/restore-history.js';
-import { TurnState } from '../../apps/gateway/chat/turn-state.js';
-import type { TurnRequest } from '../../apps/gateway/chat/turn-request.js';
+import { runTurn, type TurnPorts } from '../../apps/gateway/turn/loop.js';
+import type { Turn } from '../../apps/gateway/turn/turn.js';
+import { forever } from './runnable-call.js';
+import { offerTools } from '../../apps/gateway/turn/offer-tools.js';
+import { toAssistant } from '../../apps/gateway/turn/runs/restore-history.js';
+import { TurnState } from '../../apps/gateway/turn/turn-state.js';
+import type { TurnRequest } from '../../apps/gateway/turn/turn-request.js';
 import type { ModelRouter } from '../../apps/gateway/models/model-provider.js';
 import { PromptedProvider } from '../../apps/gateway/models/prompted/prompted-provider.js';
 import { readChatRequest } from '../../apps/gateway/openai-api/read-request.js';
 import { CompletionFold } from '../../apps/gateway/openai-api/render-json.js';
-import type { ToolCatalog } from '../../apps/gateway/tools/catalog/tool-catalog.js';
+import type { ToolCatalog } from '../../apps/gateway/tools/tool-catalog.js';
 import type { Kind } from '../fixtures/read-family.js';
 import { type GoldenExchange, GoldenProvider, type GoldenUpstream } from './golden-provider.js';
 
@@ -77,7 +79,7 @@ export async function runGolden(golden: GoldenCase, run: GoldenRun): Promise<Gol
   let request = given;
   for (const results of [...(golden.then ?? []), undefined]) {
     const rounds: Omit<PlannedRound, 'runId' | 'lastEvent'>[] = [];
-    const state = new TurnState([...request.messages], limits, limits.rounds, Date.now() + 60_000);
+    const state = new TurnState([...request.messages], limits, limits.rounds, forever);
     const ports: UsedPorts = {
       limits,
       models: { call: (_route, asked, call, take) => provider.call({ ...asked, model }, call, take) },
@@ -101,7 +103,7 @@ async function answered(
     principal: 'p',
     requestId: 'req_1',
     signal: new AbortController().signal,
-    deadline: Date.now() + 60_000,
+    deadline: forever,
   };
   const turn: Turn = {
     runId: 'run_1',
@@ -112,10 +114,11 @@ async function answered(
     offer: offerTools(request, catalog, limits.tools),
     state,
     announce: true,
+    open: [],
   };
   const fold = new CompletionFold({ id: 'chatcmpl-1', created: 1 });
   try {
-    await runChatTurn(turn, ports, {
+    await runTurn(turn, ports, {
       tell(events) {
         for (const event of events) fold.add(event);
         return undefined;

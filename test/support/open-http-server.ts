@@ -8,7 +8,7 @@ import { AppErrorFilter } from '../../apps/gateway/http/app-error.filter.js';
 import { registerDirectRoutes } from '../../apps/gateway/http/turns/direct-routes.js';
 import { controllersOf } from '../../apps/gateway/http/openapi/open-api.js';
 import { CONFIG, ERROR_OBSERVER } from '../../apps/gateway/http/injection-tokens.js';
-import { FirstCatalog } from '../../apps/gateway/tools/catalog/first-catalog.js';
+import { FirstCatalog } from '../../apps/gateway/tools/first-catalog.js';
 import { TurnAdmission } from '../../apps/gateway/http/turns/turn-admission.js';
 import { prepare } from '../../apps/gateway/start-gateway.js';
 import { lonePlaces } from './lone-places.js';

@@ -10,6 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, inject } from 'vitest';
+import { Deadline } from '#libs/concurrency/deadline.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Backing } from '#libs/backing/backing.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { readConfig } from '#libs/config/read-config.js';
@@ -31,15 +33,15 @@ import type { RequestContext } from '#libs/schemas/call-context.js';
 import { startRedis } from './services/start-redis.js';
 import { createMigratedDatabase } from './services/test-database.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
-import { ApprovalRoom } from '../../apps/gateway/tools/approvals/approval-room.js';
-import { Approvals } from '../../apps/gateway/tools/approvals/approvals.js';
-import { ToolCalls } from '../../apps/gateway/tools/calls/call-tool.js';
-import { CompiledArgumentValidator } from '../../apps/gateway/tools/catalog/compiled-argument-validator.js';
-import { MemoryToolCatalog } from '../../apps/gateway/tools/catalog/memory-tool-catalog.js';
-import { KeyedToolCalls } from '../../apps/gateway/tools/calls/keyed-tool-calls.js';
-import { ToolPolicy } from '../../apps/gateway/tools/policy/tool-policy.js';
-import { LateCancels } from '../../apps/gateway/tools/calls/late-cancels.js';
-import { QueuedToolRunner } from '../../apps/gateway/tools/calls/queued-tool-runner.js';
+import { ApprovalRoom } from '../../apps/gateway/govern/approval-room.js';
+import { Approvals } from '../../apps/gateway/govern/approvals.js';
+import { ToolCalls } from '../../apps/gateway/turn/dispatch/call-tool.js';
+import { CompiledArgumentValidator } from '../../apps/gateway/tools/compiled-argument-validator.js';
+import { MemoryToolCatalog } from '../../apps/gateway/tools/memory-tool-catalog.js';
+import { KeyedToolCalls } from '../../apps/gateway/turn/dispatch/keyed-tool-calls.js';
+import { ToolPolicy } from '../../apps/gateway/govern/tool-policy.js';
+import { LateCancels } from '../../apps/gateway/turn/dispatch/late-cancels.js';
+import { QueuedToolRunner } from '../../apps/gateway/turn/dispatch/queued-tool-runner.js';
 import { Worker } from '../../apps/worker/worker.js';
 import { findTestIsolation } from './isolation.js';
 import { ProbeTools } from './probe-tools.js';
@@ -292,7 +294,7 @@ export function requestContext(given: Partial<RequestContext> = {}): RequestCont
     principal: 'local',
     requestId: `req_${randomBytes(4).toString('hex')}`,
     signal: new AbortController().signal,
-    deadline: Date.now() + 30_000,
+    deadline: new Deadline(steadyNow() + 30_000),
     ...given,
   };
 }

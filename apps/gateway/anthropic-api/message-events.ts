@@ -4,7 +4,7 @@ import type { FinishReason } from '#libs/schemas/model-event.js';
 import { parseJsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { usageDetail, type Usage } from '#libs/schemas/usage.js';
-import { roundSeparator } from '../chat/turn-state.js';
+import { roundSeparator } from '../turn/turn-state.js';
 import { refusalOf } from '../chat-apis/refusal.js';
 import type { WireBlock, WireDelta, WireEvent, WireStopReason, WireUsage } from './wire-types.js';
 

@@ -5,7 +5,7 @@ import { contentText } from '#libs/schemas/content-block.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { faultOf } from '../../../test/support/fault-of.js';
 import { verifies } from '../../../test/verifies.js';
-import { toModelRequest } from '../chat/chat-turn.js';
+import { toModelRequest } from '../turn/ask-model.js';
 import { mapToolNames } from '../models/conversation/tool-names.js';
 import { Warnings } from '../models/conversation/warnings.js';
 import { toAnthropicRequest } from '../models/anthropic/to-anthropic-request.js';

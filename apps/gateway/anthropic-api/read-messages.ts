@@ -9,7 +9,7 @@ import {
   originalOf,
   withOriginal,
 } from '#libs/schemas/message.js';
-import { roundSeparator } from '../chat/turn-state.js';
+import { roundSeparator } from '../turn/turn-state.js';
 import { tellContent, type TypedContent } from '../chat-apis/tell-content.js';
 import { readRounds, toCall, type TurnPiece } from '../chat-apis/read-rounds.js';
 import type { AssistantBlock, BodyMessage, ResultContent, UserBlock } from './message-request.schema.js';

@@ -2,7 +2,7 @@
 // arguments of the model.
 import type { CallerForm } from '#libs/schemas/tool-definition.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import type { RequestedTool } from '../chat/turn-request.js';
+import type { RequestedTool } from '../turn/turn-request.js';
 import { StreamedText } from './free-text.js';
 
 type CallEvent = Extract<TurnEvent, { type: 'tool_call' }>;

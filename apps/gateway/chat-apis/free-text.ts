@@ -3,7 +3,7 @@
 import { AppError } from '#libs/schemas/errors.js';
 import { parseJsonObject } from '#libs/schemas/json.js';
 import type { Config } from '#libs/config/schema.js';
-import type { RequestedTool } from '../chat/turn-request.js';
+import type { RequestedTool } from '../turn/turn-request.js';
 import { readFunction } from './read-tools.js';
 
 export interface GivenCustomTool {

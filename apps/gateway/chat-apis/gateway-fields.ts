@@ -2,7 +2,7 @@
 // to the run if the client disconnects.
 import { z } from 'zod';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
-import type { TurnRequest } from '../chat/turn-request.js';
+import type { TurnRequest } from '../turn/turn-request.js';
 
 /** No control characters, so that names are safe in headers and log lines. */
 export const modelName = z.string().regex(/^[^\p{C}\s]{1,256}$/u, 'is not a model name');

@@ -1,7 +1,7 @@
 // Turns problems of a body into an error that names the invalid field, the same for all dialects.
 import type { z } from 'zod';
 import { AppError } from '#libs/schemas/errors.js';
-import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 
 type Issue = z.core.$ZodIssue;
 
@@ -18,9 +18,26 @@ export function validated<Schema extends z.ZodType>(schema: Schema, given: unkno
   return parsed.data;
 }
 
-function invalidValue(error: z.ZodError): AppError {
+/**
+ * A whole request, in place: its schema is loose, and what it does not require is optional. Only members that are there are looked
+ * at, since zod's objects do something for each that there may be. @throws AppError invalid_value for the first problem
+ */
+export function validatedBody<Schema extends z.ZodObject>({ shape }: Schema, body: JsonObject): z.output<Schema> {
+  for (const name in shape) {
+    const member = shape[name] as z.ZodType;
+    if (body[name] === undefined && member.type === 'optional') continue;
+    const parsed = member.safeParse(body[name]);
+    if (!parsed.success) throw invalidValue(parsed.error, [name]);
+    body[name] = parsed.data as Json;
+  }
+  return body as z.output<Schema>;
+}
+
+function invalidValue(error: z.ZodError, within: string[] = []): AppError {
   const { path, message } = deepest(error.issues[0]!);
-  const keys = path.map((key, at) => (typeof key === 'number' ? `[${key}]` : `${at === 0 ? '' : '.'}${String(key)}`));
+  const keys = [...within, ...path].map((key, at) =>
+    typeof key === 'number' ? `[${key}]` : `${at === 0 ? '' : '.'}${String(key)}`,
+  );
   const param = keys.join('').slice(0, 256) || 'body';
   return new AppError('invalid_value', `${param}: ${inWords(message)}`.slice(0, 512), { param });
 }

@@ -1,6 +1,6 @@
 // The entry of `tools` that offers a configured server, for chat completions and responses.
 import { z } from 'zod';
-import type { ChosenServer, RequestedTool, ToolFilter } from '../chat/turn-request.js';
+import type { ChosenServer, RequestedTool, ToolFilter } from '../turn/turn-request.js';
 import { notFromRequests } from './gateway-fields.js';
 
 const toolNames = z.array(z.string().min(1).max(256)).max(1024);

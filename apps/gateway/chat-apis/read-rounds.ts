@@ -1,5 +1,5 @@
 // Splits the content of an assistant's turn into the rounds of the model. A turn that ends with stored calls of the caller
-// stays one message: `chat/runs/restore-history.ts` replaces it with the stored rounds.
+// stays one message: `turn/runs/restore-history.ts` replaces it with the stored rounds.
 import { isKeptCallId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import {
@@ -9,7 +9,7 @@ import {
   type ToolMessage,
   withOriginal,
 } from '#libs/schemas/message.js';
-import { roundSeparator } from '../chat/turn-state.js';
+import { roundSeparator } from '../turn/turn-state.js';
 
 /** `block`: as the caller's API wrote it. */
 export type TurnPiece = (

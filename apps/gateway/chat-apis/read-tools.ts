@@ -4,7 +4,7 @@ import { mendSchema } from '#libs/json-schema/mend-schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage, ToolMessage } from '#libs/schemas/message.js';
-import type { RequestedTool } from '../chat/turn-request.js';
+import type { RequestedTool } from '../turn/turn-request.js';
 
 export interface GivenFunction {
   name: string;

@@ -39,7 +39,7 @@ export function registerOnRequest(fastify: FastifyInstance, parts: OnRequestPart
       if (error instanceof AppError && error.http === 401) reply.header('www-authenticate', 'Bearer');
       done(error as Error);
     };
-    const pass = () => {
+    const finish = () => {
       try {
         if (isDocumentation.test(request.url)) access.admit(operatorRequest(request.raw));
         refuseUnreadable(request, routes);
@@ -49,17 +49,7 @@ export function registerOnRequest(fastify: FastifyInstance, parts: OnRequestPart
       }
       done();
     };
-    const limit = () => {
-      let counted: Promise<void> | undefined;
-      try {
-        counted = rates?.admit(request, reply);
-      } catch (error) {
-        return fail(error);
-      }
-      if (counted === undefined) pass();
-      else void counted.then(pass, fail);
-    };
-    let lookup: Promise<void> | undefined;
+    let admitted: Promise<void> | undefined;
     try {
       rememberReply(request, reply);
       giveContext(request, reply, config.limits.turn_ms);
@@ -67,13 +57,18 @@ export function registerOnRequest(fastify: FastifyInstance, parts: OnRequestPart
       if (!mayBeAnswered(request.raw, reply.raw)) return;
       logAtEnd(request, reply, logger);
       if (guard(request, reply)) return;
-      lookup = authentication?.authenticate(request);
+      admitted = admit(request, reply);
     } catch (error) {
       return fail(error);
     }
-    if (lookup === undefined) limit();
-    else void lookup.then(limit, fail);
+    if (admitted === undefined) finish();
+    else void admitted.then(finish, fail);
   });
+
+  function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined {
+    const lookup = authentication?.authenticate(request);
+    return lookup === undefined ? rates?.admit(request, reply) : lookup.then(() => rates?.admit(request, reply));
+  }
 }
 
 const isDocumentation = /^\/(?:docs(?:[/?]|$)|openapi\.json)/;

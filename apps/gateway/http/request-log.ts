@@ -1,6 +1,7 @@
 // Logs a line for each request when its connection ends: at level debug that of health checks and scrapes, which are frequent, and
 // of a turn, which has a line of its own (measure-turn.ts).
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { whenEnded } from '#libs/http-server/connections.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { requestFields } from '#libs/logging/request-fields.js';
 import { requestContext } from './request-context.js';
@@ -10,7 +11,7 @@ export const quietRoutes: ReadonlySet<string> = new Set(['/health/live', '/healt
 /** The request must have a context. */
 export function logAtEnd(request: FastifyRequest, reply: FastifyReply, logger: Logger): void {
   const startedAt = performance.now();
-  reply.raw.once('close', () => {
+  whenEnded(request.raw, reply.raw, () => {
     const route = request.routeOptions.url ?? 'unknown';
     const context = requestContext(request);
     const level = quietRoutes.has(route) || context.runsTurn === true ? 'debug' : 'info';

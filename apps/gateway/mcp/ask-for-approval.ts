@@ -6,7 +6,7 @@ import { type Approval, type Decision, maxReasonLength, whyAsked } from '#libs/a
 import { redact } from '#libs/audit/redact.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
-import type { Approvals } from '../tools/approvals/approvals.js';
+import type { Approvals } from '../govern/approvals.js';
 import { askClient, type AskingCall, type ClientAnswer, type ClientQuestion } from './ask-client.js';
 
 export type ApprovalDecisions = Pick<Approvals, 'decide' | 'decided'>;

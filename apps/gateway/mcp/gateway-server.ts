@@ -14,12 +14,12 @@ import { leaveUnanswered } from '#libs/mcp-server/endpoint/leave-unanswered.js';
 import { McpEndpoint, type McpEndpointLimits, type McpEndpointPorts } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
 import { toProtocolError } from '#libs/mcp-server/endpoint/rpc-error.js';
 import { type AppError, toAppError } from '#libs/schemas/errors.js';
-import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
-import type { CatalogOf, ToolPolicy } from '../tools/policy/tool-policy.js';
+import type { ToolCatalog } from '../tools/tool-catalog.js';
+import type { CatalogOf, ToolPolicy } from '../govern/tool-policy.js';
 import { listedNames } from './listed-names.js';
 import { listPage, toMcpTool } from './list-tools.js';
 import { runCall, type RunCallPorts, type ToolCallParams } from './run-call.js';
-import { toolNotFound } from '../tools/calls/call-tool.js';
+import { toolNotFound } from '../turn/dispatch/call-tool.js';
 
 interface GatewayServerPorts extends RunCallPorts {
   /** All tools, and those that a caller is offered. */

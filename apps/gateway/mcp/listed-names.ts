@@ -2,7 +2,7 @@
 // name with a slash. They depend on the whole catalog, not on the caller or the page. A tool's own name works too.
 import { mapNames, type NameMapping, strictNames } from '#libs/names/map-names.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
+import type { ToolCatalog } from '../tools/tool-catalog.js';
 
 /** The catalog makes another list when anything changes. */
 const mapped = new WeakMap<readonly CatalogTool[], NameMapping>();

@@ -7,7 +7,6 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { type Approval, refusedOutcome } from '#libs/approvals/approval.js';
-import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { callMetaKeys, errorCodeMetaKey } from '#libs/mcp-server/call-meta.js';
 import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import { failedResult } from '#libs/mcp-server/served-tool.js';
@@ -16,9 +15,9 @@ import { sessionIdPattern } from '#libs/schemas/identifiers.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { mcpServerSpan, toolErrorType } from '#libs/tracing/spans.js';
 import { type Span, traceparentOf, tracing } from '#libs/tracing/tracing.js';
-import { ApprovalNeeded } from '../tools/approvals/approval-needed.js';
-import type { EndedToolCall, PreparedToolCall, ToolCaller, ToolCalls } from '../tools/calls/call-tool.js';
-import type { ToolProgress } from '../tools/calls/tool-runner.js';
+import { ApprovalNeeded } from '../govern/approval-needed.js';
+import type { EndedToolCall, PreparedToolCall, ToolCaller, ToolCalls } from '../turn/dispatch/call-tool.js';
+import type { ToolProgress } from '../turn/dispatch/tool-runner.js';
 import { type AskingCall, howToAsk } from './ask-client.js';
 import { type ApprovalDecisions, askForApproval } from './ask-for-approval.js';
 
@@ -122,15 +121,17 @@ async function ended(
 /** Asks the client, if it can be asked; the time of a person's decision is not the call's own. */
 async function whenDecided(waiting: Approval, calling: Calling): Promise<CallToolResult | InputRequiredResult> {
   const { ports, asking, caller } = calling;
-  const since = steadyNow();
-  const asked = waiting.state === 'waiting' ? await askForApproval(waiting, ports.approvals, asking, caller) : waiting;
+  let asked: Approval | InputRequiredResult = waiting;
+  if (waiting.state === 'waiting') {
+    const goOn = caller.deadline.pause();
+    asked = await askForApproval(waiting, ports.approvals, asking, caller).finally(goOn);
+  }
   if (isInputRequiredResult(asked)) return asked;
-  const later = { ...calling, caller: { ...caller, deadline: caller.deadline + steadyNow() - since } };
-  if (asked.kind === 'question') return ended(() => ports.calls.answered(asked, later.caller), later);
+  if (asked.kind === 'question') return ended(() => ports.calls.answered(asked, caller), calling);
   if (asked.state === 'waiting') return failedResult(new ApprovalNeeded(asked));
   const { callId: id, sessionId } = asked;
   if (asked.state !== 'approved') return toCallResult({ id, sessionId, outcome: refusedOutcome(asked) });
-  return ended(() => ports.calls.approved(asked, later.caller), later);
+  return ended(() => ports.calls.approved(asked, caller), calling);
 }
 
 /** @throws what is not the call's own failure */

@@ -17,15 +17,20 @@ export interface ChunkParts {
 }
 
 export class ChunkWriter {
-  private head: string;
+  private head = '';
+  /** Of a text of the first choice, up to its delta. */
+  private textHead = '';
 
   constructor(private readonly rendering: Rendering) {
-    this.head = this.headFor(rendering.model ?? '');
+    this.model = rendering.model ?? '';
   }
 
   /** Known with the first event. */
   set model(model: string) {
-    this.head = this.headFor(model);
+    const { id, created } = this.rendering;
+    const head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model });
+    this.head = `${head.slice(1, -1)},`;
+    this.textHead = `{${this.head}"choices":[{"index":0,"delta":`;
   }
 
   chunk(delta: JsonObject, parts: ChunkParts = {}): string {
@@ -45,19 +50,13 @@ export class ChunkWriter {
   /** A fast path for text of the first choice, the most frequent chunk. Equal to what `chunk` writes. */
   text(text: string, isTyped = false): string {
     const delta = `{"content":${JSON.stringify(text)}}`;
-    const first = isTyped ? `"type":"content","delta":${delta},` : '';
-    return `{${first}${this.head}"choices":[{"index":0,"delta":${delta},"finish_reason":null}]}`;
+    const chunk = `${this.textHead}${delta},"finish_reason":null}]}`;
+    return isTyped ? `{"type":"content","delta":${delta},${chunk.slice(1)}` : chunk;
   }
 
   /** For OpenAI's usage chunk. */
   withoutChoices(members: JsonObject): string {
     return `{${this.head}"choices":[]${tail(members)}}`;
-  }
-
-  private headFor(model: string): string {
-    const { id, created } = this.rendering;
-    const head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model });
-    return `${head.slice(1, -1)},`;
   }
 }
 

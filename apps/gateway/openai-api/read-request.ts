@@ -2,9 +2,9 @@
 import type { Config } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import type { ChosenServer, RequestedTool, TurnRequest } from '../chat/turn-request.js';
+import type { ChosenServer, RequestedTool, TurnRequest } from '../turn/turn-request.js';
 import { gatewayOptions } from '../chat-apis/gateway-fields.js';
-import { refuseTooMany, requireObject, validated, withoutNulls } from '../chat-apis/invalid-value.js';
+import { refuseTooMany, requireObject, validatedBody, withoutNulls } from '../chat-apis/invalid-value.js';
 import { readCustomTool, toArguments } from '../chat-apis/free-text.js';
 import { readMcpChoice, readMcpTool } from '../chat-apis/mcp-tool.js';
 import { readFunction, refuseStrayResults, refuseTwice } from '../chat-apis/read-tools.js';
@@ -20,7 +20,7 @@ export function readChatRequest(body: unknown, dialect: TurnRequest['dialect'], 
   refuseTooMany(given['messages'], limits.messages, 'messages');
   refuseTooMany(given['tools'], limits.tools, 'tools');
   refuseTooMany(given['functions'], limits.tools, 'functions');
-  const request = validated(chatRequestSchema, readable(given));
+  const request = validatedBody(chatRequestSchema, readable(given));
   refuseBothForms(request);
   const { functions = [] } = request;
   const tools =

@@ -3,9 +3,9 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { mintCompletionId } from '#libs/schemas/identifiers.js';
 import type { FinishReason } from '#libs/schemas/model-event.js';
-import type { DoneEvent } from '../chat/chat-turn.js';
-import { type AnswerChoice, type TurnAnswer, TurnFold } from '../chat/fold-turn.js';
-import type { TurnRequest } from '../chat/turn-request.js';
+import type { DoneEvent } from '../turn/turn.js';
+import { type AnswerChoice, type TurnAnswer, TurnFold } from '../turn/fold-turn.js';
+import type { TurnRequest } from '../turn/turn-request.js';
 import { CallerEvents, callerForms, type CallerForms } from '../chat-apis/caller-events.js';
 
 export interface Rendering {
@@ -53,44 +53,48 @@ export class CompletionFold {
 
 export function renderJson(answer: TurnAnswer, rendering: Rendering): JsonObject {
   const { id, created } = rendering;
+  const { legacyFunctions = false } = rendering;
   return {
     ...answer.extras,
     id,
     object: 'chat.completion',
     created,
     model: answer.model,
-    choices: answer.choices.map((choice, index) => renderChoice(choice, index, { answer, ...rendering })),
+    choices: answer.choices.map((choice, index) =>
+      renderChoice(choice, index, index === 0 ? answer.toolCalls : [], legacyFunctions),
+    ),
     usage: answer.usage,
     ...besideChoices(answer),
   };
 }
 
-/** Our members of an answer, what ran here and what was not served as it was asked: absent ones must not replace an upstream's. */
-export function besideChoices({ toolExecution, warnings }: Pick<DoneEvent, 'toolExecution' | 'warnings'>): JsonObject {
-  return {
-    ...(toolExecution === undefined ? {} : { tool_execution: toolExecution as unknown as JsonObject }),
-    ...(warnings === undefined ? {} : { warnings: warnings as unknown as JsonObject[] }),
-  };
+/**
+ * Our members of an answer, what ran here and what was not served as it was asked, if there are any: absent ones must not replace
+ * an upstream's.
+ */
+export function besideChoices({ toolExecution, warnings }: Pick<DoneEvent, 'toolExecution' | 'warnings'>) {
+  if (toolExecution === undefined && warnings === undefined) return undefined;
+  const members: JsonObject = {};
+  if (toolExecution !== undefined) members['tool_execution'] = toolExecution as unknown as JsonObject;
+  if (warnings !== undefined) members['warnings'] = warnings as unknown as JsonObject[];
+  return members;
 }
 
 function renderChoice(
   choice: AnswerChoice,
   index: number,
-  { answer, legacyFunctions = false }: Rendering & { answer: TurnAnswer },
+  calls: TurnAnswer['toolCalls'],
+  legacyFunctions: boolean,
 ): JsonObject {
-  const calls = index === 0 ? answer.toolCalls : [];
-  return {
-    ...choice.choiceExtras,
-    index,
-    message: {
-      ...choice.messageExtras,
-      role: 'assistant',
-      content: choice.text === '' && calls.length > 0 ? null : choice.text,
-      ...(choice.reasoning === '' ? {} : { reasoning_content: choice.reasoning }),
-      ...(calls.length === 0 ? {} : shownCalls(calls, legacyFunctions)),
-    },
-    finish_reason: shownReason(choice.finishReason, legacyFunctions),
+  const message: JsonObject = {
+    ...choice.messageExtras,
+    role: 'assistant',
+    content: choice.text === '' && calls.length > 0 ? null : choice.text,
   };
+  if (choice.reasoning !== '') message['reasoning_content'] = choice.reasoning;
+  if (calls.length > 0) Object.assign(message, shownCalls(calls, legacyFunctions));
+  const finish_reason = shownReason(choice.finishReason, legacyFunctions);
+  return { ...choice.choiceExtras, index, message, finish_reason };
 }
 
 function shownCalls(calls: TurnAnswer['toolCalls'], legacyFunctions: boolean): JsonObject {

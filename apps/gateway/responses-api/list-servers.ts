@@ -1,7 +1,7 @@
 // Lists the tools of a request's servers as `mcp_list_tools` items, which OpenAI sends at the start of a response.
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { TurnRequest } from '../chat/turn-request.js';
-import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
+import type { TurnRequest } from '../turn/turn-request.js';
+import type { ToolCatalog } from '../tools/tool-catalog.js';
 import type { WireMcpListTools } from './wire-types.js';
 
 export function listServers(runId: string, turn: TurnRequest, catalog: ToolCatalog): WireMcpListTools[] {

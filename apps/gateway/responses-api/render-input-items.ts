@@ -13,7 +13,7 @@ import {
   type ToolCall,
   type ToolMessage,
 } from '#libs/schemas/message.js';
-import type { TurnRequest } from '../chat/turn-request.js';
+import type { TurnRequest } from '../turn/turn-request.js';
 import { callerForms, type CallerForms } from '../chat-apis/caller-events.js';
 import { textOf } from '../chat-apis/free-text.js';
 import { validated } from '../chat-apis/invalid-value.js';

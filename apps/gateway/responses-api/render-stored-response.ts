@@ -1,10 +1,10 @@
 // Renders a stored run, finished or not, as a response.
 import type { StoredRound, StoredRun } from '#libs/runs/run-store.js';
 import { mintResponseId } from '#libs/schemas/identifiers.js';
-import { storedEvents } from '../chat/runs/retell-run.js';
-import { goesOnAlone, storedError } from '../chat/runs/run-errors.js';
+import { storedEvents } from '../turn/retell.js';
+import { goesOnAlone, storedError } from '../turn/runs/run-errors.js';
 import { callerForms } from '../chat-apis/caller-events.js';
-import type { TurnRequest } from '../chat/turn-request.js';
+import type { TurnRequest } from '../turn/turn-request.js';
 import { newResponse, ResponseFold, type ResponseRendering } from './render-response.js';
 import type { WireResponse } from './wire-types.js';
 

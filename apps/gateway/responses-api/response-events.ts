@@ -1,6 +1,6 @@
 // Translates turn events to the events of OpenAI's responses stream. The last one contains the whole response.
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import { roundSeparator } from '../chat/turn-state.js';
+import { roundSeparator } from '../turn/turn-state.js';
 import { CallerEvents, type CallerForms } from '../chat-apis/caller-events.js';
 import { refusalOf } from '../chat-apis/refusal.js';
 import { type CallItem, deltaTypes, isOwnCall, newCall, toWireUsage } from './wire-items.js';

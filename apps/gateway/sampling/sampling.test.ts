@@ -3,10 +3,11 @@ import type { Approval } from '#libs/approvals/approval.js';
 import type { SamplingOutcome } from '#libs/approvals/question-store.js';
 import { maxSampledLength, samplingLeaseMs, samplingMs } from '#libs/approvals/sampling.js';
 import { silentLogger } from '#libs/logging/logger.js';
+import { forever } from '../../../test/support/runnable-call.js';
 import { verifies } from '../../../test/verifies.js';
 import type { SpentBudget } from '#libs/usage/budgets.js';
 import type { ModelProvider, ModelRouter } from '../models/model-provider.js';
-import type { SamplingCaller } from '../tools/calls/dispatch-services.js';
+import type { SamplingCaller } from '../turn/dispatch/dispatch-services.js';
 import { Sampling } from './sampling.js';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -38,7 +39,7 @@ function open(call: ModelRouter['call'], taken: boolean[] = [true], spent?: Spen
   const schema = { messages, hints: [], maxTokens: 5 };
   const asked = { id: 'appr_1', kind: 'sampling', schema } as unknown as Approval;
   const left = new AbortController();
-  const caller = { requestId: 'req_1', principal: 'local', signal: left.signal, deadline: Infinity } as SamplingCaller;
+  const caller = { requestId: 'req_1', principal: 'local', signal: left.signal, deadline: forever } as SamplingCaller;
   return { asking, asked, caller, left, written, counted, takes: () => takes };
 }
 

@@ -20,7 +20,7 @@ import type { FinishReason } from '#libs/schemas/model-event.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import { chooseModel } from '../models/choose-model.js';
 import type { ModelRouter, RoutedModelEvent } from '../models/model-provider.js';
-import type { SamplingCaller, SamplingDesk } from '../tools/calls/dispatch-services.js';
+import type { SamplingCaller, SamplingDesk } from '../turn/dispatch/dispatch-services.js';
 import { toModelRequest } from './to-model-request.js';
 
 export interface SamplingPorts {

@@ -9,7 +9,7 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { Usage } from '#libs/schemas/usage.js';
 import type { Budgets } from '#libs/usage/budgets.js';
 import { type Prices, tokenCount } from '#libs/usage/prices.js';
-import type { UsageMeter } from '#libs/usage/usage-meter.js';
+import type { Used, UsageMeter } from '#libs/usage/usage-meter.js';
 import type { ModelCall } from '../models/model-provider.js';
 
 /** What is known of a model call when it has ended, in whatever way. */
@@ -34,6 +34,7 @@ export interface UsageAccountsParts {
 
 type Payer = NonNullable<ModelCall['paidBy']>;
 
+const noTokens = { promptTokens: 0, completionTokens: 0, nanoUsd: 0 };
 const maxWarned = 1_000;
 
 export class UsageAccounts {
@@ -49,13 +50,13 @@ export class UsageAccounts {
     if (requests === 0) return;
     // The name of a model that never answered may be anything.
     const name = outcome === 'ok' ? `${provider}/${model}` : '';
-    this.add(paidBy, { model: name, requests });
+    this.add(paidBy, { model: name, tool: '', requests, calls: 0, ...noTokens });
   }
 
   /** As it is run: by a worker, or from the cache. */
   toolCall(context: Pick<CallContext, 'principal' | 'keyId' | 'runId'>, { server, tool }: CatalogTool): void {
     const requests = context.runId === undefined ? 1 : 0;
-    this.add(context, { tool: `${server}/${tool}`, requests, calls: 1 });
+    this.add(context, { model: '', tool: `${server}/${tool}`, requests, calls: 1, ...noTokens });
   }
 
   private charge(
@@ -68,7 +69,8 @@ export class UsageAccounts {
     const nanoUsd = cost ?? 0;
     const promptTokens = tokenCount(usage.prompt_tokens);
     const completionTokens = tokenCount(usage.completion_tokens);
-    this.add(paidBy, { model: `${provider}/${model}`, requests, promptTokens, completionTokens, nanoUsd });
+    const used = { requests, calls: 0, promptTokens, completionTokens, nanoUsd };
+    this.add(paidBy, { model: `${provider}/${model}`, tool: '', ...used });
     if (budgets.add(paidBy, nanoUsd)) meter.flushSoon();
     const rateLimits = rateLimitsOf(paidBy, limits);
     if (rateLimits !== undefined) rates.addTokens(rateIdOf(paidBy), rateLimits, promptTokens + completionTokens);
@@ -79,12 +81,8 @@ export class UsageAccounts {
     if (budgets.hasBudget(paidBy)) this.warn(`${provider}/${model}`);
   }
 
-  private add(
-    { principal, keyId }: Pick<Payer, 'principal' | 'keyId'>,
-    used: Partial<Parameters<UsageMeter['add']>[0]>,
-  ): void {
-    const nothing = { model: '', tool: '', requests: 0, calls: 0, promptTokens: 0, completionTokens: 0, nanoUsd: 0 };
-    this.parts.meter.add({ keyId, principal, ...nothing, ...used });
+  private add({ principal, keyId }: Pick<Payer, 'principal' | 'keyId'>, used: Omit<Used, 'principal' | 'keyId'>): void {
+    this.parts.meter.add({ keyId, principal, ...used });
   }
 
   private warn(model: string): void {

@@ -1,4 +1,6 @@
 import { expect } from 'vitest';
+import { Deadline } from '#libs/concurrency/deadline.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { z } from 'zod';
 import { silentLogger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -43,7 +45,7 @@ async function ask(
   { headers = {}, principal = 'local', ended = true }: { headers?: object; principal?: string; ended?: boolean } = {},
 ) {
   const gone = new AbortController();
-  const context = { principal, requestId: 'req_1', signal: gone.signal, deadline: Date.now() + 10_000 };
+  const context = { principal, requestId: 'req_1', signal: gone.signal, deadline: new Deadline(steadyNow() + 10_000) };
   const exchange: McpExchange = { context, streams: true, readerBehind: false, atEnd: [] };
   const accept = 'application/json, text/event-stream';
   const request = new Request('http://gateway/mcp', {

@@ -1,4 +1,6 @@
 import { createParser } from 'eventsource-parser';
+import { Deadline } from '#libs/concurrency/deadline.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { silentLogger } from '#libs/logging/logger.js';
@@ -47,7 +49,7 @@ function openEndpoint(limits: Partial<McpEndpointLimits> = {}) {
 function exchange(principal = 'local') {
   const gone = new AbortController();
   const ended: true[] = [];
-  const context = { principal, requestId: 'req_1', signal: gone.signal, deadline: Date.now() + 10_000 };
+  const context = { principal, requestId: 'req_1', signal: gone.signal, deadline: new Deadline(steadyNow() + 10_000) };
   const made: McpExchange = { context, streams: true, readerBehind: false, atEnd: [() => void ended.push(true)] };
   return { made, gone, ended };
 }

@@ -53,11 +53,11 @@ const endCallsWhere = (name: string, condition: string): string => `/* reaper.${
   select id, job from ended`;
 
 /**
- * A detached run goes on by itself, or is ended. A client may retry with the key and continue the run, for as long as a turn
- * may take.
+ * A detached run goes on by itself, or is ended. A client may retry with the key and continue the run, for as long after it
+ * broke off as a turn may take: before that it may have waited for people.
  */
 const canBeResumed = (turnMs: string): string => `(runs.state = 'interrupted' and (runs.detached
-    or (runs.idempotency_key is not null and runs.created_at > clock_timestamp() - ${milliseconds(turnMs)})))`;
+    or (runs.idempotency_key is not null and runs.ended_at > clock_timestamp() - ${milliseconds(turnMs)})))`;
 
 /** Its planned calls belong to the gateway that continues it. */
 const belongsToRun = (turnMs: string, expiry: string): string => `exists (

@@ -76,7 +76,7 @@ describe('calls that are taken up', () => {
     expect(await runs.adopt(keyed.id, 'gateway-alive')).toBe(true);
     expect(await sweep()).toMatchObject({ ended: [], requeued: [] });
     expect((await journal.get(kept))?.state).toBe('planned');
-    await database.prisma.$executeRaw`update runs set state = 'interrupted', created_at = now() - interval '601 seconds'
+    await database.prisma.$executeRaw`update runs set state = 'interrupted', ended_at = now() - interval '601 seconds'
       where id in (${keyed.id}, ${detached.id})`;
     expect((await sweep()).ended).toEqual([kept]);
     // It goes on by itself, or fails.

@@ -69,7 +69,7 @@ const javascript = [
   'bullmq/dist/cjs/classes/worker.js',
 ];
 const typescript = ['zod/src/v4/core/schemas.ts', 'zod/src/v4/core/util.ts', 'zod/src/v3/types.ts'];
-const own = ['libs/policy/compile-policy.ts', 'libs/http-client/exchange.ts', 'apps/gateway/chat/chat-turn.ts'];
+const own = ['libs/policy/compile-policy.ts', 'libs/http-client/exchange.ts', 'apps/gateway/turn/loop.ts'];
 
 const paths = [...javascript, ...typescript].map((path) => `node_modules/${path}`).concat(own);
 

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { type ApprovalState, approvalStates, type Decision, shownApproval } from '#libs/approvals/approval.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { Approvals } from '../../tools/approvals/approvals.js';
+import { Approvals } from '../../govern/approvals.js';
 import { requestContext } from '../request-context.js';
 import { DecideApprovalDto } from './approvals.dto.js';
 import { readPageAfter, readPageLimit } from '../controllers/page-limit.js';

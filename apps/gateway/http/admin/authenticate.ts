@@ -124,9 +124,9 @@ export class Authentication {
     const context = requestContext(request);
     const read = context.header;
     context.principal = principal;
-    if (keyId !== undefined) context.keyId = keyId;
+    context.keyId = keyId;
     context.access = access;
-    if (parentCall !== undefined) context.parentCall = parentCall;
+    context.parentCall = parentCall;
     context.roles = access.roles;
     // Its value is secret: tool servers that ask for this header do not get it.
     context.header = (name) => (name === header ? undefined : read?.(name));

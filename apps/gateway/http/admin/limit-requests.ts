@@ -22,11 +22,11 @@ export class LimitRequests {
   /** After the caller is known. Undefined: admitted at once. @throws AppError rate_limit_exceeded */
   admit(request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined {
     if (request.method === 'GET' || request.method === 'HEAD') return undefined;
-    const access = routeAccess(request.method, request.routeOptions.url ?? '');
-    if (access === undefined || access === 'open' || access === 'operator') return undefined;
     const context = requestContext(request);
     const limits = rateLimitsOf(context, this.parts.limits);
     if (limits === undefined) return undefined;
+    const access = routeAccess(request.method, request.routeOptions.url ?? '');
+    if (access === undefined || access === 'open' || access === 'operator') return undefined;
     const apply = (verdict: Verdict) => {
       for (const name of names) {
         const limit = limits[name];

@@ -5,7 +5,7 @@ import { OperatorGuard } from '#libs/health/operator.guard.js';
 import type { ToolChange } from '#libs/runs/catalog/tool-changes.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { ToolChangeDecisions } from '../../tools/catalog/tool-change-decisions.js';
+import { ToolChangeDecisions } from '../../tools/tool-change-decisions.js';
 import { requestContext } from '../request-context.js';
 import { readPageLimit } from './page-limit.js';
 import { DecideChangesDto } from './tool-changes.dto.js';

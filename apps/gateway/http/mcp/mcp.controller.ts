@@ -9,7 +9,7 @@ import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
 import { readFrames } from '#libs/mcp-server/endpoint/read-frames.js';
 import { eventStream, passOn, webRequest } from '#libs/mcp-server/endpoint/web-request.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { FirstCatalog } from '../../tools/catalog/first-catalog.js';
+import { FirstCatalog } from '../../tools/first-catalog.js';
 import { CONFIG } from '../injection-tokens.js';
 import { DirectPost } from '../turns/direct-routes.js';
 import { openSse } from '../turns/open-sse.js';

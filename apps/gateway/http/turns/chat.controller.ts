@@ -1,8 +1,8 @@
 // The two routes of the chat API, for the dialects `openai` and `events`.
 import { Controller } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { StartedTurn } from '../../chat/started-turn.js';
-import type { TurnRequest } from '../../chat/turn-request.js';
+import type { StartedTurn } from '../../turn/runs/started-turn.js';
+import type { TurnRequest } from '../../turn/turn-request.js';
 import { CompletionFold, type Rendering, renderingOf } from '../../openai-api/render-json.js';
 import { readChatRequest } from '../../openai-api/read-request.js';
 import { EventsSseRenderer } from '../../openai-api/render-events.js';

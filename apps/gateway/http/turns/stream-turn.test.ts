@@ -5,7 +5,7 @@ import { silentLogger } from '#libs/logging/logger.js';
 import type { NumberedEvent } from '#libs/runs/run-store.js';
 import type { AppError } from '#libs/schemas/errors.js';
 import { verifies } from '../../../../test/verifies.js';
-import type { TakeTurnEvents } from '../../chat/runs/run-record.js';
+import type { TakeTurnEvents } from '../../turn/record.js';
 import { commentKeepAlive } from '../../chat-apis/sse-renderer.js';
 import { observerOfStreams, streamTurn } from './stream-turn.js';
 

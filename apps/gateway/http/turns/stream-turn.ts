@@ -6,7 +6,7 @@ import type { Metrics } from '#libs/metrics/metrics.js';
 import type { NumberedEvent } from '#libs/runs/run-store.js';
 import { type AppError, toAppError } from '#libs/schemas/errors.js';
 import type { SseRenderer } from '../../chat-apis/sse-renderer.js';
-import type { TakeTurnEvents } from '../../chat/runs/run-record.js';
+import type { TakeTurnEvents } from '../../turn/record.js';
 import { openSse, type SseOptions, type SseStream } from './open-sse.js';
 
 export interface StreamOptions extends Omit<SseOptions, 'keepAlive'> {

@@ -6,17 +6,19 @@ import type { Config } from '#libs/config/schema.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import type { AppError } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import { ChatService } from '../../chat/chat-service.js';
-import type { StartedTurn } from '../../chat/started-turn.js';
-import { needsCatalog } from '../../chat/offer-tools.js';
-import type { TurnRequest } from '../../chat/turn-request.js';
+import { Turns } from '../../turn/turns.js';
+import type { StartedTurn } from '../../turn/runs/started-turn.js';
+import { needsCatalog } from '../../turn/offer-tools.js';
+import type { TurnRequest } from '../../turn/turn-request.js';
 import type { SseRenderer } from '../../chat-apis/sse-renderer.js';
-import { FirstCatalog } from '../../tools/catalog/first-catalog.js';
+import { FirstCatalog } from '../../tools/first-catalog.js';
 import { readIdempotencyKey } from './idempotency-key.js';
 import { CONFIG, ERROR_OBSERVER } from '../injection-tokens.js';
 import { requestContext } from '../request-context.js';
 import { streamTurn } from './stream-turn.js';
 import { TurnAdmission } from './turn-admission.js';
+
+const json = 'application/json; charset=utf-8';
 
 /** Collects the events of a turn into a whole answer. */
 export interface AnswerFold {
@@ -40,7 +42,7 @@ export class TurnEndpoint {
   @Inject(FirstCatalog) private readonly firstCatalog!: FirstCatalog;
 
   constructor(
-    private readonly chat: ChatService,
+    private readonly turns: Turns,
     private readonly admission: TurnAdmission,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(ERROR_OBSERVER) private readonly observeError: (error: AppError) => void,
@@ -58,7 +60,7 @@ export class TurnEndpoint {
       const read = whole ?? dialect.read(await resolve!(context), limits);
       const turn = dialect.complete === undefined ? read : await dialect.complete(read, context);
       if (needsCatalog(turn)) await this.firstCatalog.wait(context.signal);
-      const start = this.chat.start({ request: turn, context, idempotencyKey });
+      const start = this.turns.start({ request: turn, context, idempotencyKey });
       const started = start instanceof Promise ? await start : start;
       reply.header('x-run-id', started.runId);
       if (turn.stream) {
@@ -72,7 +74,7 @@ export class TurnEndpoint {
       });
       const fold = dialect.fold(started, turn);
       for (const event of events) fold.add(event);
-      if (!reply.raw.destroyed) reply.type('application/json').send(fold.answer);
+      if (!reply.raw.destroyed) reply.header('content-type', json).send(JSON.stringify(fold.answer));
     } finally {
       leave();
     }
@@ -89,7 +91,7 @@ export class TurnEndpoint {
       const read = whole ?? dialect.read(await resolve!(context), limits);
       const turn = (await dialect.complete?.(read, context)) ?? read;
       if (needsCatalog(turn)) await this.firstCatalog.wait(context.signal);
-      return await this.chat.countTokens(turn, context);
+      return await this.turns.countTokens(turn, context);
     } finally {
       leave();
     }

@@ -15,10 +15,11 @@ export const mapToolNames = (names: Iterable<string>, rule: ToolNameRule = openA
   mapNames(names, rule);
 
 /** Every tool name of a request: offered, or called in its history. */
-export function* namesIn(request: Pick<ModelRequest, 'tools' | 'messages'>): Iterable<string> {
-  for (const tool of request.tools) yield tool.name;
+export function namesIn(request: Pick<ModelRequest, 'tools' | 'messages'>): string[] {
+  const names = request.tools.map(({ name }) => name);
   for (const message of request.messages) {
-    if (message.role !== 'assistant') continue;
-    for (const call of message.tool_calls ?? []) yield call.function.name;
+    if (message.role !== 'assistant' || message.tool_calls === undefined) continue;
+    for (const call of message.tool_calls) names.push(call.function.name);
   }
+  return names;
 }

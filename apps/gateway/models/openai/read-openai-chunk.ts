@@ -10,7 +10,7 @@ import type { StreamedCall } from '../conversation/streamed-calls.js';
 import type { AnswerReader, Reading } from '../wire/wire-family.js';
 import { mapFinishReason } from './map-finish-reason.js';
 import { ToolCallMerger } from './merge-tool-calls.js';
-import { extrasOf, keptMembers, readContent, readReasoning, readUsage, unknownMembers } from './read-openai-content.js';
+import { extrasOf, keptMembers, readReasoning, readText, readUsage, unknownMembers } from './read-openai-content.js';
 import { readErrorMember } from './read-openai-error.js';
 import { toReplay } from './compatible/replayed-members.js';
 
@@ -24,25 +24,25 @@ export interface AnswerReading extends Reading {
 }
 
 interface Choice {
-  finishReason?: string;
+  readonly index: number;
+  finishReason: string | undefined;
   /** It continued after its finish reason: some upstreams send one with every chunk. */
-  continued?: true;
-  extras?: AnswerExtras;
+  continued: boolean;
+  extras: AnswerExtras | undefined;
 }
 
 export class OpenAiAnswerReader implements AnswerReader {
   private started = false;
-  private readonly choices = new Map<number, Choice>();
-  private readonly calls: ToolCallMerger;
+  private readonly choices: Choice[] = [];
+  /** Undefined while there are none. */
+  private calls: ToolCallMerger | undefined;
   private readonly ending = new AnswerEnding();
   private chunkExtras?: JsonObject;
   private reasoning = '';
   /** Members of the message, joined, for the provider to get back. */
   private kept?: JsonObject;
 
-  constructor(private readonly reading: AnswerReading) {
-    this.calls = new ToolCallMerger(reading.names.fromWire);
-  }
+  constructor(private readonly reading: AnswerReading) {}
 
   get over(): boolean {
     return this.ending.over;
@@ -50,16 +50,13 @@ export class OpenAiAnswerReader implements AnswerReader {
 
   /** All requested choices have ended, and no choice continued after a finish reason. */
   get settled(): boolean {
-    if (!this.finished || this.choices.size < (this.reading.choices ?? 1)) return false;
-    for (const choice of this.choices.values()) if (choice.continued) return false;
-    return true;
+    if (!this.finished || this.choices.length < (this.reading.choices ?? 1)) return false;
+    return !this.choices.some(({ continued }) => continued);
   }
 
   /** Every choice so far has a finish reason. */
   private get finished(): boolean {
-    if (this.choices.size === 0) return false;
-    for (const choice of this.choices.values()) if (choice.finishReason === undefined) return false;
-    return true;
+    return this.choices.length > 0 && this.choices.every(({ finishReason }) => finishReason !== undefined);
   }
 
   read(chunk: JsonObject, out: ModelEvent[]): void {
@@ -85,30 +82,25 @@ export class OpenAiAnswerReader implements AnswerReader {
     if (this.over) return;
     const { provider } = this.reading;
     if (!complete && !this.finished) return this.fail(cutShort(provider), out);
-    if (this.choices.size === 0) return this.fail(answeredNothing(provider), out);
+    if (this.choices.length === 0) return this.fail(answeredNothing(provider), out);
     const ends: ModelEvent[] = [];
-    for (const [index, choice] of [...this.choices].sort(([left], [right]) => left - right)) {
-      const reason = mapFinishReason(choice.finishReason, index === 0 && this.calls.count > 0);
+    for (const { index, finishReason, extras } of this.choices.sort((left, right) => left.index - right.index)) {
+      const calls = index === 0 ? this.calls : undefined;
+      const reason = mapFinishReason(finishReason, calls !== undefined && calls.count > 0);
       if (reason === 'failed') {
-        const message = `Model provider '${provider}' ended its answer early (${choice.finishReason?.slice(0, 40)})`;
+        const message = `Model provider '${provider}' ended its answer early (${finishReason?.slice(0, 40)})`;
         return this.fail(new AppError('model_error', message), out);
       }
       // The stream ended without a finish reason, inside a call: it was cut.
-      const cut = index === 0 && choice.finishReason === undefined && this.calls.broken;
-      if (cut) return this.fail(cutShort(provider), out);
+      if (finishReason === undefined && calls?.broken === true) return this.fail(cutShort(provider), out);
       const cutOff = reason === 'length' || reason === 'content_filter';
-      const state = index === 0 ? this.state(this.calls.finish(cutOff, out)) : undefined;
-      const extras = extrasOf({
-        chunk: this.chunkExtras,
-        choice: choice.extras?.choice,
-        delta: choice.extras?.delta,
-      });
+      const ended = calls?.finish(cutOff, out) ?? [];
       ends.push({
         type: 'message_end',
         finishReason: reason,
-        ...(index > 0 && { choice: index }),
-        ...(extras && { extras }),
-        ...(state && { providerState: state }),
+        choice: index > 0 ? index : undefined,
+        extras: extrasOf(this.chunkExtras, extras?.choice, extras?.delta),
+        providerState: index === 0 ? this.state(ended) : undefined,
       });
     }
     this.ending.end(ends, out);
@@ -120,8 +112,11 @@ export class OpenAiAnswerReader implements AnswerReader {
 
   private readChoice(choice: JsonObject, beside: JsonObject | undefined, out: ModelEvent[]): void {
     const index = typeof choice['index'] === 'number' ? choice['index'] : 0;
-    let state = this.choices.get(index);
-    if (state === undefined) this.choices.set(index, (state = {}));
+    let state = this.choices.find((known) => known.index === index);
+    if (state === undefined) {
+      state = { index, finishReason: undefined, continued: false, extras: undefined };
+      this.choices.push(state);
+    }
     const whole = isJsonObject(choice['message']);
     const body = whole ? choice['message'] : choice['delta'];
     const delta = isJsonObject(body) ? body : {};
@@ -130,12 +125,12 @@ export class OpenAiAnswerReader implements AnswerReader {
     if (state.finishReason !== undefined && hasContent(delta)) state.continued = true;
     if (finish !== '') state.finishReason = finish;
 
-    const content = readContent(delta['content']);
-    const reasoning = readReasoning(delta) + content.reasoning;
-    const numbered = index > 0 ? { choice: index } : undefined;
+    const text = readText(delta['content']);
+    const reasoning = readReasoning(delta);
+    const numbered = index > 0 ? index : undefined;
     if (reasoning !== '') {
       if (this.reading.storeReasoning && index === 0) this.reasoning += reasoning;
-      out.push({ type: 'reasoning_delta', text: reasoning, ...numbered });
+      out.push({ type: 'reasoning_delta', text: reasoning, choice: numbered });
     }
     const choiceMembers = unknownMembers('choice', choice, whole);
     const deltaMembers = unknownMembers('delta', delta, whole);
@@ -144,12 +139,11 @@ export class OpenAiAnswerReader implements AnswerReader {
     if (kept !== undefined) this.kept = whole ? kept : mergeMembers(this.kept ?? {}, kept);
     if (finish !== '' || whole) {
       // These go out with `message_end`.
-      const extras = extrasOf({ chunk: undefined, choice: choiceMembers, delta: deltaMembers });
-      if (extras !== undefined) state.extras = extras;
-      if (content.text !== '') out.push({ type: 'text_delta', text: content.text, ...numbered });
-    } else if (content.text !== '' || choiceMembers !== undefined || deltaMembers !== undefined) {
-      const extras = extrasOf({ chunk: beside, choice: choiceMembers, delta: deltaMembers });
-      out.push({ type: 'text_delta', text: content.text, ...numbered, ...(extras && { extras }) });
+      state.extras = extrasOf(undefined, choiceMembers, deltaMembers) ?? state.extras;
+      if (text !== '') out.push({ type: 'text_delta', text, choice: numbered, extras: undefined });
+    } else if (text !== '' || choiceMembers !== undefined || deltaMembers !== undefined) {
+      const extras = extrasOf(beside, choiceMembers, deltaMembers);
+      out.push({ type: 'text_delta', text, choice: numbered, extras });
     }
     // Only the first choice can have calls: `n > 1` with tools is refused.
     if (index === 0) this.readCalls(delta, whole, out);
@@ -157,10 +151,15 @@ export class OpenAiAnswerReader implements AnswerReader {
 
   private readCalls(delta: JsonObject, whole: boolean, out: ModelEvent[]): void {
     const entries = delta['tool_calls'];
-    if (Array.isArray(entries) && entries.length > 0) this.calls.push(entries, whole, out);
-    else if (isJsonObject(entries)) this.calls.push([entries], whole, out);
-    else if (isJsonObject(delta['function_call']))
-      this.calls.push([{ index: 0, ...delta['function_call'] }], whole, out);
+    const older = delta['function_call'];
+    if (Array.isArray(entries) && entries.length > 0) this.pushCalls(entries, whole, out);
+    else if (isJsonObject(entries)) this.pushCalls([entries], whole, out);
+    else if (isJsonObject(older)) this.pushCalls([{ index: 0, ...older }], whole, out);
+  }
+
+  private pushCalls(entries: unknown[], whole: boolean, out: ModelEvent[]): void {
+    this.calls ??= new ToolCallMerger(this.reading.names.fromWire);
+    this.calls.push(entries, whole, out);
   }
 
   private state(calls: StreamedCall[]): ProviderState | undefined {

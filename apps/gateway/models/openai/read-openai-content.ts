@@ -4,38 +4,40 @@ import { isJsonObject, textOrEmpty, type Json, type JsonObject } from '#libs/sch
 import type { AnswerExtras } from '#libs/schemas/model-event.js';
 import type { Usage } from '#libs/schemas/usage.js';
 
-/** Text, or Mistral's list of parts: `text`, and `thinking` with a string or a list of parts. */
-export function readContent(content: Json | undefined): { text: string; reasoning: string } {
-  if (typeof content === 'string') return { text: content, reasoning: '' };
-  const read = { text: '', reasoning: '' };
-  if (!Array.isArray(content)) return read;
-  for (const part of content) {
-    if (typeof part === 'string') read.text += part;
-    if (!isJsonObject(part)) continue;
-    if (part['type'] === 'thinking') read.reasoning += partText(part['thinking']);
-    else if (typeof part['text'] === 'string') read.text += part['text'];
-  }
-  return read;
+/** A text, or a list of parts (Mistral). */
+export function readText(content: Json | undefined): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content.map((part) => (isJsonObject(part) && part['type'] === 'thinking' ? '' : partText(part))).join('');
 }
 
-function partText(value: Json | undefined): string {
-  if (typeof value === 'string') return value;
-  return Array.isArray(value) ? value.map((part) => (isJsonObject(part) ? partText(part['text']) : '')).join('') : '';
+function partText(part: Json | undefined): string {
+  if (typeof part === 'string') return part;
+  return isJsonObject(part) ? textOrEmpty(part['text']) : '';
 }
 
-/** `reasoning_content` (DeepSeek, Moonshot, Qwen, xAI) or `reasoning` (Groq, OpenRouter). Some send both, with equal text. */
+/**
+ * `reasoning_content` (DeepSeek, Moonshot, Qwen, xAI) or `reasoning` (Groq, OpenRouter). Some send both, with equal text. Or
+ * parts of the content (Mistral).
+ */
 export function readReasoning(delta: JsonObject): string {
-  return textOrEmpty(delta['reasoning_content']) || textOrEmpty(delta['reasoning']);
+  const { content } = delta;
+  const named = textOrEmpty(delta['reasoning_content']) || textOrEmpty(delta['reasoning']);
+  return Array.isArray(content) ? named + content.map(thinkingIn).join('') : named;
+}
+
+function thinkingIn(part: Json): string {
+  if (!isJsonObject(part) || part['type'] !== 'thinking') return '';
+  const { thinking } = part;
+  return Array.isArray(thinking) ? thinking.map(partText).join('') : textOrEmpty(thinking);
 }
 
 /** `usage` is beside `choices`, in `x_groq`, or in the choice (Moonshot). */
 export function readUsage(chunk: JsonObject, choice: JsonObject | undefined): Usage | undefined {
   const groq = chunk['x_groq'];
-  for (const place of [chunk, isJsonObject(groq) ? groq : undefined, choice]) {
-    const usage = place?.['usage'];
-    if (isJsonObject(usage)) return completeUsage(usage);
-  }
-  return undefined;
+  const inGroq = isJsonObject(groq) ? groq['usage'] : undefined;
+  const usage = isJsonObject(chunk['usage']) ? chunk['usage'] : isJsonObject(inGroq) ? inGroq : choice?.['usage'];
+  return isJsonObject(usage) ? completeUsage(usage) : undefined;
 }
 
 function completeUsage(usage: JsonObject): Usage {
@@ -92,12 +94,10 @@ export function unknownMembers(
   return found;
 }
 
-export function extrasOf(members: {
-  chunk: JsonObject | undefined;
-  choice: JsonObject | undefined;
-  delta: JsonObject | undefined;
-}): AnswerExtras | undefined {
-  const { chunk, choice, delta } = members;
-  if (chunk === undefined && choice === undefined && delta === undefined) return undefined;
-  return { ...(chunk && { chunk }), ...(choice && { choice }), ...(delta && { delta }) };
+export function extrasOf(
+  chunk: JsonObject | undefined,
+  choice: JsonObject | undefined,
+  delta: JsonObject | undefined,
+): AnswerExtras | undefined {
+  return chunk === undefined && choice === undefined && delta === undefined ? undefined : { chunk, choice, delta };
 }

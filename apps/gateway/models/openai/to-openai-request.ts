@@ -1,6 +1,6 @@
 // Translates a model request to the body for an OpenAI-compatible upstream. Adds nothing that the caller left out, except
 // `include_usage` for streams.
-import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import type { JsonObject } from '#libs/schemas/json.js';
 import { isStrictSchema } from '#libs/schemas/strict-schema.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
@@ -9,20 +9,21 @@ import { knownFields } from './compatible/known-fields.js';
 import { toOpenAiSchema } from './to-openai-schema.js';
 import { toOpenAiMessages, type MessageRules } from './to-openai-messages.js';
 
+const withUsage = { include_usage: true };
+
 export function toOpenAiRequest(request: ModelRequest, rules: MessageRules): string {
   const { tools } = request;
   const { names, served } = rules;
-  const { stream_options: given, ...parameters } = request.parameters;
-  const body: Record<string, unknown> = knownFields({ ...request.unknown, ...parameters }, tools.length > 0, rules);
-  body['model'] = request.model;
-  body['messages'] = toOpenAiMessages(request.messages, rules);
-  body['stream'] = request.stream;
-  const streamOptions = () => ({ ...(isJsonObject(given) ? given : undefined), include_usage: true });
-  body['stream_options'] = request.stream && !served.isStrict ? streamOptions() : undefined;
-  body['tools'] = undefined;
-  body['tool_choice'] = tools.length === 0 ? undefined : toolChoice(request, names);
-  body['parallel_tool_calls'] = tools.length === 0 ? undefined : request.parallelToolCalls;
-  const text = JSON.stringify(body);
+  const text = JSON.stringify({
+    ...knownFields(request, rules),
+    model: request.model,
+    messages: toOpenAiMessages(request.messages, rules),
+    stream: request.stream,
+    stream_options: request.stream && !served.isStrict ? withUsage : undefined,
+    tools: undefined,
+    tool_choice: tools.length === 0 ? undefined : toolChoice(request, names),
+    parallel_tool_calls: tools.length === 0 ? undefined : request.parallelToolCalls,
+  });
   if (tools.length === 0) return text;
   return `${text.slice(0, -1)},"tools":[${tools.map((tool) => toolText(tool, names)).join(',')}]}`;
 }

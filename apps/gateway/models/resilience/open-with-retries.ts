@@ -8,13 +8,14 @@ import type { HttpAnswer, HttpCall, HttpRequest } from '#libs/http-client/outgoi
 import { AppError } from '#libs/schemas/errors.js';
 import { longestRetryAfterMs, retryDelayMs } from './retry-after.js';
 
+/** Of a provider. */
 export interface RetryPolicy {
+  client: HttpClient;
   maxRetries: number;
   /** Takes a retry, if the upstream is to get one more. */
   mayRetry(): boolean;
   /** Converts an answer that is not 2xx to an error, and closes the answer. */
   toError(answer: HttpAnswer): Promise<UpstreamFailure>;
-  onRetry(attempt: number, error: AppError, waitMs: number): void;
 }
 
 export interface UpstreamFailure {
@@ -27,15 +28,15 @@ export interface UpstreamFailure {
 
 /** @throws AppError the last failure */
 export async function openWithRetries(
-  client: HttpClient,
   request: HttpRequest,
   call: HttpCall,
   policy: RetryPolicy,
+  onRetry: (attempt: number, error: AppError, waitMs: number) => void,
 ): Promise<HttpAnswer> {
   for (let attempt = 1; ; attempt += 1) {
     let failure: UpstreamFailure;
     try {
-      const answer = await client.open(request, call);
+      const answer = await policy.client.open(request, call);
       if (answer.status >= 200 && answer.status < 300) return answer;
       failure = await policy.toError(answer);
     } catch (thrown) {
@@ -46,7 +47,7 @@ export async function openWithRetries(
     const waitMs = retryDelayMs(attempt, retryAfterSeconds);
     const tooLate = waitMs > longestRetryAfterMs || steadyNow() + waitMs >= call.deadline;
     if (!retryable || attempt > policy.maxRetries || tooLate || call.signal.aborted || !policy.mayRetry()) throw error;
-    policy.onRetry(attempt, error, waitMs);
+    onRetry(attempt, error, waitMs);
     try {
       await pause(waitMs, undefined, { signal: call.signal });
     } catch {

@@ -50,6 +50,9 @@ function defaultTargets(known: KnownModels, depth: number): Target[] {
   return [first === undefined ? { provider: offline } : { provider: first }];
 }
 
+/** Empty, `.` or `..`. */
+const noSegment = /(?:^|\/)\.{0,2}(?:\/|$)/;
+
 function byName(name: string, known: KnownModels, depth: number): Target[] {
   const { config, providers } = known;
   if (depth > maxAliasDepth) throw new AppError('model_not_found', 'The model alias leads back to itself');
@@ -58,7 +61,7 @@ function byName(name: string, known: KnownModels, depth: number): Target[] {
   if (name === defaultName && name !== config.default) return defaultTargets(known, depth + 1);
   // Whatever is configured, so that the examples of the documentation work everywhere.
   if (name === known.offline) return [{ provider: known.offline }];
-  if (name.split('/').some((segment) => segment === '' || segment === '.' || segment === '..')) throw notFound(name);
+  if (noSegment.test(name)) throw notFound(name);
 
   const slash = name.indexOf('/');
   const prefix = slash === -1 ? undefined : name.slice(0, slash);

@@ -116,12 +116,11 @@ export class RoutedCall {
     for (const event of events) this.note(event);
     const flow = this.forward(events);
     if (flow === 'enough') this.over = true;
-    return flow instanceof Promise ? flow.then(this.noteFlow) : flow;
-  };
-
-  private readonly noteFlow = (flow: 'enough' | undefined): 'enough' | undefined => {
-    if (flow === 'enough') this.over = true;
-    return flow;
+    if (!(flow instanceof Promise)) return flow;
+    return flow.then((said) => {
+      if (said === 'enough') this.over = true;
+      return said;
+    });
   };
 
   private keepUsage(events: readonly ModelEvent[]): void {

@@ -25,8 +25,10 @@ export class FrameMemory {
   parse(data: string): Json | undefined {
     const { before, after, place } = this;
     if (place !== undefined && data.length >= before.length + after.length) {
-      if (data.startsWith(before) && data.endsWith(after)) {
-        const text = data.slice(before.length, data.length - after.length);
+      const end = data.length - after.length;
+      // V8 compares whole texts faster than it looks for the start and the end of one.
+      if (data.slice(0, before.length) === before && data.slice(end) === after) {
+        const text = data.slice(before.length, end);
         if (!escaped.test(text)) {
           this.misses = 0;
           place.holder[place.key] = text;

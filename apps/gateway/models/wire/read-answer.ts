@@ -13,6 +13,8 @@ import type { AnswerReader } from './wire-family.js';
 /** Only usage and `[DONE]` can follow a finish reason, but some upstreams stay connected and send neither. */
 const afterFinishMs = 1_000;
 
+const utf8 = new TextDecoder();
+
 export interface AnswerBounds {
   provider: string;
   /** Maximum characters of one SSE event. */
@@ -42,7 +44,7 @@ class AnswerBody {
   /** All events have been passed on, or the reader has enough. */
   over = false;
   private sse: SseReader | undefined;
-  private readonly frames = new FrameMemory();
+  private frames: FrameMemory | undefined;
   /** Pieces of a body that is a single JSON text. */
   private pieces: Uint8Array[] = [];
   private started = false;
@@ -104,8 +106,9 @@ class AnswerBody {
 
   private start(first: Uint8Array): void {
     this.started = true;
-    if (kindOf(this.answer.headers['content-type'], first) === 'sse')
-      this.sse = createSseReader(this.bounds.maxEventChars);
+    if (kindOf(this.answer.headers['content-type'], first) === 'json') return;
+    this.sse = createSseReader(this.bounds.maxEventChars);
+    this.frames = new FrameMemory();
   }
 
   /** Returns true when the answer is over. */
@@ -118,7 +121,7 @@ class AnswerBody {
         reader.end(true, out);
         return true;
       }
-      const chunk = this.frames.parse(data);
+      const chunk = this.frames!.parse(data);
       if (isJsonObject(chunk)) reader.read(chunk, out);
       else reader.fail(this.badResponse('sent a chunk that is not a JSON object'), out);
       if (reader.over) return true;
@@ -127,9 +130,8 @@ class AnswerBody {
   }
 
   private readWhole(out: ModelEvent[]): void {
-    const { reader } = this;
-    const all = Buffer.concat(this.pieces).toString();
-    const text = all.startsWith('\ufeff') ? all.slice(1) : all;
+    const { reader, pieces } = this;
+    const text = utf8.decode(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces));
     const body = parse(text);
     // Gemini without `alt=sse` streams a JSON list.
     const chunks = Array.isArray(body) ? body : [body];

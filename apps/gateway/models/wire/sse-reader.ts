@@ -1,5 +1,6 @@
 // Extracts the `data` of each complete event from the bytes of an SSE body, one batch per read. Bounded. Does not parse the
 // data, and does not know `[DONE]`.
+import { StringDecoder } from 'node:string_decoder';
 import { createParser } from 'eventsource-parser';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
@@ -12,7 +13,9 @@ export interface SseReader {
 }
 
 export function createSseReader(maxEventChars: number): SseReader {
-  const decoder = new TextDecoder();
+  // Takes half the time of a TextDecoder, but leaves a byte order mark where it is.
+  const decoder = new StringDecoder();
+  let begun = false;
   let events: string[] = [];
   let overflow = false;
   const parser = createParser({
@@ -22,13 +25,14 @@ export function createSseReader(maxEventChars: number): SseReader {
   });
   const push = (text: string): string[] => {
     events = [];
-    parser.feed(text);
+    parser.feed(!begun && text.startsWith('\ufeff') ? text.slice(1) : text);
+    begun ||= text !== '';
     if (overflow) throw new AppError('model_bad_response', 'An event of the model answer is larger than allowed');
     return events;
   };
   return {
-    feed: (bytes) => push(decoder.decode(bytes, { stream: true })),
-    finish: () => push(`${decoder.decode()}\n\n`),
+    feed: (bytes) => push(decoder.write(bytes)),
+    finish: () => push(`${decoder.end()}\n\n`),
   };
 }
 

@@ -13,8 +13,8 @@ import { type CircuitParts, GuardedCall, isNotAsked, openCircuit } from '../resi
 import type { AttemptObserver, ModelAttempt } from '../routing/model-attempt.js';
 import type { ModelCall, ModelProvider, ModelRequest, TakeModelEvents } from '../model-provider.js';
 import { parse } from './frame-memory.js';
-import { openWithRetries, type UpstreamFailure } from '../resilience/open-with-retries.js';
-import { readAnswer } from './read-answer.js';
+import { openWithRetries, type RetryPolicy, type UpstreamFailure } from '../resilience/open-with-retries.js';
+import { type AnswerBounds, readAnswer } from './read-answer.js';
 import { createErrorReader, type ErrorReader } from './read-upstream-error.js';
 import { type MappedRequest, mapProperties } from '../conversation/property-names.js';
 import { providerToolsOf } from '../conversation/provider-tools.js';
@@ -43,6 +43,8 @@ export class WireProvider implements ModelProvider {
   private readonly client: HttpClient;
   private readonly errors: ErrorReader;
   private readonly circuit: CircuitBreaker;
+  private readonly retries: RetryPolicy;
+  private readonly bounds: AnswerBounds;
   /** Of the last failure that the circuit breaker counted. */
   private lastFailure = '';
 
@@ -53,6 +55,7 @@ export class WireProvider implements ModelProvider {
     private readonly parts: WireParts,
   ) {
     const { api_key, headers } = config;
+    this.bounds = { provider: name, maxEventChars: config.max_response_bytes };
     this.circuit = openCircuit(name, config.circuit, parts);
     const sent = {
       accept: 'text/event-stream, application/json',
@@ -63,6 +66,12 @@ export class WireProvider implements ModelProvider {
     const baseUrl = config.base_url ?? family.baseUrl;
     this.access = providerAccess(name, config, baseUrl);
     this.client = openUpstream(this.access, { baseUrl, headers: sent }, config);
+    this.retries = {
+      client: this.client,
+      maxRetries: config.max_retries,
+      mayRetry: () => this.circuit.mayRetry(),
+      toError: (answer) => this.toError(answer),
+    };
     const secrets = [api_key, ...Object.values(headers)].filter((text) => text !== undefined && text.length >= 6);
     this.errors = createErrorReader({
       provider: name,
@@ -89,7 +98,6 @@ export class WireProvider implements ModelProvider {
     try {
       const warnings = new Warnings();
       let wire = this.write(mapped.request, warnings);
-      const bounds = { provider: this.name, maxEventChars: this.config.max_response_bytes };
       for (let body: string | undefined = wire.body; body !== undefined; body = wire.reader.again?.()) {
         answer?.close(true);
         answer = undefined;
@@ -102,7 +110,7 @@ export class WireProvider implements ModelProvider {
           wire = other;
           answer = await this.open(wire.path, wire.body, request.model, call);
         }
-        await readAnswer(answer, wire.reader, bounds, warnings.toldTo(guarded.take));
+        await readAnswer(answer, wire.reader, this.bounds, warnings.toldTo(guarded.take));
       }
     } catch (error) {
       await guarded.take([{ type: 'error', error: toAppError(error) }]);
@@ -181,13 +189,10 @@ export class WireProvider implements ModelProvider {
 
   private open(path: string, body: string, model: string, call: ModelCall): Promise<HttpAnswer> {
     const { traceparent } = call;
-    const request = { method: 'POST', path, body, ...(traceparent !== undefined && { headers: { traceparent } }) };
-    return openWithRetries(this.client, request, call, {
-      maxRetries: this.config.max_retries,
-      mayRetry: () => this.circuit.mayRetry(),
-      toError: (answer) => this.toError(answer),
-      onRetry: (attempt, error, waitMs) => this.observe(model, call, { attempt, error, next: 'retry', waitMs }),
-    });
+    const headers = traceparent === undefined ? undefined : { traceparent };
+    return openWithRetries({ method: 'POST', path, headers, body }, call, this.retries, (attempt, error, waitMs) =>
+      this.observe(model, call, { attempt, error, next: 'retry', waitMs }),
+    );
   }
 
   private observe(

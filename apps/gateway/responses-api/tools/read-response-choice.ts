@@ -1,6 +1,6 @@
 // Reads `tool_choice` of a responses request: by name, by server, by namespace, and among allowed tools.
 import { AppError } from '#libs/schemas/errors.js';
-import type { ChosenServer, TurnRequest } from '../../chat/turn-request.js';
+import type { ChosenServer, TurnRequest } from '../../turn/turn-request.js';
 import { readMcpChoice } from '../../chat-apis/mcp-tool.js';
 import type { ReadTools } from './read-response-tools.js';
 import type { BodyToolChoice } from '../response-request.schema.js';

@@ -3,7 +3,7 @@
 import type { Config } from '#libs/config/schema.js';
 import type { ProviderTool } from '#libs/schemas/tool-definition.js';
 import type { Warning } from '#libs/schemas/warning.js';
-import type { RequestedTool } from '../../chat/turn-request.js';
+import type { RequestedTool } from '../../turn/turn-request.js';
 import { readCustomTool } from '../../chat-apis/free-text.js';
 import { readMcpTool } from '../../chat-apis/mcp-tool.js';
 import { leftOut, runsAtOpenAi, type OtherTool } from '../../chat-apis/provider-tools.js';

@@ -1,9 +1,13 @@
 // The fields of a chat completions request as its server knows them: under its names, and without those that it or the model
 // is known to refuse. Fields of unknown names pass.
-import type { JsonObject } from '#libs/schemas/json.js';
+import type { Json, JsonObject } from '#libs/schemas/json.js';
+import type { ModelRequest } from '../../model-provider.js';
 import type { Warnings } from '../../conversation/warnings.js';
 import { chatEffort, takesSampling, takesVerbosity } from '../openai-models.js';
 import type { ServedModel } from './known-servers.js';
+
+type Given = Pick<ModelRequest, 'unknown' | 'parameters' | 'tools'>;
+type Fields = Record<string, Json | undefined>;
 
 interface FieldRules {
   served: ServedModel;
@@ -21,22 +25,23 @@ const hints = ['user', 'store', 'service_tier', 'prompt_cache_key', 'prompt_cach
 /** Those that OpenAI's reasoning models refuse while they reason, with the value that each has without being asked for. */
 const sampling = { temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0 };
 
-/** `given` is not changed. `offersTools` decides on the effort. */
-export function knownFields(given: JsonObject, offersTools: boolean, rules: FieldRules): JsonObject {
+/** A new object. Those that are left out are undefined in it. */
+export function knownFields({ unknown, parameters, tools }: Given, rules: FieldRules): Fields {
   const { served, model, warnings } = rules;
-  const fields = withKnownLimit(served.limit, given);
-  const asked = typeof given['reasoning_effort'] === 'string' ? given['reasoning_effort'] : undefined;
-  const effort = chatEffort(model, asked, offersTools);
+  const fields: Fields = withKnownLimit(served.limit, { ...unknown, ...parameters });
+  const given = fields['reasoning_effort'];
+  const asked = typeof given === 'string' ? given : undefined;
+  const effort = chatEffort(model, asked, tools.length > 0);
   if (asked !== undefined && effort !== asked) warnings.otherEffort(model, asked, effort);
-  if (effort === undefined) delete fields['reasoning_effort'];
-  else fields['reasoning_effort'] = effort;
+  if (effort !== given) fields['reasoning_effort'] = effort;
   const leaveOut = (name: string) => {
+    if (fields[name] === undefined) return;
     warnings.notSent(model, name, fields[name]);
-    delete fields[name];
+    fields[name] = undefined;
   };
   if (!takesSampling(model, effort)) {
     for (const [name, value] of Object.entries(sampling)) {
-      if (fields[name] === value) delete fields[name];
+      if (fields[name] === value) fields[name] = undefined;
       else leaveOut(name);
     }
   }
@@ -51,12 +56,12 @@ export function knownFields(given: JsonObject, offersTools: boolean, rules: Fiel
  */
 function withKnownLimit(name: ServedModel['limit'], fields: JsonObject): JsonObject {
   const other = name === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
-  if (name === undefined || fields[other] === undefined) return { ...fields };
+  if (name === undefined || fields[other] === undefined) return fields;
   const { max_tokens: maxTokens, max_completion_tokens: maxCompletionTokens, ...others } = fields;
   return { ...others, [name]: maxCompletionTokens ?? maxTokens! };
 }
 
-function toMistralFields({ seed, ...fields }: JsonObject): JsonObject {
-  for (const name of hints) delete fields[name];
+function toMistralFields({ seed, ...fields }: Fields): Fields {
+  for (const name of hints) fields[name] = undefined;
   return seed === undefined ? fields : { random_seed: seed, ...fields };
 }

@@ -1,0 +1,129 @@
+// The policy in force: decides calls, and keeps from each caller the tools that it may never call. Replaced whole when the
+// configuration has been read again; calls that were decided before run.
+import { allowsTool } from '#libs/access/access.js';
+import type { Access } from '#libs/schemas/call-context.js';
+import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
+import { callerKeyOf, CompiledPolicy } from '#libs/policy/compile-policy.js';
+import type { PolicySource } from '#libs/policy/decision.js';
+import type { Caller, Effect } from '#libs/policy/decision.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import type { ToolCatalog, WatchedToolCatalog } from '../tools/tool-catalog.js';
+import type { Decide } from './decide.js';
+
+/** Callers whose view of the catalog is kept; with more, all are made anew. */
+const maxViews = 1_000;
+
+/** Who asks, with what the caller's key allows. */
+export type KeyedCaller = Caller & { access?: Access; parentCall?: string };
+
+/** The catalog as a caller sees it. */
+export type CatalogOf = (caller: KeyedCaller) => ToolCatalog;
+
+export class ToolPolicy {
+  private policy: CompiledPolicy;
+  private readonly views = new Map<string, { access: Access | undefined; view: ToolCatalog }>();
+  private readonly listeners = new Set<() => void>();
+
+  constructor(
+    source: PolicySource,
+    private readonly catalog: WatchedToolCatalog,
+    private readonly onDecision: (effect: Effect) => void,
+  ) {
+    this.policy = new CompiledPolicy(source);
+  }
+
+  /** @throws Error for rules that cannot be used: then the ones before stay */
+  replace(source: PolicySource): void {
+    this.policy = new CompiledPolicy(source);
+    this.views.clear();
+    for (const listener of this.listeners) listener();
+  }
+
+  readonly decide: Decide = (tool, args, context) => {
+    const decision = this.policy.decide(tool, args, context);
+    this.onDecision(decision.effect);
+    return decision;
+  };
+
+  /** Whether some call of the tool by this caller needs an approval. */
+  mayNeedApproval(tool: CatalogTool, caller: Caller): boolean {
+    return this.policy.mayNeedApproval(tool, caller);
+  }
+
+  /** A tool that this caller is not offered, for a call of it all the same. */
+  readonly deniedTool = (name: string, caller: Caller): CatalogTool | undefined => {
+    const tool = this.catalog.find(name);
+    return tool !== undefined && this.policy.isDenied(tool, caller) ? tool : undefined;
+  };
+
+  /** Without the tools that the caller's key, or the policy, denies whatever their arguments: they do not exist for it. */
+  readonly catalogOf: CatalogOf = (caller) => {
+    // A tool that could call tools might call itself in a circle.
+    if (caller.parentCall !== undefined) return noTools;
+    const key = callerKeyOf(caller);
+    const known = this.views.get(key);
+    // A key that was changed brings another object.
+    if (known !== undefined && known.access === caller.access) return known.view;
+    if (this.views.size >= maxViews) this.views.clear();
+    const { principal, keyId, roles } = caller;
+    const kept = { principal, ...(keyId === undefined ? {} : { keyId }), ...(roles === undefined ? {} : { roles }) };
+    const { access } = caller;
+    const isShown = (tool: CatalogTool) => allowsTool(access, tool) && !this.policy.isDenied(tool, kept);
+    const view = new CatalogView(this.catalog, isShown);
+    this.views.set(key, { access, view });
+    return view;
+  };
+
+  /** Another catalog or another policy: what is listed may have changed. Returns what ends it. */
+  readonly onChange = (listener: () => void): (() => void) => {
+    const stop = this.catalog.onChange(listener);
+    this.listeners.add(listener);
+    return () => {
+      stop();
+      this.listeners.delete(listener);
+    };
+  };
+}
+
+const noTools: ToolCatalog = { find: () => undefined, list: () => [], hasServer: () => false, version: '' };
+
+class CatalogView implements ToolCatalog {
+  /** Of the list of all tools that was filtered last: the catalog makes a new one when anything changes. */
+  private listed?: { from: readonly CatalogTool[]; tools: readonly CatalogTool[]; version: string };
+
+  constructor(
+    private readonly catalog: ToolCatalog,
+    private readonly isShown: (tool: CatalogTool) => boolean,
+  ) {}
+
+  find(name: string): CatalogTool | undefined {
+    const tool = this.catalog.find(name);
+    return tool !== undefined && this.isShown(tool) ? tool : undefined;
+  }
+
+  list(server?: string): readonly CatalogTool[] {
+    const { from, tools } = this.all();
+    if (from === tools) return this.catalog.list(server);
+    return server === undefined ? tools : this.catalog.list(server).filter(this.isShown);
+  }
+
+  hasServer(server: string): boolean {
+    return this.catalog.hasServer(server);
+  }
+
+  get version(): string {
+    return this.all().version;
+  }
+
+  private all(): NonNullable<typeof this.listed> {
+    const from = this.catalog.list();
+    if (this.listed?.from === from) return this.listed;
+    const shown = from.filter(this.isShown);
+    const { version } = this.catalog;
+    this.listed =
+      shown.length === from.length
+        ? { from, tools: from, version }
+        : { from, tools: shown, version: canonicalHash([version, shown.map(({ name }) => name)]) };
+    return this.listed;
+  }
+}

@@ -1,0 +1,76 @@
+// What an operator decides about changed definitions: stored and audited in one statement, then told to every gateway.
+import type { Channels } from '#libs/backing/channels.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { ChangeDecision, ToolChange, ToolChanges } from '#libs/runs/catalog/tool-changes.js';
+import type { RequestContext } from '#libs/schemas/call-context.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { ChangeGrade, ChangeOutcome } from '#libs/schemas/tool-change.js';
+import { channelNames } from '#libs/schemas/tool-job.js';
+import { auditContext } from '../turn/call.js';
+
+export interface DecisionParts {
+  changes: ToolChanges;
+  channels: Pick<Channels, 'publish'>;
+  onDecided: (grade: ChangeGrade, outcome: ChangeOutcome) => void;
+  logger: Logger;
+}
+
+export type DecidedChange = { server: string; tool: string; grade: ChangeGrade };
+
+const announceMs = 2_000;
+const namesInLog = 50;
+
+export class ToolChangeDecisions {
+  constructor(private readonly parts: DecisionParts) {}
+
+  /** @throws AppError store_unavailable */
+  list(page: Parameters<ToolChanges['list']>[0]): Promise<ToolChange[]> {
+    return this.parts.changes.list(page);
+  }
+
+  /**
+   * All of them or none; resolves with those that had not been decided like this before.
+   * @throws AppError tool_change_not_found, store_unavailable
+   */
+  async decide(
+    decision: 'accept' | 'reject',
+    changes: readonly ChangeDecision[],
+    context: RequestContext,
+  ): Promise<DecidedChange[]> {
+    const by = { ...auditContext(context), principal: context.principal };
+    const { decided, missing } = await this.parts.changes.decide(decision, changes, by);
+    if (missing !== undefined) throw changeNotFound(changes[missing]!, missing);
+    // Also when nothing is new: a retry heals what the first try could not announce.
+    if (decision === 'accept') await this.announce();
+    if (decided.length > 0) this.tell(decision === 'accept' ? 'accepted' : 'rejected', decided, context);
+    return decided;
+  }
+
+  private tell(
+    outcome: ChangeOutcome,
+    decided: readonly DecidedChange[],
+    { principal, requestId }: RequestContext,
+  ): void {
+    for (const { grade } of decided) this.parts.onDecided(grade, outcome);
+    const tools = decided.slice(0, namesInLog).map(({ server, tool, grade }) => `${server}/${tool} (${grade})`);
+    const metadata = { outcome, tools, count: decided.length };
+    this.parts.logger.info({ userId: principal, requestId, metadata }, 'changed tools were accepted or rejected');
+  }
+
+  /** What is lost here is found by the gateways' own slow reading. */
+  private async announce(): Promise<void> {
+    try {
+      await this.parts.channels.publish(channelNames.catalog, '{"version":1}', AbortSignal.timeout(announceMs));
+    } catch (error) {
+      this.parts.logger.warn({ error }, 'a change of the catalog could not be announced');
+    }
+  }
+}
+
+function changeNotFound({ server, tool }: ChangeDecision, index: number): AppError {
+  return new AppError(
+    'tool_change_not_found',
+    `No held-back change of tool '${tool}' of server '${server}' has this hash: list the changes again`,
+    { param: `changes[${index}]` },
+  );
+}

@@ -1,0 +1,108 @@
+// One model call of a turn, from its conversation to the complete message. What the caller sees of it is told as it comes.
+import type { Config } from '#libs/config/schema.js';
+import type { RequestContext } from '#libs/schemas/call-context.js';
+import type { ChatMessage } from '#libs/schemas/message.js';
+import type { StopCause } from '#libs/schemas/turn-event.js';
+import type { ModelRequest, ModelRouter } from '../models/model-provider.js';
+import { type AssembledMessage, MessageAssembler } from './assemble-message.js';
+import type { ToolOffer } from './offer-tools.js';
+import { startEvent, type Turn, type TurnRecord } from './turn.js';
+import type { TurnRequest } from './turn-request.js';
+
+export interface AskModelPorts {
+  models: Pick<ModelRouter, 'call'>;
+  limits: Pick<Config['limits'], 'final_answer_ms'>;
+}
+
+/** At a bound no tools are offered, so that the caller always gets an answer. @throws AppError of the model */
+export async function askModel(
+  turn: Turn,
+  stoppedBy: StopCause | null,
+  { models, limits }: AskModelPorts,
+  record: TurnRecord,
+): Promise<AssembledMessage> {
+  const { request, state, offer, context } = turn;
+  const isFirst = state.round === 1;
+  const definitions = (isFirst ? offer.firstDefinitions : undefined) ?? offer.definitions;
+  const tools = stoppedBy === null ? definitions : [];
+  const toolChoice = isFirst ? offer.toolChoice : undefined;
+  const answer = assembler(turn, stoppedBy, record);
+  await models.call(
+    turn.route,
+    toModelRequest(request, state.messages, {
+      definitions: tools,
+      ...(toolChoice && { toolChoice }),
+      ...(stoppedBy === null ? providerTools(request, isFirst) : {}),
+    }),
+    {
+      requestId: context.requestId,
+      runId: turn.runId,
+      paidBy: payer(context, state.round),
+      // Past the turn's own time there is an allowance for the last answer.
+      deadline: context.deadline.at + limits.final_answer_ms,
+      signal: context.signal,
+      ...(context.traceparent === undefined ? {} : { traceparent: context.traceparent }),
+    },
+    answer.take,
+  );
+  answer.throwIfFailed();
+  const message = answer.message();
+  state.addUsage(message.usage);
+  state.addWarnings(message.warnings);
+  state.addText(message.text);
+  return message;
+}
+
+const providerTools = (
+  { providerTools: given }: TurnRequest,
+  isFirst: boolean,
+): Pick<ModelRequest, 'providerTools'> => {
+  if (given === undefined) return {};
+  return { providerTools: isFirst ? given : given.map(({ api, tool }) => ({ api, tool })) };
+};
+
+const payer = ({ principal, keyId, access, parentCall }: RequestContext, round: number) => ({
+  principal,
+  round,
+  ...(parentCall === undefined ? {} : { parentCall }),
+  ...(keyId === undefined ? {} : { keyId }),
+  ...(access === undefined ? {} : { access }),
+});
+
+type Offering = Pick<ToolOffer, 'definitions' | 'toolChoice'> & Pick<ModelRequest, 'providerTools'>;
+
+export function toModelRequest(
+  request: TurnRequest,
+  messages: ChatMessage[],
+  { definitions: tools, toolChoice, providerTools }: Offering,
+): Omit<ModelRequest, 'model'> {
+  return {
+    messages,
+    tools,
+    stream: request.stream,
+    parameters: request.parameters,
+    unknown: request.unknown,
+    ...(toolChoice === undefined || tools.length === 0 ? {} : { toolChoice }),
+    ...(providerTools === undefined ? {} : { providerTools }),
+    ...(request.parallelToolCalls === undefined ? {} : { parallelToolCalls: request.parallelToolCalls }),
+  };
+}
+
+function assembler(turn: Turn, stoppedBy: StopCause | null, record: TurnRecord): MessageAssembler {
+  const { state, offer } = turn;
+  return new MessageAssembler({
+    idsAreKept: offer.runsHere,
+    separator: state.separator(),
+    numbering: state.numbering,
+    isClientCall: stoppedBy === null ? (name: string) => isClientCall(offer, name) : undefined,
+    tell: (events) => record.tell(events),
+    serverOf: (name) => offer.tools.get(name)?.tool?.server,
+    onStart: (model) => startEvent(turn, model),
+  });
+}
+
+function isClientCall(offer: ToolOffer, name: string): boolean {
+  if (!offer.runsHere) return true;
+  const offered = offer.tools.get(name);
+  return offered !== undefined && offered.tool === undefined;
+}

@@ -1,0 +1,294 @@
+// One tool outside of a chat (tools API, MCP endpoint): resolve, decide, validate, journal, run. The same path as a
+// model's call; what is refused is journaled and audited too.
+import { allowsTool } from '#libs/access/access.js';
+import type { Approval } from '#libs/approvals/approval.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { AuditNotes } from '#libs/audit/audit-notes.js';
+import type { ApprovalStore } from '#libs/approvals/approval-store.js';
+import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
+import type { Decision } from '#libs/policy/decision.js';
+import type { Journal } from '#libs/runs/run-store.js';
+import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { type JsonObject, jsonObjectOf } from '#libs/schemas/json.js';
+import { mintCallId, mintSessionId } from '#libs/schemas/identifiers.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import type { ApprovalRoom } from '../../govern/approval-room.js';
+import { ApprovalNeeded } from '../../govern/approval-needed.js';
+import { Call, type RunnableCall } from '../call.js';
+import { outcomeElsewhere } from '../wait.js';
+import type { SamplingDesk } from './dispatch-services.js';
+import { noteConversion } from '../../tools/note-conversion.js';
+import type { LateCancels } from './late-cancels.js';
+import { type ApprovalSettings, type Decide, newApproval, refusalOf } from '../../govern/decide.js';
+import type { ArgumentValidator, ToolCatalog } from '../../tools/tool-catalog.js';
+import { toolOfCall } from '../../tools/tool-of-call.js';
+import type { ToolProgress, ToolRunner } from './tool-runner.js';
+
+/** `questions` absent: it cannot be asked anything. */
+export type ToolCaller = RequestContext & Pick<CallContext, 'questions'>;
+
+export interface ToolCallRequest {
+  name: string;
+  /** JSON text of an object. */
+  argumentsText: string;
+  sessionId?: string;
+  /** Of a call that is known by its id before it is planned (a retry with the same key). */
+  callId?: string;
+  /** Of a caller that was asked for the approval of this very call, and comes back. */
+  approvalId?: string;
+  /** At most the tool's own maximum. */
+  timeoutMs?: number;
+  /** Who wrote the arguments; a program's are taken as they are. */
+  from?: 'model';
+}
+
+export interface EndedToolCall {
+  id: string;
+  sessionId: string;
+  tool: CatalogTool;
+  outcome: ToolOutcome;
+}
+
+export interface PreparedToolCall {
+  tool: CatalogTool;
+  context: CallContext;
+  /** Runs it; failures of the tool are outcomes. @throws AppError no_worker, queue_full, store_unavailable */
+  run(onProgress: (progress: ToolProgress) => void): Promise<EndedToolCall>;
+}
+
+export interface ToolCallPorts {
+  catalog: ToolCatalog;
+  validator: ArgumentValidator;
+  decide: Decide;
+  approval: ApprovalSettings;
+  approvalRoom: Pick<ApprovalRoom, 'refusalOf'>;
+  approvals: {
+    store: Pick<ApprovalStore, 'get' | 'ofCall' | 'ofRepeatedCall'>;
+    questions: Pick<SamplingDesk, 'open'>;
+    notify: () => void;
+  };
+  /** A tool that the policy denies to the caller, whatever its arguments. */
+  deniedTool: (name: string, caller: RequestContext) => CatalogTool | undefined;
+  journal: Journal;
+  notes: Pick<AuditNotes, 'write'>;
+  runner: ToolRunner;
+  lateCancels: LateCancels;
+  /** @throws AppError no_worker when none has come in time */
+  untilWorker: (tool: CatalogTool, context: CallContext) => Promise<void>;
+}
+
+interface Undecided {
+  tool: CatalogTool;
+  decision: Decision;
+  context: CallContext;
+  arguments: JsonObject;
+}
+
+export class ToolCalls {
+  constructor(private readonly ports: ToolCallPorts) {}
+
+  /**
+   * @throws AppError tool_not_found, tool_forbidden, invalid_tool_arguments, tool_denied, approval_not_found,
+   *   too_many_approvals, store_unavailable, no_worker
+   * @throws ApprovalNeeded
+   */
+  async prepare(request: ToolCallRequest, from: ToolCaller): Promise<PreparedToolCall> {
+    const found = this.ports.catalog.find(request.name);
+    if (found === undefined) return this.unknown(request, from);
+    const offered = withTimeout(found, request.timeoutMs);
+    const context: CallContext = {
+      ...from,
+      callId: request.callId ?? mintCallId(true),
+      sessionId: request.sessionId ?? mintSessionId(),
+      priority: 'interactive',
+    };
+    if (!allowsTool(from.access, found)) {
+      const message = `This key may not use '${found.name}'`;
+      return this.refuse(
+        this.planned(context, found, jsonObjectOf(request.argumentsText)),
+        failedOutcome('denied', 'tool_forbidden', message),
+      );
+    }
+    if (this.ports.deniedTool(request.name, from) !== undefined) {
+      // Whatever its arguments: its schema is not shown either.
+      const args = jsonObjectOf(request.argumentsText);
+      const decision = this.ports.decide(offered, args, context);
+      return this.refuse(this.planned(context, offered, args, decision.rule), refusalOf(offered, decision));
+    }
+    const validated = this.ports.validator.validate(offered, request.argumentsText, request.from);
+    if (!validated.ok) {
+      // The arguments are not kept: they were refused for what they are.
+      return this.refuse(
+        this.planned(context, offered, {}),
+        failedOutcome('failed', 'invalid_tool_arguments', validated.message),
+      );
+    }
+    if (validated.sent !== undefined) await noteConversion(this.ports.notes, offered, validated.sent, context);
+    const tool = toolOfCall(offered, validated.arguments);
+    const decision = this.ports.decide(tool, validated.arguments, context);
+    const undecided = { tool, decision, context, ...validated };
+    if (decision.effect !== 'deny' && request.approvalId !== undefined) return this.comesBack(request, undecided);
+    if (decision.effect === 'require_approval') return this.whenApproved(request, undecided);
+    const call = this.planned(context, tool, validated.arguments, decision.rule);
+    if (decision.effect === 'deny') return this.refuse(call, refusalOf(tool, decision));
+    // Before it is journaled: a call that is refused for lack of a worker leaves nothing behind.
+    await this.ports.untilWorker(tool, context);
+    await this.plan(call, request);
+    return this.prepared(call);
+  }
+
+  /** The parked call of an approval that was given: it runs once, whoever asks for it and how often. */
+  async approved(approval: Approval, from: ToolCaller): Promise<PreparedToolCall> {
+    const found = this.ports.catalog.find(approval.name);
+    if (found === undefined) throw toolNotFound(approval.name);
+    const { callId, sessionId, definitionHash, arguments: args } = approval;
+    const context: CallContext = { ...from, callId, sessionId, priority: 'interactive' };
+    const tool = toolOfCall({ ...found, definitionHash }, args);
+    await this.ports.untilWorker(tool, context);
+    const call = this.planned(context, tool, args);
+    call.again = true;
+    return this.prepared(call);
+  }
+
+  /** The call whose tool server asked something: it goes on by itself, until it has ended or asks again. */
+  answered({ name, callId, sessionId }: Approval, from: ToolCaller): Promise<PreparedToolCall> {
+    const tool = this.ports.catalog.find(name);
+    if (tool === undefined) throw toolNotFound(name);
+    const context: CallContext = { ...from, callId, sessionId, priority: 'interactive' };
+    return Promise.resolve({
+      tool,
+      context,
+      run: async () => ({ id: callId, sessionId, tool, outcome: await this.outcomeOf(context) }),
+    });
+  }
+
+  private async outcomeOf(context: CallContext): Promise<ToolOutcome> {
+    const { journal, approvals } = this.ports;
+    const outcome = await outcomeElsewhere(
+      context.callId,
+      context,
+      { journal, questions: approvals.questions },
+      {
+        mayWait: () => steadyNow() <= context.deadline.at,
+        onAsked: (asked) => {
+          throw new ApprovalNeeded(asked);
+        },
+      },
+    );
+    if (outcome !== undefined) return outcome;
+    throw new AppError('tool_timeout', 'The call did not finish in time; its outcome will be in the audit');
+  }
+
+  /** The same call again finds the approval of the first one. A call with a key is found by its id. */
+  private async whenApproved(
+    { callId, sessionId, name }: ToolCallRequest,
+    { tool, decision, context, arguments: args }: Undecided,
+  ): Promise<PreparedToolCall> {
+    const { approvals, approval: settings, approvalRoom, journal } = this.ports;
+    const approval = newApproval(args, decision, settings);
+    if (callId === undefined) {
+      const { argumentsHash } = approval;
+      const known = { principal: context.principal, name: tool.name, argumentsHash, sessionId };
+      const found = await approvals.store.ofRepeatedCall(known);
+      if (found?.state === 'approved') return this.approved(found, context);
+      if (found !== undefined) throw new ApprovalNeeded(found);
+    }
+    const call = this.planned(context, tool, args, decision.rule);
+    const refusal = await approvalRoom.refusalOf(context.principal, approval.id);
+    if (refusal !== undefined) return this.refuse(call, refusal);
+    call.park(approval, tool);
+    await journal.plan(call.row, call.audit);
+    approvals.notify();
+    const written = await approvals.store.get(approval.id);
+    if (written === undefined) throw toolNotFound(name);
+    throw new ApprovalNeeded(written);
+  }
+
+  /** What a caller sends back decides nothing: the approval is its own, and of the same tool, arguments and session. */
+  private async comesBack(
+    { approvalId = '', sessionId }: ToolCallRequest,
+    { tool, context, arguments: args }: Undecided,
+  ): Promise<PreparedToolCall> {
+    const call = { principal: context.principal, name: tool.name, argumentsHash: canonicalHash(args), sessionId };
+    const found = await this.ports.approvals.store.ofCall(approvalId, call);
+    if (found === undefined) throw new AppError('approval_not_found', 'This call has no such approval');
+    if (found.kind === 'question' && found.state !== 'waiting') return this.answered(found, context);
+    if (found.state !== 'approved') throw new ApprovalNeeded(found);
+    return this.approved(found, context);
+  }
+
+  private planned(context: CallContext, tool: CatalogTool, args: JsonObject, policyRule?: string): RunnableCall {
+    const call = new Call(context.callId, tool.name).of('server', context);
+    call.policyRule = policyRule;
+    return this.ports.runner.plan(call, tool, args);
+  }
+
+  private prepared(call: RunnableCall): PreparedToolCall {
+    const { tool, context } = call;
+    return {
+      tool,
+      context,
+      run: async (onProgress) => {
+        const outcome = await this.ports.runner.run(call, onProgress);
+        return { id: context.callId, sessionId: context.sessionId, tool, outcome };
+      },
+    };
+  }
+
+  /** A plan that failed may have been written all the same: then the call would be found, and run. */
+  private async plan({ id, row, audit }: RunnableCall, { callId }: ToolCallRequest): Promise<void> {
+    const { journal, lateCancels } = this.ports;
+    try {
+      await journal.plan(row, audit);
+    } catch (error) {
+      // A caller with a key comes again, and is to find it.
+      if (callId === undefined) lateCancels.add(id, audit, error);
+      throw error;
+    }
+  }
+
+  /** Is in the audit alone: there is no call that anybody could ask for again. */
+  private async unknown({ name, argumentsText, sessionId }: ToolCallRequest, from: ToolCaller): Promise<never> {
+    const { principal, requestId, traceparent, keyId, ip } = from;
+    await this.ports.notes.write({
+      kind: 'tool_call',
+      state: 'failed',
+      success: false,
+      errorCode: 'tool_not_found',
+      principal,
+      requestId,
+      traceparent,
+      keyId,
+      ip,
+      name: name.slice(0, 256),
+      arguments: jsonObjectOf(argumentsText),
+      ...(sessionId === undefined ? {} : { sessionId }),
+    });
+    throw toolNotFound(name);
+  }
+
+  private async refuse(call: RunnableCall, outcome: ToolOutcome): Promise<never> {
+    call.refuse(outcome);
+    await this.ports.journal.plan(call.row, call.audit);
+    throw failureOf(call.tool, outcome);
+  }
+}
+
+function withTimeout(tool: CatalogTool, timeoutMs: number | undefined): CatalogTool {
+  if (timeoutMs === undefined) return tool;
+  const bounded = Math.min(timeoutMs, tool.maxTimeoutMs);
+  return { ...tool, timeoutMs: bounded, maxTimeoutMs: bounded };
+}
+
+export function toolNotFound(name: string): AppError {
+  return new AppError('tool_not_found', `Tool '${name.slice(0, 256)}' not found`, { toolName: name.slice(0, 256) });
+}
+
+/** A tool's failure as the tools API answers it. A call that was denied has not reached its tool. */
+export function failureOf(tool: Pick<CatalogTool, 'name'>, { error: toolError, state }: ToolOutcome): AppError {
+  const { code, message } = toolError ?? { code: 'tool_failed' as const, message: 'no reason was given' };
+  const details = { toolName: tool.name, ...(toolError === undefined ? {} : { toolError }) };
+  return new AppError(code, state === 'denied' ? message : `Tool execution failed: ${message}`, details);
+}

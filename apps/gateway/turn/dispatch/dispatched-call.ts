@@ -1,0 +1,356 @@
+// One call between its job's adding and its outcome: replies first, the journal as the net, a deadline over all.
+// Whoever writes the terminal state first decides; this only ever returns what the journal says.
+import type { Approval } from '#libs/approvals/approval.js';
+import { Deadline } from '#libs/concurrency/deadline.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import { channelNames, type ToolControl, type ToolJob, type ToolReply } from '#libs/schemas/tool-job.js';
+import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { ApprovalNeeded } from '../../govern/approval-needed.js';
+import type { RunnableCall } from '../call.js';
+import type { DispatchServices } from './dispatch-services.js';
+import { QueuedJob } from './queued-job.js';
+import type { ReplyListener } from './reply-inbox.js';
+import type { ToolProgress } from './tool-runner.js';
+
+const silenceBoundMs = 1_000;
+const maxPollMs = 5_000;
+const cancelPollMs = 250;
+const storeTimeoutMs = 2_000;
+/** What is told of a call before the queue has said that it is in it. */
+const maxEarly = 64;
+/** The worker's own clock runs out first: its outcome is the better one. */
+const workerFirstMs = 500;
+
+/** What a dispatched call needs of the call. */
+export type DispatchableCall = Pick<RunnableCall, 'job' | 'tool' | 'context' | 'audit' | 'again'>;
+
+/** What a tool server asks during its call, while nobody has answered. */
+interface OpenQuestion {
+  asked: Approval;
+  /** The times that stand still go on. */
+  goOn: readonly (() => void)[];
+  /** Nobody needs an answer any more. */
+  over: AbortController;
+}
+
+export class DispatchedCall implements ReplyListener {
+  private readonly job: ToolJob;
+  private started = false;
+  private queuedIsTold = false;
+  private readonly early: ToolProgress[] = [];
+  private stopping = false;
+  private polling = false;
+  /** The outcome has been handed on: no timer may start again. */
+  private over = false;
+  private startedAt = steadyNow();
+  /** The tool's own maximum: no time that its questions take counts. */
+  private most: Deadline;
+  /** By `steadyNow()`: the tool should have shown a sign of life by then. */
+  private dueAt: number;
+  private pollMs = silenceBoundMs;
+  private poll?: NodeJS.Timeout;
+  private deadline?: NodeJS.Timeout;
+  private question: OpenQuestion | undefined;
+  private readonly queued: QueuedJob;
+  private resolve!: (outcome: ToolOutcome) => void;
+  private reject!: (error: unknown) => void;
+  private stopListening!: () => void;
+  /** Whoever still waits for the queue's answer need not. */
+  private readonly ending = new AbortController();
+
+  constructor(
+    private readonly services: DispatchServices,
+    private readonly call: DispatchableCall,
+    private readonly onProgress: (progress: ToolProgress) => void,
+  ) {
+    this.job = call.job;
+    this.queued = new QueuedJob(services, call.job);
+    this.dueAt = this.job.deadline;
+    this.most = new Deadline(this.startedAt + this.job.maxTimeoutMs);
+  }
+
+  /** Call it once. @throws AppError store_unavailable when the job could not be added; the call has not begun then, or is safe, or of a run. */
+  run(): Promise<ToolOutcome> {
+    const outcome = new Promise<ToolOutcome>((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+    const { signal } = this.call.context;
+    this.stopListening = this.services.inbox.listen(this.job.callId, this);
+    this.armDeadline();
+    if (signal.aborted) this.aborted();
+    else signal.addEventListener('abort', this.aborted, { once: true });
+    // A slow queue is waited for: the call has its deadline.
+    this.queued.add(this.call, this.ending.signal).then(this.added, this.notAdded);
+    return outcome;
+  }
+
+  private readonly aborted = (): void => void this.stop('cancelled');
+
+  /** `isOurs` false: somebody else has begun the call, or ended it, and the journal says which. */
+  private readonly added = (isOurs: boolean): void => {
+    if (this.over) return;
+    if (!isOurs) this.gap();
+    this.tellQueued();
+    this.armPoll();
+  };
+
+  /** A slow queue may answer after the worker, whose word is enough, or after a stop, which settles the call itself. */
+  private readonly notAdded = (error: unknown): void => {
+    if (!this.over && !this.started && !this.stopping) void this.refused(error);
+  };
+
+  private tellQueued(): void {
+    if (this.queuedIsTold) return;
+    this.queuedIsTold = true;
+    this.onProgress({ status: 'queued' });
+    for (const progress of this.early.splice(0)) this.onProgress(progress);
+  }
+
+  private settle(outcome: ToolOutcome): void {
+    if (this.over) return;
+    this.tellQueued();
+    this.finish();
+    this.resolve(outcome);
+  }
+
+  private fail(error: unknown): void {
+    if (this.over) return;
+    this.finish();
+    this.reject(error);
+  }
+
+  private finish(): void {
+    this.over = true;
+    // With a reason: without one, Node makes an exception with a stack for every call.
+    this.ending.abort('over');
+    this.stopListening();
+    this.closeQuestion();
+    this.call.context.signal.removeEventListener('abort', this.aborted);
+    clearTimeout(this.poll);
+    clearTimeout(this.deadline);
+  }
+
+  reply(reply: ToolReply): void {
+    this.pollMs = silenceBoundMs;
+    switch (reply.kind) {
+      case 'started':
+        if (!this.started) {
+          this.startedAt = steadyNow();
+          this.most = new Deadline(this.startedAt + this.job.maxTimeoutMs);
+        }
+        this.started = true;
+        this.services.routes.remember(this.job, reply.worker);
+        this.extend();
+        this.tell({ status: 'running' });
+        break;
+      case 'progress':
+        this.extend();
+        this.tell({ status: 'running', progress: reply.progress, total: reply.total, message: reply.message });
+        break;
+      case 'question':
+        if (reply.open) void this.lookForQuestion();
+        else this.goOn();
+        break;
+      case 'outcome':
+        if (reply.outcome === undefined) this.gap();
+        else this.settle(reply.outcome);
+    }
+    if (!this.stopping) this.armPoll();
+  }
+
+  /**
+   * A quick worker may begin before the queue has said that the job is in it. Until then, that it runs is kept, and the latest of
+   * what it reported since: the queue may take its time to answer.
+   */
+  private tell(progress: ToolProgress): void {
+    if (this.queuedIsTold) return this.onProgress(progress);
+    if (this.early.length === maxEarly) this.early.splice(1, 1);
+    this.early.push(progress);
+  }
+
+  /** The store says what is asked; without it, the next look. */
+  private async lookForQuestion(): Promise<void> {
+    const open = await this.services.questions
+      .open([this.job.callId], ['question', 'sampling'])
+      .catch((error: unknown) => this.services.logger.debug({ error }, 'questions of a call could not be read'));
+    if (this.over || this.stopping || !Array.isArray(open)) return;
+    const [asked] = open;
+    if (asked === undefined) this.goOn();
+    else if (asked.id !== this.question?.asked.id) this.hold(asked);
+  }
+
+  private hold(asked: Approval): void {
+    this.closeQuestion();
+    const { context } = this.call;
+    const forPeople = asked.kind === 'question';
+    // No wait is the tool's own time. A wait for people is not its turn's either; a model's time is.
+    const goOn = forPeople ? [this.most.pause(), context.deadline.pause()] : [this.most.pause()];
+    const { over } = (this.question = { asked, goOn, over: new AbortController() });
+    if (!forPeople) {
+      this.stopAfter(context.deadline.at - steadyNow());
+      void this.services.sampling.answer(asked, context, over.signal);
+    } else if (context.questions !== 'hold') {
+      this.fail(new ApprovalNeeded(asked));
+    } else {
+      this.tell({ status: 'waiting_approval', asks: asked });
+      // The question ends by itself long before.
+      this.stopAfter(asked.expiresAt.getTime() - Date.now() + this.job.timeoutMs + workerFirstMs);
+    }
+  }
+
+  /** Nothing is asked any more: the tool's own time goes on. */
+  private goOn(): void {
+    if (!this.closeQuestion()) return;
+    this.extend();
+    this.tell({ status: 'running' });
+  }
+
+  /** False if none was open. */
+  private closeQuestion(): boolean {
+    if (this.question === undefined) return false;
+    for (const goOn of this.question.goOn) goOn();
+    this.question.over.abort('The question is no longer open');
+    this.question = undefined;
+    return true;
+  }
+
+  gap(): void {
+    void this.lookIntoJournal();
+  }
+
+  /** Ends the call: at once while it is planned, else through its worker, else here after the grace time. */
+  async stop(reason: 'cancelled' | 'tool_timeout'): Promise<void> {
+    if (this.stopping || this.over) return;
+    this.stopping = true;
+    clearTimeout(this.deadline);
+    const outcome = this.endedHere(reason);
+    const control: ToolControl = { version: 1, kind: 'cancel', callIds: [this.job.callId], reason };
+    const told = this.services.channels
+      .publish(channelNames.workers, JSON.stringify(control), AbortSignal.timeout(storeTimeoutMs))
+      .catch((error: unknown) => this.services.logger.warn({ error }, 'workers could not be told of a cancelled call'));
+    if (!this.started && (await this.end(outcome))) {
+      this.queued.takeOut();
+      this.settle(outcome);
+      return;
+    }
+    await told;
+    if (this.over) return;
+    this.pollMs = cancelPollMs;
+    this.armPoll();
+    this.deadline = setTimeout(() => void this.endAfterGrace(outcome), this.services.cancelGraceMs + workerFirstMs);
+  }
+
+  private endedHere(reason: 'cancelled' | 'tool_timeout'): ToolOutcome {
+    const durationMs = Math.max(0, steadyNow() - this.startedAt);
+    if (reason === 'cancelled') return failedOutcome('cancelled', 'cancelled', 'The call was cancelled', durationMs);
+    const message = `The tool did not answer within ${this.job.timeoutMs} ms`;
+    return failedOutcome('failed', 'tool_timeout', message, durationMs);
+  }
+
+  /** Progress moves the deadline, as far as the tool's own maximum and the request allow. */
+  private extend(): void {
+    if (this.stopping) return;
+    const { timeoutMs } = this.job;
+    this.dueAt = Math.min(steadyNow() + timeoutMs, this.most.at) + workerFirstMs;
+    this.armDeadline();
+  }
+
+  private get endsAt(): number {
+    return Math.min(this.dueAt, this.call.context.deadline.at);
+  }
+
+  private armDeadline(): void {
+    if (this.question !== undefined) return;
+    clearTimeout(this.deadline);
+    if (this.over) return;
+    this.deadline = setTimeout(() => void this.timeIsUp(), Math.max(0, this.endsAt - steadyNow()));
+  }
+
+  private stopAfter(ms: number): void {
+    clearTimeout(this.deadline);
+    this.deadline = setTimeout(() => void this.stop('tool_timeout'), Math.max(0, ms));
+  }
+
+  private async timeIsUp(): Promise<void> {
+    // Another call of the turn waits for a person: the turn's time stands still.
+    if (steadyNow() < this.endsAt) return this.armDeadline();
+    // The word that the tool asks something may have been lost.
+    await this.lookForQuestion();
+    if (!this.over && this.question === undefined) await this.stop('tool_timeout');
+  }
+
+  private armPoll(): void {
+    clearTimeout(this.poll);
+    if (this.over) return;
+    this.poll = setTimeout(() => void this.lookIntoJournal(), this.pollMs);
+  }
+
+  private async lookIntoJournal(): Promise<void> {
+    if (this.polling) return;
+    this.polling = true;
+    try {
+      const stored = await this.services.journal.get(this.job.callId);
+      if (stored?.outcome !== undefined) return this.settle(stored.outcome);
+      if (stored?.state === 'planned' && !this.stopping) await this.queued.addAgainWhenLost();
+      if (stored?.state === 'dispatched') await this.lookForQuestion();
+    } catch (error) {
+      this.services.logger.debug({ error }, 'the journal could not be read for an outcome');
+    } finally {
+      this.polling = false;
+    }
+    if (!this.stopping) this.pollMs = Math.min(this.pollMs * 2, maxPollMs);
+    this.armPoll();
+  }
+
+  private async endAfterGrace(outcome: ToolOutcome): Promise<void> {
+    try {
+      const stored = await this.services.journal.get(this.job.callId);
+      if (stored?.outcome !== undefined) return this.settle(stored.outcome);
+      if (await this.end(outcome, stored?.fence ?? undefined)) return this.settle(outcome);
+      const theirs = await this.services.journal.get(this.job.callId);
+      if (theirs?.outcome !== undefined) return this.settle(theirs.outcome);
+    } catch (error) {
+      this.services.logger.warn({ error, tool: this.job.name }, 'a cancelled call could not be ended in the journal');
+    }
+    this.settle(failedOutcome('indeterminate', 'tool_outcome_unknown', 'The outcome of the tool is unknown'));
+  }
+
+  private async end(outcome: ToolOutcome, fence?: string): Promise<boolean> {
+    const { callId } = this.job;
+    const end = { callId, outcome, ...this.call.audit, ...(fence === undefined ? {} : { fence }) };
+    try {
+      return await this.services.journal.end(end);
+    } catch (error) {
+      this.services.logger.warn({ error }, 'a call could not be ended in the journal');
+      return false;
+    }
+  }
+
+  /** A refusal says that nothing happened, so that its caller asks again: the journal must agree. */
+  private async refused(error: unknown): Promise<void> {
+    const { callId, runId, safe } = this.job;
+    const ended = await this.endPlanned(error);
+    if (ended === true) return this.fail(error);
+    // Only the queue's answer was lost: a worker has the call.
+    if (ended === false) return this.armPoll();
+    // Of a run: its end takes the call along.
+    if (runId !== undefined) return this.fail(error);
+    this.services.lateCancels.add(callId, this.call.audit, error);
+    if (safe) return this.fail(error);
+    this.settle(failedOutcome('indeterminate', 'tool_outcome_unknown', 'The store failed: the call may have begun'));
+  }
+
+  /** False: it is not planned any more; undefined: the journal cannot say. */
+  private async endPlanned(why: unknown): Promise<boolean | undefined> {
+    const { journal, logger } = this.services;
+    try {
+      const ended = await journal.cancelPlanned([this.job.callId], this.call.audit, why);
+      if (ended.length > 0) this.queued.takeOut();
+      return ended.length > 0;
+    } catch (error) {
+      logger.warn({ error }, 'a call that was not known to be queued could not be ended in the journal');
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,34 @@
+// The headers of a caller that a tool's server is sent (forward_headers): kept sealed in the cache while the call runs, with
+// the key in its job alone.
+import { SealedValues } from '#libs/backing/sealed-values.js';
+import type { Cache } from '#libs/backing/cache.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { RunnableCall } from '../call.js';
+
+const cacheMs = 2_000;
+
+export class ForwardedHeaders {
+  private readonly values: SealedValues;
+
+  constructor(
+    cache: Cache,
+    private readonly logger: Logger,
+  ) {
+    this.values = new SealedValues(cache);
+  }
+
+  /** Of a call that has some, until `forget` or the deadline of its request. @throws AppError store_unavailable */
+  keep({ sealedHeaders, forwarded, context }: RunnableCall): Promise<void> {
+    const ttlMs = Math.max(1, context.deadline.at - steadyNow());
+    return this.values.put(sealedHeaders!, JSON.stringify(forwarded), ttlMs, AbortSignal.timeout(cacheMs));
+  }
+
+  forget({ sealedHeaders }: RunnableCall): void {
+    this.values
+      .delete(sealedHeaders!, AbortSignal.timeout(cacheMs))
+      .catch((error: unknown) =>
+        this.logger.debug({ error }, 'forwarded headers could not be removed and remain until they expire'),
+      );
+  }
+}

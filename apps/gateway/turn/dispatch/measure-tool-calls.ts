@@ -1,0 +1,100 @@
+// Counts, times and logs tool calls: one line a call with the names, bytes and digest of its
+// arguments; what they say only where `log.content` asks for it.
+import { createHash } from 'node:crypto';
+import type { Logger } from '#libs/logging/logger.js';
+import { requestFields } from '#libs/logging/request-fields.js';
+import type { Metrics } from '#libs/metrics/metrics.js';
+import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
+import { contentText } from '#libs/schemas/content-block.js';
+import { toAppError } from '#libs/schemas/errors.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import type { UsageAccounts } from '../../usage/usage-accounts.js';
+import { ApprovalNeeded } from '../../govern/approval-needed.js';
+import type { RunnableCall } from '../call.js';
+
+export interface ToolMeasuring {
+  metrics: Metrics;
+  clocks: TurnClocks;
+  logger: Logger;
+  /** `log.content` */
+  logContent: boolean;
+  accounts?: Pick<UsageAccounts, 'toolCall'>;
+}
+
+export class ToolCallMeasure {
+  constructor(private readonly measuring: ToolMeasuring) {}
+
+  /** Returns what counts, times and logs the call when it has ended: with an outcome, or with what was thrown. */
+  start(call: RunnableCall): (outcome: ToolOutcome | undefined, error?: unknown) => void {
+    const startedAt = performance.now();
+    this.measuring.accounts?.toolCall(call.context, call.tool);
+    const leave = this.measuring.clocks.enter(call.context.runId);
+    return (outcome, error) => {
+      leave();
+      // The call goes on without this process, and the journal has its end.
+      if (error instanceof ApprovalNeeded) return;
+      this.report(call, { outcome, error, durationMs: performance.now() - startedAt });
+    };
+  }
+
+  private report(call: RunnableCall, end: CallEnd): void {
+    const { context } = call;
+    const { metrics, logger } = this.measuring;
+    const { outcome, error, durationMs } = end;
+    const result = outcome === undefined ? toAppError(error).code : (outcome.error?.code ?? 'ok');
+    const labels = labelsOf(metrics, call.tool);
+    metrics.toolCalls.inc({ ...labels, outcome: result });
+    if (outcome === undefined) metrics.countError(error);
+    else if (outcome.error !== undefined) metrics.countToolError(outcome.error);
+    // A call that never reached a worker has no time of its own.
+    if (outcome?.queueWaitMs !== undefined) {
+      metrics.toolDuration.observe(labels, outcome.durationMs / 1000, context.traceparent);
+      metrics.toolQueueWait.observe({}, outcome.queueWaitMs / 1000, context.traceparent);
+    }
+    logger.info(
+      {
+        tool: call.tool.name,
+        ...requestFields(context),
+        duration: durationMs,
+        ...(error === undefined ? {} : { error }),
+        metadata: { ...this.describe(call, outcome), callId: call.id, outcome: result },
+      },
+      'tool call',
+    );
+  }
+
+  private describe(call: RunnableCall, outcome: ToolOutcome | undefined): Record<string, unknown> {
+    const text = call.argumentsText;
+    const { logContent } = this.measuring;
+    return {
+      server: call.tool.server,
+      arguments: {
+        names: Object.keys(call.arguments),
+        bytes: Buffer.byteLength(text),
+        digest: createHash('sha256').update(text).digest('hex').slice(0, 16),
+        ...(logContent ? { content: call.arguments } : {}),
+      },
+      ...(outcome === undefined
+        ? {}
+        : {
+            queueWaitMs: outcome.queueWaitMs,
+            runMs: outcome.durationMs,
+            cached: outcome.cached,
+            truncated: outcome.truncated,
+            ...(logContent ? { result: contentText(outcome.blocks) } : {}),
+          }),
+    };
+  }
+}
+
+interface CallEnd {
+  outcome: ToolOutcome | undefined;
+  error: unknown;
+  durationMs: number;
+}
+
+function labelsOf(metrics: Metrics, { server, tool }: CatalogTool): { server: string; tool: string } {
+  const name = `${server}/${tool}`;
+  return metrics.tools.label(name, true) === name ? { server, tool } : { server: 'other', tool: 'other' };
+}

@@ -1,0 +1,288 @@
+// Runs tools in the workers, through the queue: answers from the cache where it may, admits or refuses, adds the job, and
+// leaves the waiting to DispatchedCall. The call is in the journal before it comes here.
+import { setMaxListeners } from 'node:events';
+import type { QuestionStore } from '#libs/approvals/question-store.js';
+import type { Backing } from '#libs/backing/backing.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { PostgresSessionStore } from '#libs/runs/sessions/postgres-session-store.js';
+import type { ProcessRegistry } from '#libs/runs/processes/process-registry.js';
+import type { Journal } from '#libs/runs/run-store.js';
+import type { CallContext, RequestDeadline } from '#libs/schemas/call-context.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import type { ToolJob } from '#libs/schemas/tool-job.js';
+import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { tracing } from '#libs/tracing/tracing.js';
+import type { Call, JobOptions, RunnableCall } from '../call.js';
+import type { DispatchServices, SamplingDesk } from './dispatch-services.js';
+import { DispatchedCall } from './dispatched-call.js';
+import type { ApprovalSettings } from '../../govern/decide.js';
+import { ForwardedHeaders } from './forwarded-headers.js';
+import { KeptResults, type KeptResultsParts } from './kept-results.js';
+import type { FairSlots } from '#libs/concurrency/fair-slots.js';
+import { SharedPlaces } from '#libs/limits/shared-places.js';
+import type { LateCancels } from './late-cancels.js';
+import { ToolCallMeasure, type ToolMeasuring } from './measure-tool-calls.js';
+import { QueueGauge } from './queue-gauge.js';
+import { ReplyInbox } from './reply-inbox.js';
+import { SessionRoutes } from './session-routes.js';
+import type { ToolProgress, ToolRunner } from './tool-runner.js';
+import { endToolSpan, startToolSpan, TracedQueue } from './trace-tool-call.js';
+import { WorkerWatch } from './worker-watch.js';
+
+export interface QueuedToolRunnerParts {
+  gatewayId: string;
+  backing: Pick<Backing, 'queue' | 'channels' | 'cache' | 'counters'>;
+  journal: Journal;
+  /** The sessions that were made with their calls: the worker is told where. */
+  sessions: Pick<PostgresSessionStore, 'known'>;
+  registry: ProcessRegistry;
+  lateCancels: LateCancels;
+  approvals: { questions: Pick<QuestionStore, 'open'>; settings: ApprovalSettings };
+  sampling: SamplingDesk;
+  limits: {
+    sessionCalls: number;
+    principalCalls: number;
+    queueLength: number;
+    cancelGraceMs: number;
+    workerWaitMs: number;
+  };
+  measuring: ToolMeasuring;
+  /** Of a cached result: found, not found, or not wanted. */
+  onCacheLookup: KeptResultsParts['onLookup'];
+  fileIdentity: KeptResultsParts['fileIdentity'];
+  logger: Logger;
+}
+
+/** How many may wait for a place, by key, before the answer is 429. */
+const waitingPerPlace = 32;
+
+export class QueuedToolRunner implements ToolRunner {
+  private readonly inbox: ReplyInbox;
+  private readonly watch: WorkerWatch;
+  private readonly routes: SessionRoutes;
+  private readonly gauge: QueueGauge;
+  /** Those that gateways share. Closed with the runner. */
+  readonly places: SharedPlaces;
+  private readonly sessions: FairSlots;
+  private readonly principals: FairSlots;
+  private readonly measure: ToolCallMeasure;
+  private readonly kept: KeptResults;
+  private readonly headers: ForwardedHeaders;
+  /** What every dispatched call uses. */
+  private readonly services: DispatchServices;
+  private readonly jobs: JobOptions;
+  private readonly active = new Map<DispatchedCall, Promise<ToolOutcome>>();
+  private closing = false;
+
+  constructor(private readonly parts: QueuedToolRunnerParts) {
+    const { backing, gatewayId, journal, lateCancels, limits, logger, registry, sampling } = parts;
+    this.jobs = { replyTo: gatewayId, questions: parts.approvals.settings };
+    this.inbox = new ReplyInbox(backing.channels, gatewayId, logger);
+    this.watch = new WorkerWatch(registry, backing.channels, logger);
+    this.routes = new SessionRoutes(this.watch);
+    this.gauge = new QueueGauge(backing.queue, limits.queueLength);
+    const isAlone = () => registry.peers(gatewayId) === 0;
+    this.places = new SharedPlaces({ counters: backing.counters, holder: gatewayId, isAlone, logger });
+    this.sessions = this.slotsOf('session', limits.sessionCalls);
+    this.principals = this.slotsOf('principal', limits.principalCalls);
+    this.measure = new ToolCallMeasure(parts.measuring);
+    const { fileIdentity, onCacheLookup: onLookup } = parts;
+    this.kept = new KeptResults({ cache: backing.cache, journal, fileIdentity, onLookup, logger });
+    this.headers = new ForwardedHeaders(backing.cache, logger);
+    const { questions } = parts.approvals;
+    const { queue, channels } = backing;
+    const { inbox, routes } = this;
+    const { cancelGraceMs } = limits;
+    this.services = {
+      queue: tracing === undefined ? queue : new TracedQueue(queue, tracing),
+      channels,
+      journal,
+      inbox,
+      routes,
+      lateCancels,
+      cancelGraceMs,
+      questions,
+      sampling,
+      logger,
+    };
+  }
+
+  async start(): Promise<void> {
+    await Promise.all([this.inbox.start(), this.watch.start()]);
+  }
+
+  /** Cancels what still runs and waits for its outcomes, as long as the grace time allows. */
+  async close(): Promise<void> {
+    this.closing = true;
+    this.watch.endWaits();
+    await Promise.all([...this.active.keys()].map((call) => call.stop('cancelled')));
+    await Promise.allSettled(this.active.values());
+    await Promise.all([this.inbox.close(), this.watch.close(), this.places.close()]);
+  }
+
+  private slotsOf(what: string, limit: number): FairSlots {
+    return this.places.slots({ name: `${what}_calls`, limit, maxWaiting: limit * waitingPerPlace, what });
+  }
+
+  hasWorker(): boolean {
+    return this.watch.hasWorker;
+  }
+
+  /**
+   * While no worker runs, calls wait for one: for a bounded time, and no longer than they may take themselves.
+   * @throws AppError no_worker, shutting_down; the signal's reason when that aborts first
+   */
+  async untilWorker(
+    { timeoutMs }: Pick<CatalogTool, 'timeoutMs'>,
+    { signal, deadline }: { signal: AbortSignal; deadline: Pick<RequestDeadline, 'at'> },
+    since = steadyNow(),
+  ): Promise<void> {
+    if (this.watch.hasWorker) return;
+    // One request's signal may stand over all of its calls that wait: Node would warn of a leak.
+    setMaxListeners(0, signal);
+    const until = Math.min(since + Math.min(this.parts.limits.workerWaitMs, timeoutMs), deadline.at);
+    await this.watch.untilWorker(until - steadyNow(), signal);
+    signal.throwIfAborted();
+    if (this.closing) throw shuttingDown();
+    if (!this.watch.hasWorker) throw new AppError('no_worker', 'No worker is running', { retryAfterSeconds: 2 });
+  }
+
+  plan(call: Call, tool: CatalogTool, args: JsonObject): RunnableCall {
+    return call.prepare(tool, args, this.jobs);
+  }
+
+  run(call: RunnableCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
+    const span = tracing && startToolSpan(tracing, call);
+    const measured = this.measure.start(call);
+    const end = (outcome: ToolOutcome | undefined, error?: unknown) => {
+      measured(outcome, error);
+      if (span !== undefined) endToolSpan(span, outcome, error);
+    };
+    return this.kept
+      .answer(call, () => this.send(call, onProgress))
+      .then(
+        (outcome) => {
+          end(outcome);
+          return outcome;
+        },
+        (error: unknown) => {
+          end(undefined, error);
+          throw error;
+        },
+      );
+  }
+
+  async skip({ id: callId, audit }: RunnableCall, outcome: ToolOutcome): Promise<void> {
+    await this.parts.journal.end({ ...audit, callId, outcome });
+  }
+
+  private send(call: RunnableCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
+    if (call.forwarded === undefined) return this.dispatch(call, onProgress);
+    return this.sendWithHeaders(call, onProgress);
+  }
+
+  private async sendWithHeaders(
+    call: RunnableCall,
+    onProgress: (progress: ToolProgress) => void,
+  ): Promise<ToolOutcome> {
+    try {
+      await this.headers.keep(call);
+    } catch (error) {
+      return this.neverQueued(error, call);
+    }
+    try {
+      return await this.dispatch(call, onProgress);
+    } finally {
+      this.headers.forget(call);
+    }
+  }
+
+  private async dispatch(call: RunnableCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
+    const places: (() => void)[] = [];
+    let dispatched: DispatchedCall | undefined;
+    try {
+      if (!this.admitAtOnce(call.context, places)) {
+        try {
+          await this.admit(call.tool, call.context, places);
+        } catch (error) {
+          return await this.neverQueued(error, call);
+        }
+      }
+      call.begin();
+      this.nameDirectory(call.job);
+      dispatched = new DispatchedCall(this.services, call, onProgress);
+      const outcome = dispatched.run();
+      this.active.set(dispatched, outcome);
+      return await outcome;
+    } finally {
+      if (dispatched !== undefined) this.active.delete(dispatched);
+      for (const giveBack of places) giveBack();
+    }
+  }
+
+  /** False if something has to be waited for, or refused. */
+  private admitAtOnce({ principal, sessionId, signal }: CallContext, places: (() => void)[]): boolean {
+    if (this.closing || signal.aborted || !this.watch.hasWorker) return false;
+    const ofSession = this.sessions.takeFree(sessionKey(principal, sessionId));
+    const ofPrincipal = ofSession && this.principals.takeFree(principal);
+    if (ofSession === undefined || ofPrincipal === undefined || !this.gauge.admitAtOnce()) {
+      ofSession?.();
+      ofPrincipal?.();
+      return false;
+    }
+    places.push(ofSession, ofPrincipal);
+    return true;
+  }
+
+  /** Of a session that was made with the call. The worker of a stateful server makes it itself: it may have a spare. */
+  private nameDirectory(job: ToolJob): void {
+    if (job.stateful === true) return;
+    const made = this.parts.sessions.known(job.principal, job.sessionId);
+    if (made !== undefined) job.sessionDirectory = made.directory;
+  }
+
+  private async admit(tool: CatalogTool, context: CallContext, places: (() => void)[]): Promise<void> {
+    if (this.closing) throw shuttingDown();
+    const since = steadyNow();
+    const session = sessionKey(context.principal, context.sessionId);
+    const patience = { signal: context.signal, deadline: context.deadline.at };
+    // Always in this order, so that two calls never wait for each other.
+    places.push(await this.counted('session_calls', this.sessions.take(session, patience)));
+    places.push(await this.counted('principal_calls', this.principals.take(context.principal, patience)));
+    // With its places: so many wait, and no more.
+    await this.untilWorker(tool, context, since);
+    await this.counted('queue_length', this.gauge.admit());
+  }
+
+  private async counted<Result>(limit: string, admitted: Promise<Result>): Promise<Result> {
+    try {
+      return await admitted;
+    } catch (error) {
+      const refused = error instanceof AppError && ['concurrency_exceeded', 'queue_full'].includes(error.code);
+      if (refused) this.parts.measuring.metrics.rateLimited.inc({ limit });
+      throw error;
+    }
+  }
+
+  /** A call that will not be queued is ended in the journal too. A caller who left gets an outcome, others the error. */
+  private async neverQueued(error: unknown, { id, context, audit, again }: RunnableCall): Promise<ToolOutcome> {
+    const why = context.signal.aborted ? undefined : error;
+    // An approved call outside of runs stays parked: its caller asks again, and is not to need another approval.
+    const staysParked = again && context.runId === undefined;
+    try {
+      if (!staysParked) await this.parts.journal.cancelPlanned([id], audit, why);
+    } catch (cause) {
+      this.parts.logger.warn({ error: cause }, 'a refused call could not be ended in the journal');
+      this.parts.lateCancels.add(id, audit, why);
+    }
+    if (context.signal.aborted) return failedOutcome('cancelled', 'cancelled', 'The call was cancelled');
+    throw error;
+  }
+}
+
+const sessionKey = (principal: string, sessionId: string): string => `${principal}\n${sessionId}`;
+
+const shuttingDown = () => new AppError('shutting_down', 'The gateway is stopping', { retryAfterSeconds: 2 });

@@ -1,0 +1,130 @@
+// The loop: settles what is open, asks the model, plans and commits the calls of its message, until the model stops, a call goes back
+// to the caller, or a bound is hit. It knows ports only. What it tells and commits goes to the record of its run.
+import { budgetStop, type Stop, toldToCaller } from '#libs/limits/stop-notice.js';
+import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
+import type { AssistantMessage } from '#libs/schemas/message.js';
+import type { StopCause } from '#libs/schemas/turn-event.js';
+import type { Budgets } from '#libs/usage/budgets.js';
+import type { Approvals } from '../govern/approvals.js';
+import { askModel, type AskModelPorts } from './ask-model.js';
+import { type AssembledMessage, toAssistantMessage } from './assemble-message.js';
+import { planCalls, type PlanPorts } from './plan.js';
+import { addResults, isOpen, type RoundPorts, settleRound } from './round.js';
+import { callContext, type DoneEvent, startEvent, type ToldRound, type Turn, type TurnRecord } from './turn.js';
+import { approvalRequest } from './wait.js';
+
+export interface TurnPorts extends PlanPorts, RoundPorts, AskModelPorts {
+  runner: RoundPorts['runner'];
+  approvals: Pick<Approvals, 'decided' | 'notify'>;
+  budgets: Pick<Budgets, 'spentBy' | 'knownSpent'>;
+}
+
+/** Goes on with a turn, wherever it is, until it is over. @throws AppError where it cannot go on */
+export async function runTurn(turn: Turn, ports: TurnPorts, record: TurnRecord): Promise<void> {
+  const { state, offer } = turn;
+  for (;;) {
+    if (turn.open.length > 0 && (await settleOpen(turn, ports, record))) {
+      return record.finish(done(turn, 'tool_calls', null, turn.open[0]!.extras));
+    }
+    const reached = offer.runsHere ? reachedBound(turn, ports) : undefined;
+    const stop = reached instanceof Promise ? await reached : reached;
+    const stoppedBy = stop?.cause ?? null;
+    if (stop !== undefined) state.addWarnings([{ message: toldToCaller(stop) }]);
+    state.round++;
+    const message = await askModel(turn, stoppedBy, ports, record);
+    if (message.finishReason !== 'tool_calls' && message.finishReason !== 'stop') message.calls = [];
+    const { calls } = message;
+    const said = toAssistantMessage(message);
+    const round = toldRound(state.round, message, said);
+    // Calls of the caller alone are journaled if the provider expects something back that clients drop.
+    const runsHere = offer.runsHere && calls.length > 0;
+    if (!runsHere && (calls.length === 0 || message.providerState === undefined)) {
+      return record.finish(answered(turn, message, stoppedBy), round);
+    }
+    const planning = plan(turn, message, runsHere, ports);
+    if (planning !== undefined) await planning;
+    const parked = calls.filter((call) => call.state === 'parked');
+    // A caller that does not stay answers for the calls that wait; they stay parked until it comes back.
+    const all = turn.request.approval === 'hold' ? calls : [...calls, ...parked.map(approvalRequest)];
+    const rows = all.map((call) => call.row);
+    await record.commit(round, rows);
+    if (parked.length > 0) ports.approvals.notify();
+    if (!runsHere) return record.finish(answered(turn, message, stoppedBy));
+    const { runId } = turn;
+    const { model, extras } = message;
+    turn.open = [{ runId, number: state.round, model, message: said, calls: all, places: undefined, extras }];
+  }
+}
+
+/** True if calls wait for the caller. */
+async function settleOpen(turn: Turn, ports: TurnPorts, record: TurnRecord): Promise<boolean> {
+  let anyWaits = false;
+  for (const round of turn.open) {
+    const start = startEvent(turn, round.model);
+    if (start !== undefined) await record.tell([start]);
+    const { calls, places } = round;
+    const isOwn = places === undefined;
+    const counted = isOwn ? calls : calls.filter(isOpen);
+    await settleRound(round, turn, ports, record);
+    turn.context.signal.throwIfAborted();
+    for (const call of counted) if (call.outcome !== undefined) turn.state.addEnded(call);
+    const waits = calls.some(isOwn ? (call) => call.outcome === undefined : isOpen);
+    if (!isOwn || !waits) addResults(round, turn);
+    anyWaits ||= waits;
+  }
+  if (!anyWaits) turn.open = [];
+  return anyWaits;
+}
+
+/** Why the model may call no more tools. A turn that begins was admitted by its budget. */
+function reachedBound({ state, context }: Turn, { budgets }: TurnPorts): Stop | undefined | Promise<Stop | undefined> {
+  const bound = state.bound();
+  if (bound !== undefined || state.round === 0) return bound;
+  const spent = budgets.spentBy(context);
+  return spent instanceof Promise ? spent.then((read) => read && budgetStop(read)) : spent && budgetStop(spent);
+}
+
+function plan(turn: Turn, message: AssembledMessage, runsHere: boolean, ports: TurnPorts): Promise<void> | undefined {
+  const { state, offer } = turn;
+  const { calls, provider, model } = message;
+  const context = callContext(turn, state.round, `${provider}/${model}`);
+  if (!runsHere) {
+    for (const call of calls) call.of('client', { ...context, callId: call.id });
+    return undefined;
+  }
+  return planCalls(calls, { offer, context, admit: () => admit(turn, ports) }, ports);
+}
+
+function admit({ state, context }: Turn, { budgets }: TurnPorts): Stop | undefined {
+  const stop = state.countCall();
+  const spent = stop === undefined ? budgets.knownSpent(context) : undefined;
+  return spent === undefined ? stop : budgetStop(spent);
+}
+
+function toldRound(round: number, message: AssembledMessage, said: AssistantMessage): ToldRound {
+  const { provider, model, text, reasoning, usage, finishReason, startedAt, providerState } = message;
+  const toolCalls = said.tool_calls ?? [];
+  return { round, provider, model, content: text, reasoning, toolCalls, usage, finishReason, startedAt, providerState };
+}
+
+function answered(turn: Turn, message: AssembledMessage, stoppedBy: StopCause | null): DoneEvent {
+  const { calls, finishReason, finishReasons, extras } = message;
+  const stops = finishReason === 'tool_calls' ? 'stop' : finishReason;
+  const end = done(turn, calls.length > 0 ? 'tool_calls' : stops, stoppedBy, extras);
+  if (finishReasons.length > 1) end.finishReasons = finishReasons;
+  return end;
+}
+
+function done(turn: Turn, finishReason: FinishReason, stoppedBy: StopCause | null, extras?: AnswerExtras): DoneEvent {
+  const { state, sessionId } = turn;
+  const { usage, warnings } = state;
+  const toolExecution = state.toolExecution(sessionId, stoppedBy);
+  return {
+    type: 'done',
+    finishReason,
+    usage,
+    ...(toolExecution === undefined ? {} : { toolExecution }),
+    ...(extras === undefined ? {} : { extras }),
+    ...(warnings === undefined ? {} : { warnings }),
+  };
+}

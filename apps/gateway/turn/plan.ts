@@ -1,0 +1,128 @@
+// Plans the calls of a message: who runs each of them, and whether it may run at all. A call that cannot run gets its outcome here;
+// nothing is dispatched in this file.
+import type { AuditNotes } from '#libs/audit/audit-notes.js';
+import type { Decision } from '#libs/policy/decision.js';
+import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import { failedOutcome } from '#libs/schemas/tool-outcome.js';
+import { type Stop, toldToModel } from '#libs/limits/stop-notice.js';
+import type { ApprovalRoom } from '../govern/approval-room.js';
+import { type ApprovalSettings, type Decide, newApproval, refusalOf } from '../govern/decide.js';
+import { noteConversion } from '../tools/note-conversion.js';
+import type { ArgumentValidator } from '../tools/tool-catalog.js';
+import { toolOfCall } from '../tools/tool-of-call.js';
+import type { Call } from './call.js';
+import type { ToolRunner } from './dispatch/tool-runner.js';
+import type { OfferedTool, ToolOffer } from './offer-tools.js';
+
+/** An offered tool that runs here. */
+type ServerTool = OfferedTool & { tool: CatalogTool };
+
+export interface PlanPorts {
+  validator: ArgumentValidator;
+  decide: Decide;
+  approval: ApprovalSettings;
+  approvalRoom: Pick<ApprovalRoom, 'refusalOf'>;
+  /** A tool that the caller was not offered, because the policy denies it for any arguments. */
+  deniedTool: (name: string, caller: RequestContext) => CatalogTool | undefined;
+  runner: Pick<ToolRunner, 'plan'>;
+  notes: Pick<AuditNotes, 'write'>;
+}
+
+export interface PlanInput {
+  offer: ToolOffer;
+  /** The context of a call, without its id. */
+  context: Omit<CallContext, 'callId'>;
+  /** Counts a call that would run here. Returns why the turn may not run it. */
+  admit: () => Stop | undefined;
+}
+
+/** At once, if nothing has to be written or counted first. */
+export function planCalls(calls: readonly Call[], input: PlanInput, ports: PlanPorts): Promise<void> | undefined {
+  let waits: Promise<void>[] | undefined;
+  for (const call of calls) {
+    const planning = planOne(call, input, ports);
+    if (planning !== undefined) (waits ??= []).push(planning);
+  }
+  return waits && Promise.all(waits).then(() => undefined);
+}
+
+function planOne(
+  call: Call,
+  { offer, context: shared, admit }: PlanInput,
+  ports: PlanPorts,
+): Promise<void> | undefined {
+  const context: CallContext = { ...shared, callId: call.id };
+  call.round = shared.round ?? 0;
+  const offered = offer.tools.get(call.name);
+  if (offered !== undefined && offered.tool === undefined) {
+    call.of('client', context);
+    return undefined;
+  }
+  const stop = admit();
+  call.of('server', context, stop === undefined ? offered?.tool : undefined);
+  if (stop !== undefined) call.refuse(failedOutcome('denied', 'tool_denied', toldToModel(stop)));
+  else if (offered?.tool === undefined) planUnknown(call, context, ports);
+  else return planOffered(call, offered as ServerTool, ports);
+  return undefined;
+}
+
+function planOffered(call: Call, offered: ServerTool, ports: PlanPorts): Promise<void> | undefined {
+  // Models also write all arguments as one text.
+  if (call.parseError !== undefined && !call.sentText.startsWith('"')) {
+    const message = `${call.parseError}; send one complete JSON object`;
+    call.refuse(failedOutcome('failed', 'invalid_tool_arguments', message));
+    return undefined;
+  }
+  const validated = ports.validator.validate(offered.tool, call.sentText, 'model');
+  if (!validated.ok) {
+    call.refuse(failedOutcome('failed', 'invalid_tool_arguments', validated.message));
+    return undefined;
+  }
+  const { sent, arguments: args } = validated;
+  if (sent === undefined) return decideOn(call, args, offered, ports);
+  return noteConversion(ports.notes, offered.tool, sent, call.context).then(() => decideOn(call, args, offered, ports));
+}
+
+/** A tool that the caller was not offered. */
+function planUnknown(call: Call, context: CallContext, ports: PlanPorts): void {
+  const denied = ports.deniedTool(call.name, context);
+  if (denied === undefined) {
+    call.refuse(failedOutcome('failed', 'tool_not_found', `Tool '${call.name}' not found`));
+    return;
+  }
+  deny(call.of('server', context, denied), denied, ports.decide(denied, call.sentArguments, context));
+}
+
+function decideOn(call: Call, args: JsonObject, offered: ServerTool, ports: PlanPorts): Promise<void> | undefined {
+  const { context } = call;
+  const tool = toolOfCall(offered.tool, args);
+  const decision = tightened(ports.decide(tool, args, context), offered);
+  if (decision.effect === 'deny') {
+    deny(call, tool, decision);
+    return undefined;
+  }
+  call.policyRule = decision.rule;
+  ports.runner.plan(call, tool, args);
+  return decision.effect === 'allow' ? undefined : park(call, decision, offered.tool, ports);
+}
+
+async function park(call: Call, decision: Decision, offered: CatalogTool, ports: PlanPorts): Promise<void> {
+  const approval = newApproval(call.arguments, decision, ports.approval);
+  const refusal = await ports.approvalRoom.refusalOf(call.context.principal, approval.id);
+  if (refusal === undefined) call.park(approval, offered);
+  else call.refuse(refusal);
+}
+
+/** A request may require approvals that the policy does not require. */
+function tightened(decision: Decision, { requiresApproval }: OfferedTool): Decision {
+  if (decision.effect !== 'allow' || requiresApproval !== true) return decision;
+  return { effect: 'require_approval', rule: 'request', reason: 'The request requires an approval of this tool' };
+}
+
+/** The audit row shows the rule that decided, and the arguments as they were sent. */
+function deny(call: Call, tool: CatalogTool, decision: Decision): void {
+  call.policyRule = decision.rule;
+  call.refuse(refusalOf(tool, decision));
+}

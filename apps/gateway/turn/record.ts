@@ -1,0 +1,322 @@
+// The owner of a run's storing. `open` begins it, `commit` writes a round before its calls are dispatched, `finish` or `fail`
+// writes its end. On the way, every event of the turn is numbered, measured, folded into the answer, logged for readers who
+// come later, and shown to the caller. The loop does not know whether its run is stored.
+import type { Flow } from '#libs/concurrency/flow.js';
+import type {
+  AuditContext,
+  EventLog,
+  NewRun,
+  NumberedEvent,
+  PlannedCall,
+  RunEnd,
+  RunStore,
+} from '#libs/runs/run-store.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { AppError, errorTable, toAppError } from '#libs/schemas/errors.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import type { DoneEvent, ToldRound, TurnRecord } from './turn.js';
+import { TurnFold } from './fold-turn.js';
+import type { TurnMeasure } from './runs/measure-turn.js';
+import { isFor, type RunReader } from './follow.js';
+import type { RunCancel } from './runs/run-cancels.js';
+import { endOf } from './runs/run-errors.js';
+
+/** A run whose events are not streamed is written with its first round, if that is ready within this time. */
+const beginMs = 50;
+/** How long, and how many bytes of, events are gathered before they are written. */
+const gatherMs = 50;
+const gatherBytes = 16 * 1024;
+/** With more than this unwritten the turn waits: a slow store slows its readers, and memory stays bounded. */
+const maxUnwrittenBytes = 4 * 1024 * 1024;
+
+/** Takes a turn's events in batches. While the promise that it returns is pending, the turn waits. */
+export type TakeTurnEvents = (batch: readonly NumberedEvent[]) => Promise<void> | undefined;
+
+export interface RecordPorts {
+  log: Pick<EventLog, 'append'>;
+  runs: Pick<RunStore, 'planRound' | 'end'>;
+  begin: RunStore['begin'];
+  logger: Logger;
+  /** Tells followers of the run, on any gateway, that there is news. */
+  announce: (runId: string) => void;
+  /** Takes over an end that could not be written. */
+  endLater: (runId: string, end: RunEnd) => void;
+}
+
+export interface RecordOptions {
+  run: NewRun;
+  createdAt: Date;
+  /**
+   * `begun`: the run is written already. `begins`: it will be, at once if its events are streamed, else with its first
+   * round if that is ready soon. `late`: it becomes a stored run only with a committed round.
+   */
+  storing: 'begun' | 'begins' | 'late';
+  /** The caller reads the events as they come, not one answer at the end. */
+  streams: boolean;
+  /** Somebody may ask for the run while it goes on or later, other than by the id in its answer. */
+  returns: boolean;
+  audit: AuditContext;
+  /** What stops the turn from outside. */
+  cancel: RunCancel;
+  /** The last event number that was used before, when a run is continued. */
+  lastN: number;
+  measure: TurnMeasure;
+}
+
+export class RunRecord implements TurnRecord {
+  /** When the run began: the gateway's time until it is written, then the store's. */
+  createdAt: Date;
+  /** Set while the run's end is written behind its answer. Never rejects. */
+  ending: Promise<void> | undefined;
+  private readonly fold = new TurnFold();
+  /** Events are logged: somebody may ask for them while the run goes on. */
+  private readonly keepsEvents: boolean;
+  private show: TakeTurnEvents = () => undefined;
+  private lastN: number;
+  /** Written, or being written. */
+  private stored: boolean;
+  /** Until the run has been written, nothing is shown. */
+  private beginning: Promise<void> | undefined;
+  private beginsSoon: NodeJS.Timeout | undefined;
+  private beginFailure: AppError | undefined;
+  private unwritten: NumberedEvent[] = [];
+  private unwrittenBytes = 0;
+  private writing: Promise<void> | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  /** A round is stored, or it was continued. */
+  private underWay: boolean;
+  private ended = false;
+
+  constructor(
+    private readonly ports: RecordPorts,
+    private readonly options: RecordOptions,
+  ) {
+    this.createdAt = options.createdAt;
+    this.lastN = options.lastN;
+    this.underWay = options.lastN > 0;
+    this.stored = options.storing === 'begun';
+    this.keepsEvents = options.returns || options.streams;
+  }
+
+  /** Once, before anything else: from here on events go to `show`. */
+  open(show: TakeTurnEvents): void {
+    this.show = show;
+    const { storing, streams } = this.options;
+    if (storing !== 'begins') return;
+    if (streams) this.begin();
+    else this.beginsSoon = setTimeout(() => this.begin(), beginMs);
+  }
+
+  /** Events from before a run was continued, to a reader that may have some. They are neither numbered nor stored again. */
+  retell(events: readonly NumberedEvent[], reader: RunReader): Promise<void> | undefined {
+    for (const { event } of events) this.fold.add(event);
+    const batch = events.filter((each) => isFor(reader, each));
+    return batch.length > 0 ? this.show(batch) : undefined;
+  }
+
+  /** One batch of what happened together. */
+  tell(events: readonly TurnEvent[]): Flow {
+    const { measure } = this.options;
+    const batch: NumberedEvent[] = [];
+    for (const event of events) {
+      batch.push(this.number(event));
+      this.fold.add(event);
+      measure.note(event);
+    }
+    if (this.beginning !== undefined && this.options.streams) return this.tellOnceBegun(batch);
+    const kept = this.stored ? this.keep(batch) : undefined;
+    const shown = this.show(batch);
+    if (kept === undefined) return shown as Flow;
+    return kept.then(() => shown as Promise<undefined> | undefined);
+  }
+
+  /** The round and its calls, with the events that wait: all of it or nothing. */
+  async commit(told: ToldRound, calls: PlannedCall[]): Promise<void> {
+    // A run that has not begun yet is written by the same statement: both are submitted in one turn of the event loop.
+    if (!this.begin()) {
+      if (this.beginning !== undefined) await this.beginning;
+      // Events that are on their way come first.
+      if (this.writing !== undefined) await this.writing;
+    }
+    if (this.beginFailure !== undefined) throw this.beginFailure;
+    const { run, audit } = this.options;
+    const events = this.take();
+    try {
+      audit.model = `${told.provider}/${told.model}`;
+      const place = { lastEvent: this.lastN, runId: run.id, owner: run.owner, calls, events };
+      await this.ports.runs.planRound(Object.assign(told, place), audit);
+    } catch (error) {
+      await this.beginning;
+      if (this.beginFailure !== undefined) throw this.beginFailure;
+      // The same batch again: if the statement was committed after all, the events are there already.
+      if (events.length > 0) await this.write(events);
+      throw error;
+    }
+    if (this.beginning !== undefined) await this.beginning;
+    this.underWay = true;
+    this.announce();
+  }
+
+  /** The caller sees `done` when the run's end has been written, or at once if nobody can come back to the run. */
+  finish(done: DoneEvent, told?: ToldRound): Promise<void> | undefined {
+    if (this.options.storing === 'begins') this.begin();
+    if (this.beginning !== undefined) return this.finishOnceBegun(this.beginning, done, told);
+    return this.finishNow(done, told);
+  }
+
+  private async finishOnceBegun(beginning: Promise<void>, done: DoneEvent, told?: ToldRound): Promise<void> {
+    await beginning;
+    await this.finishNow(done, told);
+  }
+
+  private finishNow(done: DoneEvent, told?: ToldRound): Promise<void> | undefined {
+    if (this.beginFailure !== undefined) throw this.beginFailure;
+    const { fold } = this;
+    fold.add(done);
+    this.options.measure.note(done);
+    const lastEvent = this.lastN;
+    const last = [this.number(done)];
+    if (this.stored) {
+      const end: RunEnd = { state: 'done', usage: done.usage, answer: fold.answer as unknown as JsonObject };
+      if (told !== undefined) end.round = Object.assign(told, { lastEvent });
+      const ending = this.end(end, last);
+      // A caller that gets calls is expected to come back.
+      if (this.options.returns || done.finishReason === 'tool_calls') return ending.then(() => this.show(last));
+      this.ending = ending;
+    }
+    return this.show(last);
+  }
+
+  /** The turn ended in any other way. Returns the error for its caller. */
+  async fail(thrown: unknown): Promise<AppError> {
+    // A run that failed at once can be asked for by its id, too.
+    if (this.options.storing === 'begins') this.begin();
+    await this.beginning;
+    const error = this.beginFailure ?? toAppError(thrown);
+    this.options.measure.failed(error);
+    if (this.ended || !this.stored) return error;
+    const { cancel, run } = this.options;
+    const end = endOf(error, cancel.signal, { ...run, underWay: this.underWay });
+    const shown = { code: error.code, message: error.message, type: errorTable[error.code].type };
+    // A run that can be continued has no last event yet.
+    const last = end.state === 'interrupted' ? [] : [this.number({ type: 'error', error: shown })];
+    await this.end({ ...end, usage: this.fold.answer.usage }, last);
+    return error;
+  }
+
+  /** However the turn ended. */
+  close(): void {
+    clearTimeout(this.timer);
+    clearTimeout(this.beginsSoon);
+    this.options.measure.ended();
+  }
+
+  /** False if the run has been written, or is being written. */
+  private begin(): boolean {
+    if (this.stored || this.beginFailure !== undefined) return false;
+    clearTimeout(this.beginsSoon);
+    this.stored = true;
+    this.beginning = this.ports.begin(this.options.run).then(
+      ({ run }) => {
+        this.beginning = undefined;
+        this.createdAt = run.createdAt;
+      },
+      (error: unknown) => {
+        this.beginning = undefined;
+        this.beginFailure = toAppError(error);
+        // Nothing of it was shown to anyone, and there is no run that could be ended.
+        this.stored = false;
+        this.options.cancel.abort(new AppError('cancelled', 'The run could not be written'));
+      },
+    );
+    return true;
+  }
+
+  private async tellOnceBegun(batch: readonly NumberedEvent[]): Promise<'enough' | undefined> {
+    await this.beginning;
+    if (this.beginFailure !== undefined) return 'enough';
+    await this.keep(batch);
+    await this.show(batch);
+    return undefined;
+  }
+
+  private number(event: TurnEvent): NumberedEvent {
+    return { n: ++this.lastN, event };
+  }
+
+  private keep(batch: readonly NumberedEvent[]): Promise<void> | undefined {
+    if (!this.keepsEvents) return undefined;
+    for (const numbered of batch) {
+      this.unwritten.push(numbered);
+      this.unwrittenBytes += sizeOf(numbered.event);
+    }
+    if (this.unwrittenBytes >= maxUnwrittenBytes) return this.flush();
+    if (this.unwrittenBytes >= gatherBytes) void this.flush();
+    else this.timer ??= setTimeout(() => void this.flush(), gatherMs);
+    return undefined;
+  }
+
+  private take(): NumberedEvent[] {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    const events = this.unwritten;
+    this.unwritten = [];
+    this.unwrittenBytes = 0;
+    return events;
+  }
+
+  private async flush(): Promise<void> {
+    const events = this.take();
+    const before = this.writing;
+    if (events.length > 0) this.writing = before?.then(() => this.write(events)) ?? this.write(events);
+    await this.writing;
+  }
+
+  /** Never rejects: without the log a stream cannot be resumed, but the answer is complete. */
+  private async write(events: NumberedEvent[]): Promise<void> {
+    const runId = this.options.run.id;
+    try {
+      await this.ports.log.append(runId, events);
+      this.announce();
+    } catch (error) {
+      this.ports.logger.warn({ runId, error }, 'events of a run were not stored');
+    }
+  }
+
+  /** The last events are written with the end, so that a reader who finds the run ended finds all of them. */
+  private async end(end: RunEnd, last: readonly NumberedEvent[]): Promise<void> {
+    this.ended = true;
+    const { id: runId, owner } = this.options.run;
+    // The error of a failed run is always kept.
+    const keeps = this.keepsEvents || end.state !== 'done';
+    if (keeps) end.events = [...this.take(), ...last];
+    if (this.writing !== undefined) await this.writing;
+    try {
+      await this.ports.runs.end(runId, owner, end);
+    } catch (error) {
+      // The caller gets the answer anyway.
+      this.ports.logger.error({ runId, error }, 'the end of a run was not stored yet');
+      this.ports.endLater(runId, end);
+    }
+    this.announce();
+  }
+
+  private announce(): void {
+    if (this.keepsEvents) this.ports.announce(this.options.run.id);
+  }
+}
+
+function sizeOf(event: TurnEvent): number {
+  switch (event.type) {
+    case 'content':
+    case 'reasoning':
+      return 64 + event.text.length;
+    case 'tool_call':
+      return 96 + event.arguments.length;
+    case 'tool_result':
+      return 128 + event.result.content.length;
+    default:
+      return 256;
+  }
+}

@@ -1,0 +1,264 @@
+// One round of a turn: what the model said, and its calls. Settling a round brings its calls to their ends: it runs those that are
+// planned, waits for those that run elsewhere and for decisions, and tells of it. It is the same for a round that was planned a moment
+// ago, for the last one of a turn that is continued, and for one of an earlier turn whose calls this turn's messages answer.
+// Calls that change the same session run one after the other in call order, all others at the same time.
+import { type Approval, refusedOutcome } from '#libs/approvals/approval.js';
+import type { ApprovalStore } from '#libs/approvals/approval-store.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { Journal } from '#libs/runs/run-store.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { failedOutcome, isEnded, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { ApprovalNeeded } from '../govern/approval-needed.js';
+import type { Approvals } from '../govern/approvals.js';
+import { toolOfCall } from '../tools/tool-of-call.js';
+import { CallEvents } from './dispatch/call-events.js';
+import type { Call, RunnableCall } from './call.js';
+import type { ToolProgress, ToolRunner } from './dispatch/tool-runner.js';
+import type { Round, Turn, TurnRecord } from './turn.js';
+import { toShownResult, toToolMessage } from './turn-state.js';
+import { askedBy, outcomeElsewhere, progressEvents, questionRequest, requestEvents, waitEvent } from './wait.js';
+import type { ElsewherePorts } from './wait.js';
+
+export interface RoundPorts extends ElsewherePorts {
+  runner: ToolRunner;
+  approvals: Pick<Approvals, 'decided'>;
+  approvalStore: Pick<ApprovalStore, 'byIds'>;
+  journal: Pick<Journal, 'get' | 'plan'>;
+}
+
+/** Without progress for so long, a call that runs elsewhere is not waited for any more. */
+const patienceMs = 20_000;
+
+export const isOpen = (call: Call): boolean => call.kind === 'server' && !isEnded(call.state);
+
+/**
+ * Every call that ends here is told with one `tool_result`; failures of tools are results, never exceptions. Afterwards the calls
+ * that are open wait for the caller, who was given calls of the reserved function for them.
+ * @throws AppError store_unavailable
+ */
+export function settleRound(
+  round: Round,
+  turn: Turn,
+  ports: RoundPorts,
+  record: Pick<TurnRecord, 'tell'>,
+): Promise<void> {
+  return new SettledRound(round, turn, ports, record).settle();
+}
+
+class SettledRound {
+  private readonly events: CallEvents;
+  private readonly stays: boolean;
+  /** What people are asked, by ids of calls that go on without this turn: its caller does not stay. */
+  private readonly asked = new Map<string, Approval>();
+  private over: AbortController | undefined;
+
+  constructor(
+    private readonly round: Round,
+    private readonly turn: Turn,
+    private readonly ports: RoundPorts,
+    private readonly record: Pick<TurnRecord, 'tell'>,
+  ) {
+    this.events = new CallEvents((events) => record.tell(events));
+    this.stays = turn.request.approval === 'hold';
+  }
+
+  async settle(): Promise<void> {
+    const { calls } = this.round;
+    if (calls.some((call) => call.again && call.state === 'parked')) await this.readDecisions();
+    // The requests come first, so that people can decide while other calls run.
+    const untold = this.requests();
+    if (untold.length > 0) await this.record.tell(requestEvents(untold, this.turn.state.numbering));
+    // Calls that run elsewhere may change the session that the others use.
+    const elsewhere = calls.filter((call) => call.state === 'dispatched');
+    if (elsewhere.length > 0) await Promise.all(elsewhere.map((call) => this.follow(call)));
+    const due = calls.filter((call) => call.kind === 'server' && !call.told && this.isDue(call));
+    try {
+      await this.runLines(due);
+    } finally {
+      this.over?.abort();
+    }
+    if (this.events.told !== undefined) await this.events.told;
+    if (this.asked.size > 0) await this.giveQuestions();
+  }
+
+  /** What was parked before this turn: decided meanwhile or not. */
+  private async readDecisions(): Promise<void> {
+    const parked = this.round.calls.filter(({ state }) => state === 'parked');
+    const approvals = await this.ports.approvalStore.byIds(parked.flatMap(({ approvalId }) => approvalId ?? []));
+    for (const approval of approvals) {
+      const call = parked.find(({ id }) => id === approval.callId);
+      if (call !== undefined && approval.state !== 'waiting') this.decided(call, approval);
+    }
+  }
+
+  /** Calls of the reserved function that are to be told: all that are new, or those of earlier turns that still wait. */
+  private requests(): Call[] {
+    const { calls, places } = this.round;
+    const requests = calls.filter((call) => !call.told && askedBy(call) !== undefined);
+    if (places === undefined) return requests;
+    const waiting = new Set(calls.filter(({ state }) => state === 'parked').map(({ approvalId }) => approvalId));
+    return this.stays ? [] : requests.filter((call) => waiting.has(askedBy(call)));
+  }
+
+  private isDue({ state }: Call): boolean {
+    return isEnded(state) || state === 'planned' || (state === 'parked' && this.stays);
+  }
+
+  private runLines(due: readonly Call[]): Promise<unknown> {
+    const waits = new Map(due.filter(({ state }) => state === 'parked').map((call) => [call, this.whenDecided(call)]));
+    // The error surfaces where the promise is awaited.
+    for (const wait of waits.values()) wait.catch(() => undefined);
+    const lines = this.turn.request.parallelToolCalls === false ? [due] : inLines(due);
+    const run = async (line: readonly Call[]) => {
+      let blocked = false;
+      for (const call of line) {
+        const wait = waits.get(call);
+        if (wait !== undefined) await wait;
+        if (call.outcome === undefined) {
+          if (blocked) await this.skip(call as RunnableCall);
+          else await this.run(call as RunnableCall);
+        }
+        if (call.outcome === undefined) blocked = true;
+        else this.tellResult(call);
+      }
+    };
+    return lines.length === 1 ? run(lines[0]!) : Promise.all(lines.map(run));
+  }
+
+  private run(call: RunnableCall): Promise<void> {
+    let goOn: (() => void) | undefined;
+    const onProgress = (progress: ToolProgress) => {
+      goOn?.();
+      goOn = progress.asks && this.turn.context.deadline.pause();
+      for (const event of progressEvents(call.id, progress)) this.events.add(event);
+    };
+    return this.ports.runner.run(call, onProgress).then(
+      (outcome) => {
+        goOn?.();
+        call.end(outcome);
+      },
+      (error: unknown) => {
+        goOn?.();
+        if (error instanceof ApprovalNeeded) this.asked.set(call.id, error.approval);
+        else call.end(failureOf(error));
+      },
+    );
+  }
+
+  /** Not run, because it may depend on the call before it, which has not ended. */
+  private async skip(call: RunnableCall): Promise<void> {
+    const message = 'Not run: the previous call waits for an answer of the user. Repeat this call afterwards';
+    const outcome = failedOutcome('cancelled', 'cancelled', message);
+    await this.ports.runner.skip(call, outcome);
+    call.end(outcome);
+  }
+
+  /** The caller stays: it is told of the approval, and the turn's time stands still until somebody has decided. */
+  private async whenDecided(call: Call): Promise<void> {
+    const { context } = this.turn;
+    this.over ??= new AbortController();
+    const goOn = context.deadline.pause();
+    const approval = await this.ports.approvals
+      .decided(call.approvalId!, AbortSignal.any([context.signal, this.over.signal]), (waiting) => {
+        this.events.add(waitEvent(waiting));
+        this.events.add({ type: 'tool_progress', callId: call.id, status: 'waiting_approval' });
+      })
+      .finally(goOn);
+    this.decided(call, approval);
+  }
+
+  private decided(call: Call, approval: Approval): void {
+    if (approval.state !== 'approved') return call.end(refusedOutcome(approval));
+    call.again = true;
+    call.state = 'planned';
+    this.ports.runner.plan(call, toolOfCall(call.offered!, approval.arguments), approval.arguments);
+  }
+
+  /** @throws AppError store_unavailable for a call that shows no sign of ending */
+  private async follow(call: Call): Promise<void> {
+    const { context } = this.turn;
+    let until = steadyNow() + this.patienceWith(call);
+    let left = false;
+    const outcome = await outcomeElsewhere(call.id, { ...context, runId: this.turn.runId }, this.ports, {
+      mayWait: () => !left && steadyNow() <= until,
+      onAsked: async (question) => {
+        left = !this.stays;
+        if (left) return void this.asked.set(call.id, question);
+        await this.record.tell([
+          waitEvent(question),
+          { type: 'tool_progress', callId: call.id, status: 'waiting_approval' },
+        ]);
+        const goOn = context.deadline.pause();
+        await this.ports.approvals.decided(question.id, context.signal, () => undefined).finally(goOn);
+        until = steadyNow() + this.patienceWith(call);
+      },
+    });
+    if (outcome !== undefined) call.end(outcome);
+    else if (!left)
+      throw new AppError('store_unavailable', 'Tools of this run are still running', { retryAfterSeconds: 5 });
+  }
+
+  private patienceWith({ job }: Call): number {
+    return job?.questions === undefined ? patienceMs : Math.max(patienceMs, job.maxTimeoutMs);
+  }
+
+  private tellResult(call: Call): void {
+    call.told = true;
+    this.events.add({ type: 'tool_result', callId: call.id, result: toShownResult(call.outcome!) });
+  }
+
+  /** Each question becomes a call of the reserved function, written before the caller sees it. @throws AppError store_unavailable */
+  private async giveQuestions(): Promise<void> {
+    const { calls, runId, number: round } = this.round;
+    const known = new Map(calls.map((call) => [askedBy(call), call]));
+    const given = [...this.asked].map(([callId, question]) => {
+      const asking = calls.find(({ id }) => id === callId)!;
+      return known.get(question.id) ?? questionRequest(question, asking.context);
+    });
+    const added = given.filter((call) => !calls.includes(call));
+    await Promise.all(
+      added.map((call, at) =>
+        this.ports.journal.plan(call.row, call.audit, { runId, round, position: calls.length + at }),
+      ),
+    );
+    calls.push(...added);
+    const untold = given.filter((call) => !call.told);
+    if (untold.length > 0) await this.record.tell(requestEvents(untold, this.turn.state.numbering));
+  }
+}
+
+/** Groups calls that must run one after the other: not read-only, with the same server and session. */
+function inLines(calls: readonly Call[]): Call[][] {
+  const lines = new Map<string, Call[]>();
+  for (const call of calls) {
+    const isAlone = call.outcome !== undefined || call.tool?.readOnly !== false;
+    const key = isAlone ? call.id : `${call.server}\n${call.context.sessionId}`;
+    const line = lines.get(key);
+    if (line === undefined) lines.set(key, [call]);
+    else line.push(call);
+  }
+  return [...lines.values()];
+}
+
+function failureOf(error: unknown): ToolOutcome {
+  // It is unknown whether cancelling the call was written, so only the journal may decide how it ends.
+  if (!(error instanceof AppError) || error.code === 'store_unavailable') throw error;
+  // Within a turn, a full queue counts as a failure of the tool: the model may answer without it.
+  return failedOutcome('failed', 'tool_unavailable', error.message);
+}
+
+/** The results of a settled round go where the model sees them: after its message, or in their places of an earlier turn. */
+export function addResults({ message, calls, places }: Round, { state }: Turn): void {
+  const ended = calls.filter((call) => call.kind === 'server' && call.outcome !== undefined);
+  if (places === undefined) {
+    state.messages.push(message, ...ended.map((call) => toToolMessage(call.id, call.outcome!)));
+    return;
+  }
+  for (const call of ended) {
+    const place = places.get(call.id);
+    if (place === undefined) continue;
+    // The place said that the outcome is unknown.
+    delete place.is_error;
+    Object.assign(place, toToolMessage(call.id, call.outcome!));
+  }
+}

@@ -1,0 +1,28 @@
+// Cancels a stored run on whichever gateway runs it, and waits briefly for its end.
+import type { StoredRun } from '#libs/runs/run-store.js';
+import { type FollowPorts, followRun } from '../follow.js';
+import { cancelElsewhere } from './listen-for-cancels.js';
+import type { RunCancels } from './run-cancels.js';
+
+export interface CancelPorts extends FollowPorts {
+  cancels: RunCancels;
+}
+
+const patienceMs = 3_000;
+/** Greater than any event number: following from here only waits for the end of the run. */
+const neverReached = 2_147_483_647;
+
+/** Returns the current run. A run that has ended does not change. */
+export async function cancelRun(run: StoredRun, ports: CancelPorts): Promise<StoredRun> {
+  const { id, owner, principal, state } = run;
+  const isHere = state === 'running' && ports.cancels.cancel(id);
+  if (!isHere && (state === 'running' || state === 'interrupted')) await ports.runs.cancel(principal, id);
+  if (!isHere && state === 'running' && owner !== null) await cancelElsewhere(ports.channels, owner, id);
+  const signal = AbortSignal.timeout(patienceMs);
+  try {
+    for await (const _ of followRun({ principal, runId: id, afterN: neverReached, rewinds: true, signal }, ports));
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  return (await ports.runs.get(principal, id)) ?? run;
+}

@@ -1,0 +1,34 @@
+// How many tokens the first model call of a turn would have, as counted by its model; nothing is run or stored.
+import type { RunStore } from '#libs/runs/run-store.js';
+import type { RequestContext } from '#libs/schemas/call-context.js';
+import type { ModelRouter } from '../../models/model-provider.js';
+import { requireModel } from '../../models/require-model.js';
+import type { CatalogOf } from '../../govern/tool-policy.js';
+import { toModelRequest } from '../ask-model.js';
+import { offerTools } from '../offer-tools.js';
+import { conversationOf } from './restore-history.js';
+import type { TurnRequest } from '../turn-request.js';
+
+export interface CountPorts {
+  catalogOf: CatalogOf;
+  models: ModelRouter;
+  runs: RunStore;
+  maxTools: number;
+}
+
+/** @throws AppError invalid_value for a model that cannot count tokens */
+export async function countTokens(request: TurnRequest, context: RequestContext, ports: CountPorts): Promise<number> {
+  requireModel(request.model, context.access, ports.models);
+  const offer = offerTools(request, ports.catalogOf(context), ports.maxTools);
+  const route = ports.models.resolve(request.model);
+  const { messages } = await conversationOf(request, context.principal, ports.runs);
+  const { providerTools } = request;
+  const first = {
+    ...offer,
+    definitions: offer.firstDefinitions ?? offer.definitions,
+    ...(providerTools === undefined ? {} : { providerTools }),
+  };
+  const { requestId, deadline, signal, traceparent } = context;
+  const call = { requestId, deadline: deadline.at, signal, ...(traceparent === undefined ? {} : { traceparent }) };
+  return ports.models.countTokens(route, toModelRequest(request, messages, first), call);
+}

@@ -1,0 +1,133 @@
+// Rounds as the store has them, made into rounds that can go on: of a turn that is continued after its last one, and of an earlier
+// turn whose calls the messages of this one answer. Nothing runs here.
+import type { EventLog, NumberedEvent, RunStore, StoredCall, StoredRound, StoredRun } from '#libs/runs/run-store.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import { toolOfCall } from '../../tools/tool-of-call.js';
+import { Call } from '../call.js';
+import type { ToolRunner } from '../dispatch/tool-runner.js';
+import { addResults, isOpen } from '../round.js';
+import { callContext, type Round, type Turn } from '../turn.js';
+import { askedBy } from '../wait.js';
+import { type OpenRound, toAssistant } from './restore-history.js';
+import { readLog } from '../retell.js';
+
+/** More than a gateway can have shown before it stored them: no number is used again, whatever readers have. */
+const unstoredEvents = 100_000;
+
+export interface RestorePorts {
+  runs: Pick<RunStore, 'rounds'>;
+  log: EventLog;
+  runner: Pick<ToolRunner, 'plan'>;
+}
+
+export interface RestoredTurn {
+  /** What the caller has seen up to the last stored round, from the log; then, what is withdrawn of the rest. */
+  told: NumberedEvent[];
+  lastN: number;
+}
+
+/** Rebuilds the state of a turn from its rounds; the last one, some of whose calls may not have ended, becomes its open round. */
+export async function restoreTurn(turn: Turn, run: StoredRun, ports: RestorePorts): Promise<RestoredTurn> {
+  const { log } = ports;
+  const rounds = await ports.runs.rounds(run.id);
+  const last = rounds.at(-1);
+  const told = last === undefined ? [] : belongingTo(last, await readLog(run.id, log));
+  const to = told.at(-1)?.n ?? 0;
+  const lastN = (await log.truncate(run.id, to)) + unstoredEvents;
+  told.push({ n: lastN, event: { type: 'rewind', to } });
+  await log.append(run.id, told.slice(-1));
+  turn.announce = !told.some(({ event }) => event.type === 'start');
+  for (const stored of rounds) {
+    const round = ownRound(stored, turn, ports.runner);
+    if (stored === last) {
+      turn.open = [withTold(round, told, turn)];
+      continue;
+    }
+    for (const call of round.calls) if (call.outcome !== undefined) turn.state.addEnded(call);
+    addResults(round, turn);
+  }
+  return { told, lastN };
+}
+
+/** A round of an earlier turn; results that come take their places in this turn's conversation. */
+export function earlierRound({ round, results: places }: OpenRound, turn: Turn, runner: RestorePorts['runner']): Round {
+  const earlier = toRound(round, turn, runner);
+  // The results of its calls that have ended are in the conversation; what it asked its caller is asked again.
+  for (const call of earlier.calls) call.told = call.kind === 'server' && !isOpen(call);
+  return { ...earlier, places };
+}
+
+function ownRound(stored: StoredRound, turn: Turn, runner: RestorePorts['runner']): Round {
+  const { state } = turn;
+  const round = toRound(stored, turn, runner);
+  state.round = stored.round;
+  state.addUsage(stored.usage);
+  state.addText(stored.content);
+  state.numbering.calls += stored.toolCalls.length;
+  for (const call of round.calls) {
+    call.round = stored.round;
+    if (call.kind === 'server') state.countCall();
+  }
+  return round;
+}
+
+/** Which of its calls and results the caller has been told of. */
+function withTold(round: Round, told: readonly NumberedEvent[], { state }: Turn): Round {
+  const calls = new Set(told.map(({ event }) => (event.type === 'tool_call' ? event.id : undefined)));
+  const results = new Set(told.map(({ event }) => (event.type === 'tool_result' ? event.callId : undefined)));
+  for (const call of round.calls) call.told = (call.kind === 'server' ? results : calls).has(call.id);
+  state.numbering.clientCalls = round.calls.filter((call) => call.kind === 'client' && call.told).length;
+  return round;
+}
+
+/** Events up to the round's message, and later events of its calls; the rest belongs to a round that was never stored. */
+function belongingTo(round: StoredRound, events: NumberedEvent[]): NumberedEvent[] {
+  const requests = new Set(round.calls.filter((call) => askedBy(call) !== undefined).map(({ id }) => id));
+  const ofCalls = (event: TurnEvent) =>
+    event.type === 'tool_progress' ||
+    event.type === 'tool_result' ||
+    event.type === 'approval_required' ||
+    (event.type === 'tool_call' && event.id !== undefined && requests.has(event.id));
+  const end = events.findIndex(({ n, event }) => n > round.lastEvent && !ofCalls(event));
+  return end === -1 ? events : events.slice(0, end);
+}
+
+function toRound(stored: StoredRound, turn: Turn, runner: RestorePorts['runner']): Round {
+  const { runId, round: number, provider, model } = stored;
+  const context = callContext(turn, number, `${provider}/${model}`);
+  const calls = stored.calls.map((row) => {
+    const call = Call.stored(row, { ...context, callId: row.id, runId, sessionId: row.sessionId });
+    if (!isOpen(call)) return call;
+    const offered = toolOf(row, turn);
+    call.tool = offered;
+    call.offered = offered;
+    // Under its id: the journal has its outcome afterwards, or tells who runs it.
+    if (call.state === 'planned') runner.plan(call, toolOfCall(offered, row.arguments), row.arguments);
+    return call;
+  });
+  return { runId, number, model, message: toAssistant(stored), calls, places: undefined, extras: undefined };
+}
+
+const unknownToolMs = 20_000;
+
+/** The tool as planned, or, if it is not offered like that now, rebuilt from the job: the worker knows if it exists. */
+function toolOf({ name, server, tool, definitionHash, safe, job }: StoredCall, { offer }: Turn): CatalogTool {
+  const offered = offer.tools.get(name)?.tool;
+  if (offered?.definitionHash === definitionHash) return offered;
+  return {
+    name,
+    server,
+    tool,
+    definitionHash,
+    safe,
+    readOnly: false,
+    stateful: job?.stateful === true,
+    description: '',
+    inputSchema: {},
+    annotations: {},
+    available: true,
+    timeoutMs: job?.timeoutMs ?? unknownToolMs,
+    maxTimeoutMs: job?.maxTimeoutMs ?? unknownToolMs,
+  };
+}

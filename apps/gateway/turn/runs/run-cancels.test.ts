@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { AppError } from '#libs/schemas/errors.js';
+import { RunCancels, whenCancelled } from './run-cancels.js';
+import { forever } from '../../../../test/support/runnable-call.js';
+
+function caller() {
+  const gone = new AbortController();
+  const context = { principal: 'local', requestId: 'req_1', signal: gone.signal, deadline: forever };
+  return { ...context, abort: (reason: AppError) => gone.abort(reason) };
+}
+
+test('a run ends with its caller or when it is cancelled, and is under way until it is released', () => {
+  const cancels = new RunCancels();
+  const [leaving, waiting] = [caller(), caller()];
+  const left = cancels.register('run_1', leaving, false);
+  leaving.abort(new AppError('cancelled', 'The client has gone'));
+  expect([left.signal.aborted, whenCancelled(left.signal)]).toEqual([true, false]);
+
+  const stopped = cancels.register('run_2', waiting, false);
+  expect(cancels.cancel('run_2')).toBe(true);
+  expect([stopped.signal.aborted, whenCancelled(stopped.signal)]).toEqual([true, true]);
+  stopped.release();
+  expect([cancels.cancel('run_2'), cancels.isUnderWay('run_1'), cancels.isUnderWay('run_2')]).toEqual([
+    false,
+    true,
+    false,
+  ]);
+});
+
+test('a detached run outlives its caller and can be cancelled', () => {
+  const cancels = new RunCancels();
+  const leaving = caller();
+  const run = cancels.register('run_1', leaving, true);
+  leaving.abort(new AppError('cancelled', 'The client has gone'));
+  expect(run.signal.aborted).toBe(false);
+  cancels.cancel('run_1');
+  expect(run.signal.aborted).toBe(true);
+});

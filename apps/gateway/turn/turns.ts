@@ -1,0 +1,358 @@
+// From a request to its turn: which model, which tools, which history, and whether this is a new run, a run to attach to, or
+// an interrupted one to continue. The loop is loop.ts; what is stored, and when, is record.ts.
+import { setMaxListeners } from 'node:events';
+import type { Config } from '#libs/config/schema.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { NewRun, RunEnd, RunStore, StoredRun } from '#libs/runs/run-store.js';
+import type { RequestContext, StoppableContext } from '#libs/schemas/call-context.js';
+import { AppError, toAppError } from '#libs/schemas/errors.js';
+import type { ChatMessage } from '#libs/schemas/message.js';
+import { turnSpan } from '#libs/tracing/spans.js';
+import { type Span, tracing } from '#libs/tracing/tracing.js';
+import type { ToolCatalog } from '../tools/tool-catalog.js';
+import type { Approvals } from '../govern/approvals.js';
+import type { CatalogOf } from '../govern/tool-policy.js';
+import { runTurn, type TurnPorts } from './loop.js';
+import type { Turn } from './turn.js';
+import { takeDecisions } from './wait.js';
+import type { ModelRoute, ModelRouter } from '../models/model-provider.js';
+import { requireModel } from '../models/require-model.js';
+import { countTokens } from './runs/count-tokens.js';
+import { type FollowPorts, followRun, type RunReader } from './follow.js';
+import { offerTools, type ToolOffer } from './offer-tools.js';
+import { TurnMeasure, type TurnMeasuring } from './runs/measure-turn.js';
+import { conversation, conversationOf, mintedCallIds } from './runs/restore-history.js';
+import { earlierRound, type RestoredTurn, restoreTurn } from './runs/restore-rounds.js';
+import type { RunCancel, RunCancels } from './runs/run-cancels.js';
+import { endOf, storedError } from './runs/run-errors.js';
+import { type RecordPorts, RunRecord, type TakeTurnEvents } from './record.js';
+import { continuedRun, newRun } from './runs/new-run.js';
+import type { StartedTurn } from './runs/started-turn.js';
+import { TurnState } from './turn-state.js';
+import { retoldEvents } from './retell.js';
+import { turnOfCall } from './runs/turn-of-call.js';
+import type { TurnRequest } from './turn-request.js';
+
+const newReader: RunReader = { afterN: 0, rewinds: false };
+
+export interface TurnsPorts extends Omit<TurnPorts, 'limits' | 'approvals' | 'models'>, FollowPorts {
+  models: ModelRouter;
+  approvals: Approvals;
+  catalogOf: CatalogOf;
+  cancels: RunCancels;
+  announce: RecordPorts['announce'];
+  /** Takes over the end of a run that could not be written. */
+  endLater: (runId: string, end: RunEnd) => void;
+  /** Metrics and the log line of the turns that this gateway runs. */
+  measuring: TurnMeasuring;
+  logger: Logger;
+}
+
+export interface StartOptions {
+  request: TurnRequest;
+  context: StoppableContext;
+  idempotencyKey: string | undefined;
+}
+
+type Begun = Awaited<ReturnType<RunStore['begin']>>;
+
+interface Prepared extends Pick<StartOptions, 'request' | 'context'> {
+  /** The tools that the caller may use. */
+  catalog: ToolCatalog;
+  offer: ToolOffer;
+  run: NewRun;
+  stored: boolean;
+  /** Somebody may ask for the run other than by the id in its answer. */
+  returns: boolean;
+}
+
+/** A run that can be stopped from now on. */
+interface RegisteredRun {
+  prepared: Prepared;
+  run: NewRun;
+  /** It is stored already. */
+  written: StoredRun | undefined;
+  cancel: RunCancel;
+  span: Span | undefined;
+  context: RequestContext;
+}
+
+/** A turn that is about to run here. */
+interface Execution {
+  turn: Turn;
+  /** Set for a run that is continued. */
+  past: RestoredTurn | undefined;
+  record: RunRecord;
+  cancel: RunCancel;
+}
+
+export class Turns {
+  /** Whether the last run that began here could be written. */
+  private storeTakesRuns = true;
+  private readonly recordPorts: RecordPorts;
+  private readonly turnPorts: TurnPorts;
+
+  constructor(
+    private readonly ports: TurnsPorts,
+    private readonly config: Pick<Config, 'limits'>,
+    private readonly gatewayId: string,
+  ) {
+    this.recordPorts = { ...ports, begin: (run) => this.begin(run) };
+    this.turnPorts = { ...ports, limits: config.limits };
+  }
+
+  /** At once if nothing has to be loaded or written. @throws AppError for everything that is wrong before the first model call */
+  start(options: StartOptions): StartedTurn | Promise<StartedTurn> {
+    if (options.context.parentCall === undefined) return this.startHere(this.prepare(options), options.idempotencyKey);
+    return turnOfCall(options, this.ports.models).then((asked) =>
+      this.startHere(this.prepare(asked), asked.idempotencyKey),
+    );
+  }
+
+  private startHere(prepared: Prepared, idempotencyKey: string | undefined): StartedTurn | Promise<StartedTurn> {
+    if (!prepared.stored) return this.execute(prepared);
+    if (idempotencyKey === undefined) {
+      // Refused before anything is written, because nobody could come back to the run.
+      this.requireWorker(prepared.offer);
+      // No other request can have this run, so the model is asked while it is written. If the store fails, the answer of
+      // the model is lost but has to be paid for: then the run is written first.
+      if (this.storeTakesRuns) return this.execute(prepared);
+    }
+    return this.startWritten(prepared);
+  }
+
+  private async startWritten(prepared: Prepared): Promise<StartedTurn> {
+    const { run } = prepared;
+    const release = this.ports.cancels.hold(run.id);
+    let begun: Begun;
+    try {
+      begun = await this.begin(run);
+      if (begun.created) return await this.execute(prepared, begun.run);
+    } finally {
+      release();
+    }
+    if (begun.run.requestHash !== run.requestHash) {
+      throw new AppError('idempotency_mismatch', 'This Idempotency-Key was used with another request');
+    }
+    return this.attach(prepared, begun.run);
+  }
+
+  /**
+   * Continues an interrupted run here, without a request for it.
+   * @throws AppError if its request cannot be served any more: the run is left as it is
+   */
+  advance(run: StoredRun, context: StoppableContext): Promise<StartedTurn | undefined> {
+    const { idempotencyKey } = run;
+    return this.goOn(this.prepare({ request: run.request as unknown as TurnRequest, context, idempotencyKey }), run);
+  }
+
+  private async begin(run: NewRun): Promise<Begun> {
+    try {
+      const begun = await this.ports.runs.begin(run);
+      this.storeTakesRuns = true;
+      return begun;
+    } catch (error) {
+      this.storeTakesRuns = false;
+      throw error;
+    }
+  }
+
+  /**
+   * The tokens that the first model call of this turn would have; nothing is run or stored.
+   * @throws AppError invalid_value for a model that does not count
+   */
+  countTokens(request: TurnRequest, context: RequestContext): Promise<number> {
+    return countTokens(request, context, { ...this.ports, maxTools: this.config.limits.tools });
+  }
+
+  private prepare(options: StartOptions): Prepared {
+    const { request, context, idempotencyKey } = options;
+    requireModel(request.model, context.access, this.ports.models);
+    const catalog = this.ports.catalogOf(context);
+    const offer = offerTools(request, catalog, this.config.limits.tools);
+    const run = newRun(request, context, idempotencyKey, this.gatewayId);
+    const returns = run.detached || idempotencyKey !== undefined || request.store === true;
+    return { request, context, catalog, offer, run, stored: offer.runsHere || returns, returns };
+  }
+
+  /** Makes the turn that runs here. `written`: its run is stored. `from`: it is continued after its last complete round. */
+  private execute(prepared: Prepared, written?: StoredRun, from?: StoredRun): StartedTurn | Promise<StartedTurn> {
+    const here = this.register(prepared, written, from);
+    if (written !== undefined || mintedCallIds(prepared.request.messages).length > 0) return this.restore(here, from);
+    try {
+      const { request } = prepared;
+      const route = this.routeOf(prepared);
+      return this.started(here, this.turnOf(here, route, conversation(request, request.messages)), undefined);
+    } catch (error) {
+      release(here, error);
+      throw error;
+    }
+  }
+
+  private async restore(here: RegisteredRun, from: StoredRun | undefined): Promise<StartedTurn> {
+    const { prepared, run, context, cancel, written } = here;
+    try {
+      const route = this.routeOf(prepared);
+      const { messages, open } = await conversationOf(prepared.request, context.principal, this.ports.runs);
+      if (open.length > 0) await takeDecisions(open, context, this.ports.approvals);
+      const turn = this.turnOf(here, route, messages);
+      const { runner } = this.ports;
+      turn.open = open.map((round) => earlierRound(round, turn, runner));
+      const past = from === undefined ? undefined : await restoreTurn(turn, from, this.ports);
+      return this.started(here, turn, past);
+    } catch (error) {
+      release(here, error);
+      const underWay = from !== undefined;
+      if (written) await this.endEarly(run.id, endOf(error, cancel.signal, { ...prepared.run, underWay }));
+      throw error;
+    }
+  }
+
+  private register(prepared: Prepared, written?: StoredRun, from?: StoredRun): RegisteredRun {
+    const run = from === undefined ? prepared.run : continuedRun(prepared.run, from);
+    const { id: runId, sessionId } = run;
+    const { model, dialect } = prepared.request;
+    const cancel = this.ports.cancels.register(runId, prepared.context, run.detached);
+    // Each call of the turn listens, and a turn may have many.
+    if (prepared.offer.runsHere) setMaxListeners(0, cancel.signal);
+    const span = tracing?.start(turnSpan({ runId, sessionId, model, dialect }), prepared.context.traceparent);
+    let context: RequestContext = prepared.context;
+    if (run.detached) context = { ...context, signal: cancel.signal };
+    if (span !== undefined) context = { ...context, traceparent: span.traceparent };
+    return { prepared, run, written, cancel, span, context };
+  }
+
+  /** @throws AppError no_worker, model_not_found */
+  private routeOf({ offer, request }: Prepared): ModelRoute {
+    this.requireWorker(offer);
+    return this.ports.models.resolve(request.model);
+  }
+
+  private turnOf({ prepared, run, context }: RegisteredRun, route: ModelRoute, messages: ChatMessage[]): Turn {
+    const { request, offer } = prepared;
+    const { limits } = this.config;
+    const maxRounds = Math.min(request.maxToolRounds ?? Infinity, limits.rounds);
+    const state = new TurnState(messages, limits, maxRounds, context.deadline);
+    state.addWarnings(request.warnings);
+    const { id: runId, sessionId } = run;
+    return { runId, sessionId: sessionId!, request, context, route, offer, state, announce: true, open: [] };
+  }
+
+  private started(here: RegisteredRun, turn: Turn, past: RestoredTurn | undefined) {
+    const { prepared, run, written, cancel, span } = here;
+    const { requestId, traceparent, keyId, ip } = here.context;
+    const record = new RunRecord(this.recordPorts, {
+      run,
+      createdAt: written?.createdAt ?? new Date(),
+      storing: written !== undefined ? 'begun' : prepared.stored ? 'begins' : 'late',
+      streams: prepared.request.stream,
+      returns: prepared.returns,
+      audit: { requestId, traceparent, keyId, ip, model: undefined },
+      cancel,
+      lastN: past?.lastN ?? 0,
+      measure: new TurnMeasure(turn, this.ports.measuring, span),
+    });
+    prepared.context.runsTurn = true;
+    const started: StartedTurn = {
+      runId: run.id,
+      get createdAt() {
+        return record.createdAt;
+      },
+      catalog: prepared.catalog,
+      detached: run.detached,
+      tell: (take, reader) => this.run({ turn, past, record, cancel }, take, reader),
+    };
+    return started;
+  }
+
+  private async run(
+    { turn, past, record, cancel }: Execution,
+    take: TakeTurnEvents,
+    reader = newReader,
+  ): Promise<void> {
+    record.open(take);
+    try {
+      if (past !== undefined) await record.retell(past.told, reader);
+      await runTurn(turn, this.turnPorts, record);
+    } catch (error) {
+      throw await record.fail(error);
+    } finally {
+      record.close();
+      if (record.ending === undefined) cancel.release();
+      else this.ports.cancels.releaseAfter(turn.runId, record.ending);
+    }
+  }
+
+  /** Of a run that was refused, or stopped, before its first event. */
+  private async endEarly(id: string, end: RunEnd): Promise<void> {
+    try {
+      await this.ports.runs.end(id, this.gatewayId, end);
+    } catch {
+      // The caller gets the error that ended the run.
+    }
+  }
+
+  private requireWorker(offer: ToolOffer): void {
+    if (!offer.runsHere || this.ports.runner.hasWorker()) return;
+    throw new AppError('no_worker', 'No worker is running that could run tools', { retryAfterSeconds: 5 });
+  }
+
+  /** The same key and body again: all events from the start. An interrupted run is continued here. */
+  private async attach(prepared: Prepared, run: StoredRun): Promise<StartedTurn> {
+    const adopted = run.state === 'interrupted' ? await this.goOn(prepared, run) : undefined;
+    if (adopted !== undefined) return adopted;
+    if (run.state === 'cancelled') throw new AppError('cancelled', 'The run of this Idempotency-Key was cancelled');
+    if (run.state === 'failed') throw storedError(run);
+    return {
+      runId: run.id,
+      catalog: prepared.catalog,
+      createdAt: run.createdAt,
+      detached: true,
+      tell: (take) => this.follow(prepared, run, take),
+    };
+  }
+
+  /** Continues an interrupted run. Undefined if another gateway was quicker, or if this one still runs it. */
+  private async goOn(prepared: Prepared, run: StoredRun): Promise<StartedTurn | undefined> {
+    const release = this.ports.cancels.hold(run.id);
+    try {
+      if (!(await this.ports.runs.adopt(run.id, this.gatewayId))) return undefined;
+      // This gateway was suspended, counted as dead, and still runs it: adopting it has told the store.
+      if (this.ports.cancels.isRunning(run.id)) return undefined;
+      return await this.execute(prepared, run, run);
+    } finally {
+      release();
+    }
+  }
+
+  private async follow(prepared: Prepared, run: StoredRun, take: TakeTurnEvents): Promise<void> {
+    const { request, context } = prepared;
+    const { principal, signal } = context;
+    const reader = { afterN: 0, rewinds: request.stream && request.dialect === 'events' };
+    for (;;) {
+      for await (const numbered of followRun({ principal, runId: run.id, signal, ...reader }, this.ports)) {
+        if (numbered.event.type === 'error') throw storedError({ ...run, error: numbered.event.error });
+        reader.afterN = numbered.n;
+        await take([numbered]);
+        if (numbered.event.type === 'done') return;
+      }
+      const now = await this.ports.runs.get(principal, run.id);
+      if (now?.state === 'done' && now.answer !== null && reader.afterN === 0) {
+        await take(await retoldEvents(now, this.ports));
+        return;
+      }
+      if (now?.state === 'failed') throw storedError(now);
+      if (now === undefined || !['interrupted', 'running'].includes(now.state)) break;
+      const adopted = now.state === 'interrupted' ? await this.goOn(prepared, now) : undefined;
+      if (adopted === undefined) continue;
+      return adopted.tell(take, reader);
+    }
+    throw new AppError('cancelled', 'The run of this Idempotency-Key was cancelled');
+  }
+}
+
+/** What was registered for a turn that does not start. */
+function release({ span, cancel }: RegisteredRun, error: unknown): void {
+  span?.end(toAppError(error).code);
+  cancel.release();
+}

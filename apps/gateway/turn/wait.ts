@@ -1,0 +1,181 @@
+// What a call waits for outside of this gateway: a person's decision, the answer to a question of its tool server, its end in a
+// process that runs it already. A caller that stays (`hold`) is told with an event. Any other caller is given a call of a reserved
+// function, answers it like calls of its own, and the turn that answers goes on. The caller's copy of a call has no effect: the stored
+// call is what runs. Decisions are taken in govern/approvals.ts.
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Approval, type Decision, maxReasonLength } from '#libs/approvals/approval.js';
+import type { Journal, StoredCall, StoredRound } from '#libs/runs/run-store.js';
+import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { mintCallId } from '#libs/schemas/identifiers.js';
+import { isJsonObject, type JsonObject, jsonObjectOf } from '#libs/schemas/json.js';
+import { isEnded, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import type { Approvals } from '../govern/approvals.js';
+import type { CallNumbering } from './assemble-message.js';
+import { Call } from './call.js';
+import type { SamplingDesk } from './dispatch/dispatch-services.js';
+import type { ToolProgress } from './dispatch/tool-runner.js';
+
+/** Reserved: callers may not bring a tool of this name. */
+export const requestName = 'approval_request';
+
+/** The call of the reserved function that asks for the approval of `call`. */
+export function approvalRequest({ approval, context, toolName, arguments: args, policyRule }: Call): Call {
+  const { id, reason, expiresMs } = approval!;
+  return request(context, {
+    id,
+    tool: toolName,
+    arguments: args,
+    ...(policyRule === undefined ? {} : { rule: policyRule }),
+    ...(reason === undefined ? {} : { reason }),
+    expires_at: new Date(Date.now() + expiresMs).toISOString(),
+  });
+}
+
+/** The same for a question that a tool server asks during its call. */
+export function questionRequest({ id, name, message, schema, expiresAt }: Approval, context: CallContext): Call {
+  return request(context, { id, kind: 'question', tool: name, message, schema, expires_at: expiresAt.toISOString() });
+}
+
+function request(context: CallContext, args: JsonObject): Call {
+  const call = new Call(mintCallId(true), requestName);
+  call.sentText = JSON.stringify(args);
+  return call.of('client', context);
+}
+
+/** The events that give calls of the reserved function to the caller. */
+export function requestEvents(requests: readonly Call[], numbering: CallNumbering): TurnEvent[] {
+  return requests.map((call) => {
+    call.told = true;
+    call.number = numbering.calls++;
+    call.clientNumber = numbering.clientCalls++;
+    const { id, name, argumentsText, number: index, clientNumber: clientIndex } = call;
+    return { type: 'tool_call', index, clientIndex, id, name, arguments: argumentsText };
+  });
+}
+
+/** What a call of the reserved function asks for: the id of the approval or question. */
+export function askedBy({ kind, name, arguments: args }: Pick<StoredCall, 'kind' | 'name' | 'arguments'>) {
+  const { id } = args;
+  return kind === 'client' && name === requestName && typeof id === 'string' ? id : undefined;
+}
+
+/** The event for a caller that stays. */
+export function waitEvent(asked: Approval): TurnEvent {
+  const { id, kind, callId, name, arguments: args, rule, reason, expiresAt, message, schema } = asked;
+  const approval = {
+    id,
+    kind,
+    tool_call_id: callId,
+    tool: name,
+    arguments: args,
+    expires_at: expiresAt.toISOString(),
+    ...(rule === null ? {} : { rule }),
+    ...(reason === null ? {} : { reason }),
+    ...(kind === 'question' ? { message, schema } : {}),
+  };
+  return { type: 'approval_required', approval };
+}
+
+/** The events for progress, or a question, of a call. */
+export function progressEvents(callId: string, { asks, ...progress }: ToolProgress): TurnEvent[] {
+  const told: TurnEvent = { type: 'tool_progress', callId, ...progress };
+  return asks === undefined ? [told] : [waitEvent(asks), told];
+}
+
+/** The decision in a caller's answer. Undefined for other answers: some agent loops respond to unknown functions on their own. */
+function readDecision(content: string): Decision | undefined {
+  const { decision, reason, arguments: args } = jsonObjectOf(content);
+  if (decision !== 'approve' && decision !== 'deny') return undefined;
+  if (args !== undefined && args !== null && !isJsonObject(args)) return undefined;
+  return {
+    decision,
+    ...(typeof reason === 'string' ? { reason: reason.slice(0, maxReasonLength) } : {}),
+    ...(decision === 'approve' && isJsonObject(args) ? { arguments: args } : {}),
+  };
+}
+
+/** A round of an earlier turn, and the texts with which the caller answered its calls, by call id. */
+export interface AnsweredRound {
+  round: StoredRound;
+  /** Calls of the reserved function may have several answers. */
+  answers: ReadonlyMap<string, readonly string[]>;
+}
+
+/** How often a caller is asked again after answers without a decision. */
+const maxAsked = 3;
+
+/**
+ * Applies the decisions in a caller's messages; earlier decisions stay.
+ * @throws AppError invalid_value for a caller that never decides; the errors of Approvals.decide for edited arguments
+ */
+export async function takeDecisions(
+  answered: readonly AnsweredRound[],
+  context: RequestContext,
+  approvals: Pick<Approvals, 'decide' | 'get'>,
+): Promise<void> {
+  for (const { round, answers } of answered) {
+    for (const call of round.calls) {
+      const id = askedBy(call);
+      if (id === undefined || !(await isUndecided(id, context, approvals))) continue;
+      const given = answers.get(call.id) ?? [];
+      const decision = given.map(readDecision).find((read) => read !== undefined);
+      if (decision !== undefined) {
+        // Decided by the API or by a request with the same history, or expired: the earlier decision counts.
+        await unless('approval_already_decided', approvals.decide(id, decision, context));
+      } else if (given.length > maxAsked) {
+        const message =
+          `A call of ${requestName} must be answered with {"decision": "approve"} or {"decision": "deny"}; ` +
+          'these answers contain no decision';
+        throw new AppError('invalid_value', message, { param: 'messages' });
+      }
+    }
+  }
+}
+
+async function isUndecided(id: string, context: RequestContext, approvals: Pick<Approvals, 'get'>): Promise<boolean> {
+  return (await unless('approval_not_found', approvals.get(id, context)))?.state === 'waiting';
+}
+
+/** Undefined if it fails with this code. */
+const unless = <T>(code: AppError['code'], work: Promise<T>): Promise<T | undefined> =>
+  work.catch((error: unknown) => {
+    if (error instanceof AppError && error.code === code) return undefined;
+    throw error;
+  });
+
+export interface ElsewherePorts {
+  journal: Pick<Journal, 'get'>;
+  questions: Pick<SamplingDesk, 'open'>;
+}
+
+const askAgainMs = { first: 50, most: 500 };
+
+/**
+ * Waits for the end of a call that another process, or an earlier request, has begun: it ends by itself, or is declared dead
+ * within the lease time. `onAsked` is told of what its tool server asks people, once each. Polls, because the journal sends no
+ * events of other gateways' calls. Undefined: there is no such call, or `mayWait` said no.
+ */
+export async function outcomeElsewhere(
+  callId: string,
+  caller: RequestContext & Pick<CallContext, 'runId'>,
+  { journal, questions }: ElsewherePorts,
+  {
+    mayWait,
+    onAsked,
+  }: { mayWait: (stored: StoredCall) => boolean; onAsked: (question: Approval) => Promise<void> | void },
+): Promise<ToolOutcome | undefined> {
+  let shown: string | undefined;
+  for (let pause = askAgainMs.first; ; pause = Math.min(pause * 2, askAgainMs.most)) {
+    const stored = await journal.get(callId);
+    if (stored === undefined || isEnded(stored.state)) return stored?.outcome;
+    const [question] = stored.job?.questions === undefined ? [] : await questions.open([callId], caller);
+    if (question !== undefined && question.id !== shown) {
+      shown = question.id;
+      await onAsked(question);
+    }
+    if (!mayWait(stored)) return undefined;
+    await delay(pause, undefined, { signal: caller.signal }).catch(() => caller.signal.throwIfAborted());
+  }
+}
