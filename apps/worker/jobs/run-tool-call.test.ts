@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { replaceMembers } from '#libs/config/fault-points.js';
+import { replaceMembers } from '#libs/schemas/replace-members.js';
 import { openDatabase } from '#libs/postgres/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
