@@ -53,6 +53,8 @@ class Connection {
 
   /** Counts an exchange until its end, once. */
   begin(response: ServerResponse): Answer {
+    const last = this.answers.at(-1);
+    if (last?.response === response) return last;
     const known = this.answers.find((each) => each.response === response);
     if (known !== undefined) return known;
     const answer: Answer = { response, onGone: undefined, onEnd: undefined };
@@ -64,7 +66,9 @@ class Connection {
   private end(answer: Answer): void {
     const at = this.answers.indexOf(answer);
     if (at === -1) return;
-    this.answers.splice(at, 1);
+    // Their order means nothing.
+    this.answers[at] = this.answers.at(-1)!;
+    this.answers.pop();
     if (!answer.response.writableFinished) answer.onGone?.();
     answer.onEnd?.();
   }
