@@ -47,7 +47,7 @@ class Connection {
   ) {
     // An answer that waits for earlier ones has no connection yet, and Node would report its end only to the first one.
     socket.once('close', () => {
-      for (const answer of [...this.answers]) this.end(answer);
+      while (this.answers.length > 0) this.end(this.answers[0]!);
     });
   }
 
