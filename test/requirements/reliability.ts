@@ -84,6 +84,8 @@ export const reliabilityRequirements = {
   'reliability.few-connections': 'a gateway or worker has at most twelve connections to PostgreSQL at any moment',
   'reliability.gateway-drains':
     'a gateway that is told to stop is not ready at once, begins nothing, ends what runs, then itself, with status 0',
+  'reliability.handed-over':
+    'a gateway that stops at the end of its grace time ends no call of a run that others go on with',
   'reliability.gateway-killed':
     'a retry with the same key completes a turn whose gateway was killed, without running its tools again',
   'reliability.idle-session-freed': 'a session that is not used is freed, its servers first',

@@ -325,8 +325,9 @@ export const callTable = {
   ),
 
   'cancel asked': stopped,
-  // At the end of its grace time, whatever the run: what was planned or approved is lost to whoever continues it.
-  'gateway stopping': stopped,
+  'gateway stopping, plain run': stopped,
+  // Nothing of the call is ended: whoever continues the run goes on with it.
+  'gateway stopping, keyed or detached run': call({ dispatched: finishes }, resumable),
   'cancel asked, its worker silent': call({ parked: endOfRunDecides }, cancelled('journal.end')),
   'time is up': call({ parked: waits, dispatched: toldToWorker }, timedOut),
   'time is up, its worker silent': call({ parked: waits }, timedOut),

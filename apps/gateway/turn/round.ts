@@ -241,8 +241,9 @@ function inLines(calls: readonly Call[]): Call[][] {
 }
 
 function failureOf(error: unknown): ToolOutcome {
-  // It is unknown whether cancelling the call was written, so only the journal may decide how it ends.
-  if (!(error instanceof AppError) || error.code === 'store_unavailable') throw error;
+  if (!(error instanceof AppError)) throw error;
+  // Only the journal may decide how the call ends: cancelling it may have been written or not, or another gateway goes on with it.
+  if (error.code === 'store_unavailable' || error.code === 'shutting_down') throw error;
   // Within a turn, a full queue counts as a failure of the tool: the model may answer without it.
   return failedOutcome('failed', 'tool_unavailable', error.message);
 }

@@ -27,7 +27,7 @@ import type { RunCancel, RunCancels } from './runs/run-cancels.js';
 import { endOf, storedError } from './runs/run-errors.js';
 import { type RecordPorts, RunRecord, type TakeTurnEvents } from './record.js';
 import { continuedRun, newRun } from './runs/new-run.js';
-import type { StartedTurn } from './runs/started-turn.js';
+import { type StartedTurn, TurnHere } from './runs/started-turn.js';
 import { TurnState } from './turn-state.js';
 import { retoldEvents } from './retell.js';
 import { turnOfCall } from './runs/turn-of-call.js';
@@ -215,7 +215,7 @@ export class Turns {
     const run = from === undefined ? prepared.run : continuedRun(prepared.run, from);
     const { id: runId, sessionId } = run;
     const { model, dialect } = prepared.request;
-    const cancel = this.ports.cancels.register(runId, prepared.context, run.detached);
+    const cancel = this.ports.cancels.register(runId, prepared.context, run);
     // Each call of the turn listens, and a turn may have many.
     if (prepared.offer.runsHere) setMaxListeners(0, cancel.signal);
     const span = tracing?.start(turnSpan({ runId, sessionId, model, dialect }), prepared.context.traceparent);
@@ -256,16 +256,8 @@ export class Turns {
       measure: new TurnMeasure(turn, this.ports.measuring, span),
     });
     prepared.context.runsTurn = true;
-    const started: StartedTurn = {
-      runId: run.id,
-      get createdAt() {
-        return record.createdAt;
-      },
-      catalog: prepared.catalog,
-      detached: run.detached,
-      tell: (take, reader) => this.run({ turn, past, record, cancel }, take, reader),
-    };
-    return started;
+    const tell: StartedTurn['tell'] = (take, reader) => this.run({ turn, past, record, cancel }, take, reader);
+    return new TurnHere(run, prepared.catalog, record, tell);
   }
 
   private async run(

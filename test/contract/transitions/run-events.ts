@@ -91,7 +91,7 @@ const stopped = (
       abort: (reason: AppError) => gone.abort(reason),
     };
     const cancels = new RunCancels();
-    const { signal } = cancels.register(run.id, caller, run.detached);
+    const { signal } = cancels.register(run.id, caller, run);
     how(cancels, run.id, caller);
     if (!signal.aborted) return undefined;
     return runs.end(run.id, run.owner, endOf(signal.reason, signal, { ...run, underWay: true }));

@@ -15,6 +15,7 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { verifies } from '../../../../test/verifies.js';
 import type { Call } from '../call.js';
+import { HandedOver } from '../runs/run-cancels.js';
 import { type ToolCallPorts, ToolCalls } from './call-tool.js';
 import { DispatchedCall } from './dispatched-call.js';
 import { LateCancels } from './late-cancels.js';
@@ -100,6 +101,22 @@ verifies('tools.slow-queue', 'the caller leaves before the queue has answered', 
   expect(await ended).toMatchObject({ state: 'cancelled' });
   expect([ends, [...queue.jobs]]).toEqual([['cancelled'], []]);
 });
+
+verifies(
+  'reliability.handed-over',
+  'its run goes on elsewhere: the call stays as it is in queue and journal',
+  async () => {
+    const queue = new MapQueue();
+    const ends: string[] = [];
+    const journal: Partial<Journal> = { end: async ({ outcome }) => ends.push(outcome.state) > 0 };
+    const gateway = new AbortController();
+    const { call, callId } = open(queue, { journal, signal: gateway.signal });
+    const ended = call.run();
+    gateway.abort(new HandedOver());
+    await expect(ended).rejects.toThrow(HandedOver);
+    expect([ends, [...queue.jobs.keys()]]).toEqual([[], [callId]]);
+  },
+);
 
 verifies('tools.slow-queue', 'a worker runs what the queue is not known to have', async () => {
   const queue = new SlowQueue();

@@ -16,6 +16,7 @@ import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { tracing } from '#libs/tracing/tracing.js';
 import type { Call, JobOptions, RunnableCall } from '../call.js';
+import { isHandedOver } from '../runs/run-cancels.js';
 import type { DispatchServices, SamplingDesk } from './dispatch-services.js';
 import { DispatchedCall } from './dispatched-call.js';
 import type { ApprovalSettings } from '../../govern/decide.js';
@@ -269,6 +270,7 @@ export class QueuedToolRunner implements ToolRunner {
 
   /** A call that will not be queued is ended in the journal too. A caller who left gets an outcome, others the error. */
   private async neverQueued(error: unknown, { id, context, audit, again }: RunnableCall): Promise<ToolOutcome> {
+    if (isHandedOver(context.signal)) throw error;
     const why = context.signal.aborted ? undefined : error;
     // An approved call outside of runs stays parked: its caller asks again, and is not to need another approval.
     const staysParked = again && context.runId === undefined;

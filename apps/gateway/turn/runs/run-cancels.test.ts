@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AppError } from '#libs/schemas/errors.js';
-import { RunCancels, whenCancelled } from './run-cancels.js';
+import { isHandedOver, RunCancels, whenCancelled } from './run-cancels.js';
 import { forever } from '../../../../test/support/runnable-call.js';
 
 function caller() {
@@ -12,11 +12,11 @@ function caller() {
 test('a run ends with its caller or when it is cancelled, and is under way until it is released', () => {
   const cancels = new RunCancels();
   const [leaving, waiting] = [caller(), caller()];
-  const left = cancels.register('run_1', leaving, false);
+  const left = cancels.register('run_1', leaving, { detached: false });
   leaving.abort(new AppError('cancelled', 'The client has gone'));
   expect([left.signal.aborted, whenCancelled(left.signal)]).toEqual([true, false]);
 
-  const stopped = cancels.register('run_2', waiting, false);
+  const stopped = cancels.register('run_2', waiting, { detached: false });
   expect(cancels.cancel('run_2')).toBe(true);
   expect([stopped.signal.aborted, whenCancelled(stopped.signal)]).toEqual([true, true]);
   stopped.release();
@@ -30,9 +30,26 @@ test('a run ends with its caller or when it is cancelled, and is under way until
 test('a detached run outlives its caller and can be cancelled', () => {
   const cancels = new RunCancels();
   const leaving = caller();
-  const run = cancels.register('run_1', leaving, true);
+  const run = cancels.register('run_1', leaving, { detached: true });
   leaving.abort(new AppError('cancelled', 'The client has gone'));
   expect(run.signal.aborted).toBe(false);
   cancels.cancel('run_1');
   expect(run.signal.aborted).toBe(true);
+});
+
+test('of a gateway that stops, detached runs and those with a key are handed over', () => {
+  const cancels = new RunCancels();
+  const runs = [
+    cancels.register('run_1', caller(), { detached: false }),
+    cancels.register('run_2', caller(), { detached: true }),
+    cancels.register('run_3', caller(), { detached: false, idempotencyKey: 'k' }),
+  ];
+  cancels.stopAll();
+  runs.push(cancels.register('run_4', caller(), { detached: true }));
+  expect(runs.map(({ signal }) => [signal.aborted, isHandedOver(signal)])).toEqual([
+    [true, false],
+    [true, true],
+    [true, true],
+    [true, true],
+  ]);
 });

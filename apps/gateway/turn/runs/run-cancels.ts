@@ -1,6 +1,10 @@
 // The runs under way in this gateway, and how to stop each: when its caller leaves, or on a request to cancel.
+import type { NewRun } from '#libs/runs/run-store.js';
 import type { StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
+
+/** Detached: its caller may leave. With a key: its caller may come back, on another gateway. */
+type RegisteredRun = Pick<NewRun, 'detached' | 'idempotencyKey'>;
 
 export interface RunCancel {
   signal: AbortSignal;
@@ -15,21 +19,31 @@ class Cancelled extends AppError {
   }
 }
 
+/** The abort reason of a run that others go on with when this gateway stops: nothing of its calls is ended here. */
+export class HandedOver extends AppError {
+  constructor() {
+    super('shutting_down', 'This gateway is stopping');
+  }
+}
+
+export const isHandedOver = (signal: AbortSignal): boolean => signal.reason instanceof HandedOver;
+
 export const whenCancelled = (signal: AbortSignal): boolean => signal.reason instanceof Cancelled;
 
 export class RunCancels {
-  /** The function that stops each run. */
-  private readonly running = new Map<string, StoppableContext['abort']>();
+  /** The function that stops each run, by id, and whether the run outlives this gateway. */
+  private readonly running = new Map<string, { abort: StoppableContext['abort']; outlives: boolean }>();
   private readonly held = new Set<string>();
   /** Runs that have answered and whose end is still being written. */
   private readonly ending = new Map<string, Promise<void>>();
-  private stopped: AppError | undefined;
+  private stopped = false;
 
-  /** `detached`: the caller may leave. `release` must be called when the run has ended. */
-  register(runId: string, caller: StoppableContext, detached: boolean): RunCancel {
+  /** `release` must be called when the run has ended. */
+  register(runId: string, caller: StoppableContext, { detached, idempotencyKey }: RegisteredRun): RunCancel {
     const { signal, abort } = detached ? alone() : caller;
-    this.running.set(runId, abort);
-    if (this.stopped !== undefined) abort(this.stopped);
+    const running = { abort, outlives: detached || idempotencyKey !== undefined };
+    this.running.set(runId, running);
+    if (this.stopped) stop(running);
     return { signal, abort, release: () => void this.running.delete(runId) };
   }
 
@@ -65,9 +79,9 @@ export class RunCancels {
 
   /** False if the run is not under way here. */
   cancel(runId: string): boolean {
-    const abort = this.running.get(runId);
-    abort?.(new Cancelled());
-    return abort !== undefined;
+    const running = this.running.get(runId);
+    running?.abort(new Cancelled());
+    return running !== undefined;
   }
 
   /**
@@ -75,9 +89,13 @@ export class RunCancels {
    * an Idempotency-Key can.
    */
   stopAll(): void {
-    this.stopped = new AppError('shutting_down', 'This gateway is stopping');
-    for (const abort of this.running.values()) abort(this.stopped);
+    this.stopped = true;
+    for (const running of this.running.values()) stop(running);
   }
+}
+
+function stop({ abort, outlives }: { abort: StoppableContext['abort']; outlives: boolean }): void {
+  abort(outlives ? new HandedOver() : new AppError('shutting_down', 'This gateway is stopping'));
 }
 
 function alone(): Pick<StoppableContext, 'signal' | 'abort'> {

@@ -1,4 +1,5 @@
 // A turn that may begin: its ids, and what runs it.
+import type { NewRun } from '#libs/runs/run-store.js';
 import type { ToolCatalog } from '../../tools/tool-catalog.js';
 import type { RunReader } from '../follow.js';
 import type { TakeTurnEvents } from '../record.js';
@@ -17,4 +18,24 @@ export interface StartedTurn {
    * @throws AppError for a turn that fails
    */
   tell: (take: TakeTurnEvents, reader?: RunReader) => Promise<void>;
+}
+
+/** A turn that runs here. A class, because V8 keeps an object with a getter of its own, and all that it holds, until a full collection. */
+export class TurnHere implements StartedTurn {
+  readonly runId: string;
+  readonly detached: boolean;
+
+  constructor(
+    { id, detached }: Pick<NewRun, 'id' | 'detached'>,
+    readonly catalog: ToolCatalog,
+    private readonly record: { createdAt: Date },
+    readonly tell: StartedTurn['tell'],
+  ) {
+    this.runId = id;
+    this.detached = detached;
+  }
+
+  get createdAt(): Date {
+    return this.record.createdAt;
+  }
 }
