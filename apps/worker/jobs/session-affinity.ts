@@ -52,9 +52,12 @@ export class SessionAffinity {
    * Runs `work` if this worker holds the session; otherwise forwards the job to the worker that does.
    * @throws PutBack if neither is possible now; AppError store_unavailable
    */
-  async run(job: ToolJob, work: () => Promise<void>): Promise<void> {
+  run(job: ToolJob, work: () => Promise<void>): Promise<void> {
     const idleTtlMs = this.parts.idleTtlMs(job.server);
-    if (idleTtlMs === undefined) return work();
+    return idleTtlMs === undefined ? work() : this.runInSession(job, idleTtlMs, work);
+  }
+
+  private async runInSession(job: ToolJob, idleTtlMs: number, work: () => Promise<void>): Promise<void> {
     const seat = await this.lock.run(keyOf(job), undefined, () => this.take(job, idleTtlMs));
     if (seat === undefined) return;
     try {

@@ -2,7 +2,8 @@
 // no host path leaves the worker. In-process servers need no mapping.
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { CallOptions, RawToolResult, ToolConnection, ToolRequest } from './connection.js';
+import type { RawToolResult, ToolConnection, ToolRequest } from './connection.js';
+import type { CallOptions } from '../wire/call-scope.js';
 import { SessionLost } from './connection-errors.js';
 import type { CallActivity } from '../../workspace/quota-watch.js';
 
