@@ -60,7 +60,10 @@ export class ReplySender {
   private release(): void {
     clearTimeout(this.holding);
     this.holding = undefined;
-    for (const reply of this.held.splice(0)) this.batch.submit(reply).catch(this.onLost);
+    for (const reply of this.held.splice(0)) {
+      const refusal = this.batch.push(reply);
+      if (refusal !== undefined) this.onLost(refusal);
+    }
   }
 
   private get room(): number {

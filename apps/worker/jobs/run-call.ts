@@ -152,10 +152,13 @@ export class CallRunner {
 
   /** A call's one line is the gateway's, which also knows of calls that no worker saw. Of an outcome that comes too late it does not. */
   private log({ job, outcome }: Call, ended: Ended): void {
+    const { logger } = this.parts;
+    const level = ended === 'stale' ? 'info' : 'debug';
+    if (!logger.isLevelEnabled(level)) return;
     const { state, error, durationMs } = outcome!;
     const metadata = { server: job.server, state, code: error?.code, ended };
     const fields = { tool: job.name, ...requestFields(job), duration: Math.round(durationMs), metadata };
-    this.parts.logger[ended === 'stale' ? 'info' : 'debug'](fields, 'tool call run');
+    logger[level](fields, 'tool call run');
   }
 }
 

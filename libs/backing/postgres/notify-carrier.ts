@@ -16,9 +16,9 @@ export class NotifyCarrier implements Carrier {
     this.timeoutMs = database.timeoutMs;
   }
 
-  async send(messages: readonly CarriedMessage[]): Promise<void> {
+  send(messages: readonly CarriedMessage[]): Promise<unknown> {
     const columns = [messages.map(({ name }) => name), messages.map(({ payload }) => payload)];
-    await this.database.runRaw(statement, columns);
+    return this.database.runRaw(statement, columns);
   }
 
   async openLink(events: LinkEvents): Promise<ListenLink> {
