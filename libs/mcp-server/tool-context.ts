@@ -14,8 +14,8 @@ export interface ToolContext {
   callToken?: string;
   /** The session's files. Throws tool_unavailable if the call has none. */
   readonly workspace: Workspace;
-  logger: Logger;
-  cache: ToolCache;
+  readonly logger: Logger;
+  readonly cache: ToolCache;
   /** Aborts when the caller cancels or disconnects, or the tool's time is over. */
   signal: AbortSignal;
   /** What the client can be asked, by returning `inputRequired`; nothing within the worker. */

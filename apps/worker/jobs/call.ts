@@ -61,6 +61,8 @@ export class Call implements UseOptions, CallOptions {
   isolation: string | undefined;
   /** How it ended, if that is known. */
   outcome: ToolOutcome | undefined;
+  /** The same as JSON, once it is written. */
+  outcomeText: string | undefined;
   forgetSecrets: (() => void) | undefined;
   /** By `performance.now()`. */
   private startedAt = 0;
@@ -215,7 +217,9 @@ export class Call implements UseOptions, CallOptions {
     const { callId, requestId, traceparent, keyId, ip, model } = this.job;
     const { fence, isolation } = this;
     const { workerId: worker } = this.parts;
-    return { callId, fence, worker, isolation, outcome: this.outcome!, requestId, traceparent, keyId, ip, model };
+    const outcome = this.outcome!;
+    const outcomeText = (this.outcomeText = JSON.stringify(outcome));
+    return { callId, fence, worker, isolation, outcome, outcomeText, requestId, traceparent, keyId, ip, model };
   }
 
   /** Undefined: its caller cannot be asked. */

@@ -59,12 +59,12 @@ export class CallRunner {
         const ended = await outcomes.end(call.written());
         this.log(call, ended);
         // Perhaps ended by this very outcome: the write got no answer and was retried. The journal has what counts.
-        if (ended === 'stale') call.outcome = undefined;
+        if (ended === 'stale') call.outcome = call.outcomeText = undefined;
         else if (faults !== undefined) await faults.at('after-outcome');
       }
       if (step !== 'drop') {
         if (faults !== undefined) await faults.at('before-reply');
-        replies.send(replyTo, { kind: 'outcome', callId, outcome: call.outcome });
+        replies.send(replyTo, { kind: 'outcome', callId, outcome: call.outcome }, call.outcomeText);
       }
       if (faults !== undefined) await faults.at('before-ack');
     } finally {
