@@ -3,7 +3,7 @@
 import type { JobDelivery } from '#libs/backing/job-queue.js';
 import { type Answer, maxQuestionsOfCall, type Question } from '#libs/approvals/question.js';
 import { type SamplingAnswer, samplingMs, samplingLeaseMs, type SamplingRequest } from '#libs/approvals/sampling.js';
-import { holdSecrets, secretsOfHeader } from '#libs/audit/known-secrets.js';
+import { holdSecrets } from '#libs/audit/known-secrets.js';
 import { Deadline } from '#libs/concurrency/deadline.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -94,12 +94,6 @@ export class Call implements UseOptions, CallOptions {
     this.arguments = job.arguments;
     this.span = tracing?.start(processSpan(job.callId), job.traceparent);
     this.user = { principal: job.principal, sessionId: job.sessionId, directory: '', headers: undefined };
-  }
-
-  /** What they contain is struck out of everything until `forgetSecrets`. */
-  useHeaders(headers: Record<string, string>): void {
-    this.user.headers = headers;
-    this.holdSecrets(Object.values(headers).flatMap(secretsOfHeader));
   }
 
   /** Struck out of everything until `forgetSecrets`. */

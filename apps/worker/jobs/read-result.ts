@@ -4,7 +4,7 @@ import { isSpecType } from '@modelcontextprotocol/client';
 import { contentBlockSchema, contentText, type ContentBlock } from '#libs/schemas/content-block.js';
 import type { ToolErrorCode } from '#libs/schemas/errors.js';
 import type { Json } from '#libs/schemas/json.js';
-import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { readErrorCode } from '#libs/mcp-server/call-meta.js';
 import type { RawToolResult } from '../mcp/servers/connection.js';
 import type { OnServerBound } from '../mcp/wire/server-bound.js';
@@ -33,9 +33,10 @@ export function readResult(
   if (isError === true) {
     const text = contentText(blocks) || 'The tool failed';
     const message = text.length > maxMessageLength ? `${text.slice(0, maxMessageLength)}…` : text;
-    const code = readErrorCode(result._meta) ?? 'tool_failed';
-    const told: ContentBlock[] = blocks.length === 0 ? [{ type: 'text', text: message }] : blocks;
-    return outcomeOf('failed', told, structured, { code, message });
+    const failure = failedOutcome('failed', readErrorCode(result._meta) ?? 'tool_failed', message);
+    if (blocks.length > 0) failure.blocks = blocks;
+    failure.structuredContent = structured;
+    return failure;
   }
   if (checkOutput !== undefined) {
     if (structured === undefined) return failed('invalid_tool_result', 'The tool returned no structured content');
@@ -44,28 +45,12 @@ export function readResult(
       return failed('invalid_tool_result', `The result of the tool does not match its output schema: ${problem}`);
     }
   }
-  return outcomeOf('completed', blocks, structured, undefined);
+  return { state: 'completed', blocks, structuredContent: structured, durationMs: 0, queueWaitMs: undefined };
 }
-
-/** All in one shape. */
-const outcomeOf = (
-  state: ToolOutcome['state'],
-  blocks: ContentBlock[],
-  structuredContent: Json | undefined,
-  error: ToolOutcome['error'],
-): ToolOutcome => ({
-  state,
-  blocks,
-  structuredContent,
-  error,
-  truncated: undefined,
-  durationMs: 0,
-  queueWaitMs: undefined,
-});
 
 export function failed(code: ToolErrorCode, message: string): ToolOutcome {
   const state = code === 'cancelled' ? 'cancelled' : code === 'tool_outcome_unknown' ? 'indeterminate' : 'failed';
-  return outcomeOf(state, [{ type: 'text', text: message }], undefined, { code, message });
+  return failedOutcome(state, code, message);
 }
 
 /** Models, and clients that read only content, get structured content as text too, as the protocol wants it of servers. */

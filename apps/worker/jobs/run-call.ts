@@ -3,7 +3,7 @@
 import { PutBack, type JobDelivery } from '#libs/backing/job-queue.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { requestFields } from '#libs/logging/request-fields.js';
-import type { Journal } from '#libs/runs/run-store.js';
+import type { Journal, StoredCall } from '#libs/runs/run-store.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { terminalStates, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { Call, type CallParts } from './call.js';
@@ -19,8 +19,6 @@ export interface CallRunnerParts extends ToolRunParts, CallParts {
   /** Whether a worker is still registered: the reaper removes those that stopped. */
   isKnown: (worker: string) => Promise<boolean>;
 }
-
-type StoredCall = NonNullable<Awaited<ReturnType<Journal['get']>>>;
 
 /** What a delivery does next; each step is followed by those after it. `drop`: it is not this delivery's to end. */
 type Step = 'run' | 'write' | 'reply' | 'drop';

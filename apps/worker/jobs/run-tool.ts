@@ -1,7 +1,7 @@
 // Runs the tool of a call that was allowed: session, server, MCP call within its time, result within its limits. Always ends
 // the call with an outcome; knows neither the queue nor the journal.
 import type { CallTokenMint } from '#libs/access/call-tokens.js';
-import { strikeOutKnown } from '#libs/audit/known-secrets.js';
+import { secretsOfHeader, strikeOutKnown } from '#libs/audit/known-secrets.js';
 import type { SealedValues } from '#libs/backing/sealed-values.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Faults } from '#libs/config/fault-points.js';
@@ -54,7 +54,10 @@ export async function runTool(parts: ToolRunParts, call: Call): Promise<void> {
   let outcome: ToolOutcome;
   try {
     user.directory = madeDirectory(job) ?? (await makeSession(parts, call));
-    if (job.sealedHeaders !== undefined) call.useHeaders(await unsealed(job.sealedHeaders, parts));
+    if (job.sealedHeaders !== undefined) {
+      user.headers = await unsealed(job.sealedHeaders, parts);
+      call.holdSecrets(Object.values(user.headers).flatMap(secretsOfHeader));
+    }
     const result = await parts.pool.use(job.server, call, (connection, server) =>
       askTool(parts, call, connection, server),
     );

@@ -5,8 +5,9 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { ProcessRegistry } from '#libs/runs/processes/process-registry.js';
 import type { SessionLease, SessionLeases, SessionName } from '#libs/runs/sessions/session-leases.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
+import { isStoreAway } from '#libs/store-error/store-error.js';
 import { KeyedLock } from '#libs/workspace/keyed-lock.js';
-import { isStoreAway, untilStoreAnswers } from './outcome-writer.js';
+import { untilStoreAnswers } from './outcome-writer.js';
 
 export interface SessionAffinityParts {
   workerId: string;
