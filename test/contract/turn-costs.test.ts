@@ -60,7 +60,7 @@ const requests: Record<string, () => Promise<void>> = {
 const bounds: Record<string, { kilobytes: number[]; promises: number[] }> = {
   'a plain chat': { kilobytes: [92, 5], promises: [20, 3] },
   'a streamed chat': { kilobytes: [98, 5], promises: [24, 3] },
-  'a loop with one tool call': { kilobytes: [315, 158], promises: [118, 92] },
+  'a loop with one tool call': { kilobytes: [315, 170], promises: [118, 96] },
 };
 
 verifies(
