@@ -216,6 +216,8 @@ export interface CallEnd extends AuditContext {
   /** What the tool ran under. */
   isolation?: string | undefined;
   outcome: ToolOutcome;
+  /** `outcome` as JSON, if it has been made. */
+  outcomeText?: string | undefined;
 }
 
 export interface Journal {

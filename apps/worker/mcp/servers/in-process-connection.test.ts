@@ -10,7 +10,8 @@ import type { ToolContext } from '#libs/mcp-server/tool-context.js';
 import type { ToolServer } from '#libs/mcp-server/tool-server.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { establish } from './connect.js';
-import type { CallOptions, ToolConnection } from './connection.js';
+import type { ToolConnection } from './connection.js';
+import type { CallOptions } from '../wire/call-scope.js';
 import { InProcessConnection } from './in-process-connection.js';
 
 @McpServer({ name: 'table', authorize: (tool) => tool !== 'forbidden' })

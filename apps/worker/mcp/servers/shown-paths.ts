@@ -2,7 +2,8 @@
 // no host path leaves the worker. In-process servers need no mapping.
 import { AppError } from '#libs/schemas/errors.js';
 import { replaceMembers } from '#libs/schemas/replace-members.js';
-import type { CallOptions, ToolConnection } from './connection.js';
+import type { ToolConnection } from './connection.js';
+import type { CallOptions } from '../wire/call-scope.js';
 import { SessionLost } from './connection-errors.js';
 import type { CallActivity } from '../../workspace/quota-watch.js';
 
