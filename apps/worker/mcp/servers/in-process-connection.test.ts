@@ -99,7 +99,8 @@ async function connected(way: keyof typeof ways) {
   const tools = new TableTools();
   const lines: [level: string, LogFields, string][] = [];
   const at = (level: string) => (fields: LogFields, message: string) => void lines.push([level, fields, message]);
-  const logger = { ...silentLogger, debug: at('debug'), info: at('info'), child: () => logger };
+  const write = { debug: at('debug'), info: at('info'), isLevelEnabled: () => true };
+  const logger = { ...silentLogger, ...write, child: () => logger };
   const server = createMcpServer(tools, { logger, openWorkspace: () => ({}) as never });
   open.push(server);
   const connection = await ways[way](server);
