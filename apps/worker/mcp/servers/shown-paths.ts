@@ -60,15 +60,16 @@ export function translated(inner: ToolConnection, paths: ShownPaths, activity: C
     ask && (async (asked: Asked, signal: AbortSignal) => paths.toHost(await ask(paths.toShown(asked), signal)));
   return replaceMembers(inner, {
     listTools: async (signal) => paths.toShown(await inner.listTools(signal)),
-    callTool: async (request, { signal, maxTimeoutMs, onProgress, onQuestion, onSampling, questionsMs = 0 }) => {
+    callTool: async (request, call) => {
       const onHost = { ...request, arguments: paths.toHost(request.arguments) };
       const options: CallOptions = {
-        signal,
-        maxTimeoutMs,
-        onProgress: (progress) => onProgress(paths.toShown(progress)),
-        onQuestion: asking(onQuestion),
-        onSampling: asking(onSampling),
-        questionsMs,
+        signal: call.signal,
+        maxTimeoutMs: call.maxTimeoutMs,
+        // A method of the call, which needs it.
+        onProgress: (progress) => call.onProgress(paths.toShown(progress)),
+        onQuestion: asking(call.onQuestion),
+        onSampling: asking(call.onSampling),
+        questionsMs: call.questionsMs ?? 0,
       };
       try {
         return paths.toShown(await activity.during(() => inner.callTool(onHost, options)));
