@@ -29,10 +29,10 @@ import { StoreWrites } from '#libs/runs/store-writes.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { Turns } from './turn/turns.js';
 import { openAuditKeeper, openStores } from './open-stores.js';
-import { goOnAlone, ownerOf, type GoOnAlonePorts } from './turn/runs/go-on-alone.js';
-import { OrphanedRuns } from './turn/runs/orphaned-runs.js';
+import { advanceDetached, ownerOf, type AdvanceDetachedPorts } from './turn/runs/advance-detached.js';
+import { UnownedRuns, type UnownedRunsParts } from './turn/runs/unowned-runs.js';
 import { RunAnnouncements } from './turn/runs/run-announcements.js';
-import { RunCancels } from './turn/runs/run-cancels.js';
+import { ActiveRuns } from './turn/runs/active-runs.js';
 import { listenForCancels } from './turn/runs/listen-for-cancels.js';
 import { faultyPorts } from './inject-faults.js';
 import { createModelObservers, ModelCallMeasure } from './models/routing/measure-model-calls.js';
@@ -42,7 +42,7 @@ import { OfflineProvider } from './models/offline/offline-provider.js';
 import { ApprovalWebhook } from './govern/approval-webhook.js';
 import { ApprovalRoom } from './govern/approval-room.js';
 import { Approvals } from './govern/approvals.js';
-import { ToolCalls } from './turn/dispatch/call-tool.js';
+import { DirectCalls } from './turn/dispatch/call-tool.js';
 import { KeyedToolCalls } from './turn/dispatch/keyed-tool-calls.js';
 import { argumentBounds, CompiledArgumentValidator } from './tools/compiled-argument-validator.js';
 import { LateCancels } from './turn/dispatch/late-cancels.js';
@@ -98,8 +98,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const questions = new QuestionStore(database, audit);
   const { webhook: hook, expires_ms: expiresMs } = config.approvals;
   const approval = { expiresMs, notify: hook !== undefined };
-  const room = { store: approvalStore, limit: config.limits.waiting_approvals };
-  const approvalRoom = new ApprovalRoom({ ...room, metrics });
+  const approvalRoom = new ApprovalRoom({ store: approvalStore, limit: config.limits.waiting_approvals, metrics });
   const sampling = new Sampling({
     gatewayId: id,
     questions,
@@ -150,12 +149,12 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     webhook,
     clocks,
     onEnded: (state) => metrics.approvals.inc({ state }),
-    onDecided: () => orphans.lookSoon(),
+    onDecided: () => unownedRuns.lookSoon(),
     logger,
   });
 
-  const cancels = new RunCancels();
-  const alone: GoOnAlonePorts = {
+  const activeRuns = new ActiveRuns();
+  const detachedPorts: AdvanceDetachedPorts = {
     gatewayId: id,
     runs,
     runner,
@@ -164,7 +163,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     turnMs: config.limits.turn_ms,
     logger,
   };
-  const orphans = new OrphanedRuns({ gatewayId: id, runs, cancels, goOnAlone: (run) => goOnAlone(run, alone), logger });
+  const advance: UnownedRunsParts['advance'] = (run) => advanceDetached(run, detachedPorts);
+  const unownedRuns = new UnownedRuns({ gatewayId: id, runs, activeRuns, advance, logger });
   const announcements = new RunAnnouncements(backing.channels);
   const turns: Turns = new Turns(
     {
@@ -184,9 +184,9 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       runs,
       log,
       channels: backing.channels,
-      cancels,
+      activeRuns,
       announce: (runId) => announcements.announce(runId),
-      endLater: (runId, end) => orphans.endLater(runId, end),
+      endLater: (runId, end) => unownedRuns.endLater(runId, end),
       measuring,
       notes,
       logger,
@@ -194,7 +194,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     config,
     id,
   );
-  const toolCalls = new ToolCalls({
+  const toolCalls = new DirectCalls({
     catalog,
     validator,
     decide,
@@ -215,7 +215,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     approvals: approvalStore,
     questions: sampling,
     gatewayId: id,
-    hold: (runId) => cancels.hold(runId),
+    reserve: (runId) => activeRuns.reserve(runId),
     logger,
   });
   const toolChanges = new PostgresToolChanges(database, audit);
@@ -264,7 +264,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     policy,
     usage,
     toolServers: new ToolServers(registry, catalog),
-    cancels,
+    activeRuns,
     approvals,
     approvalStore,
     auditKeeper,
@@ -272,25 +272,25 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       const mark = await workspaces.mark().catch(() => null);
       await registry.register({ id, kind: 'gateway', details: { workspaces: mark } });
       await Promise.all([runner.start(), catalog.start(), approvals.start()]);
-      stopListening.push(await listenForCancels(backing.channels, id, cancels));
+      stopListening.push(await listenForCancels(backing.channels, id, activeRuns));
       stopListening.push(await listenForDeleted(backing.channels, (session) => sessions.forget(session)));
       reaper.start();
       auditKeeper?.start();
-      orphans.start();
+      unownedRuns.start();
     },
     /** Runs of other gateways go on elsewhere. */
-    takeNoMore: () => orphans.takeNoMore(),
+    takeNoMore: () => unownedRuns.takeNoMore(),
     /** Call it after all turns have ended. */
     async close(): Promise<void> {
       firstCatalog.close();
-      cancels.stopAll();
-      await orphans.aloneEnded();
-      await cancels.written();
+      activeRuns.stopAll();
+      await unownedRuns.finishAdvancing();
+      await activeRuns.written();
       announcements.close();
       for (const stop of stopListening) await stop();
       await Promise.allSettled([
         approvals.close(),
-        orphans.close(),
+        unownedRuns.close(),
         catalog.close(),
         reaper.close(),
         runner.close(),

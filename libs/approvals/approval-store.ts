@@ -5,7 +5,7 @@ import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
-import type { Approval, ApprovalState, Decision } from './approval.js';
+import type { Approval, ApprovalState, ApprovalDecision } from './approval.js';
 
 export interface Approver {
   principal: string;
@@ -133,7 +133,7 @@ export class ApprovalStore {
   }
 
   /** Undefined if it was decided before, has expired, or its call has ended. */
-  async decide(id: string, { decision, reason, arguments: edited }: Decision, by: Approver) {
+  async decide(id: string, { decision, reason, arguments: edited }: ApprovalDecision, by: Approver) {
     const [decided] = await this.database.query<Approval>(decide, [
       uuidv7(),
       storedText(by.requestId),

@@ -52,7 +52,7 @@ export interface Approval {
   edited: boolean;
 }
 
-export interface Decision {
+export interface ApprovalDecision {
   decision: 'approve' | 'deny';
   reason?: string;
   /** Replaces the arguments of the call; for a question, the content of the answer. */

@@ -6,10 +6,10 @@ import type { Database } from '#libs/postgres/open-database.js';
 import { storedJson, storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { Approval, Decision } from './approval.js';
+import type { Approval, ApprovalDecision } from './approval.js';
 import { approvalColumns, type Approver } from './approval-store.js';
 import type { Question } from './question.js';
-import type { Sampled, SamplingRequest } from './sampling.js';
+import type { Sampled, SamplingRequest } from './sampling-request.js';
 
 export type NewQuestion = NewRow & (({ kind: 'question' } & Question) | { kind: 'sampling'; request: SamplingRequest });
 
@@ -111,7 +111,7 @@ export class QuestionStore {
   }
 
   /** Undefined: it was answered before, its time is up, or its call has ended. */
-  async answer(id: string, { decision, reason, arguments: content = {} }: Decision, by: Approver) {
+  async answer(id: string, { decision, reason, arguments: content = {} }: ApprovalDecision, by: Approver) {
     const accepted = decision === 'approve';
     const [answered] = await this.database.query<Approval>(answer, [
       uuidv7(),

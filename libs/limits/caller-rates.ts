@@ -24,7 +24,7 @@ export interface RateLimits {
 
 export type RateName = 'requests' | 'tokens';
 
-export interface Verdict {
+export interface RateVerdict {
   /** The limit that refuses the request. */
   refusedBy: RateName | undefined;
   /** Until it may come again. */
@@ -61,18 +61,18 @@ export class CallerRates {
   ) {}
 
   /** Undefined: the shared window has to be asked. */
-  verdict(now: number): Verdict | undefined {
+  verdict(now: number): RateVerdict | undefined {
     const { requests, tokens } = this.limits;
     if (tokens !== undefined) {
       if (now >= this.tokensKnownUntil) return undefined;
-      if (this.tokensHere < 1) return this.told('tokens', this.tokensWaitUntil - now);
+      if (this.tokensHere < 1) return this.refusal('tokens', this.tokensWaitUntil - now);
     }
-    if (requests === undefined) return this.told(undefined, 0);
+    if (requests === undefined) return this.refusal(undefined, 0);
     if (this.lease > 0 && now < this.leaseUntil) {
       this.lease--;
-      return this.told(undefined, 0);
+      return this.refusal(undefined, 0);
     }
-    return now < this.refusedUntil ? this.told('requests', this.requestsWaitUntil - now) : undefined;
+    return now < this.refusedUntil ? this.refusal('requests', this.requestsWaitUntil - now) : undefined;
   }
 
   addTokens(count: number): void {
@@ -173,9 +173,9 @@ export class CallerRates {
     return this.tokensLeft - this.tokens;
   }
 
-  private told(refusedBy: RateName | undefined, waitMs: number): Verdict {
+  private refusal(refusedBy: RateName | undefined, waitMs: number): RateVerdict {
     const { requests, tokens } = this.limits;
-    const left: Verdict['left'] = {};
+    const left: RateVerdict['left'] = {};
     if (requests !== undefined) left.requests = Math.max(0, (this.left ?? 0) + this.lease);
     if (tokens !== undefined) left.tokens = Math.max(0, this.tokensHere);
     return { refusedBy, waitMs: Math.max(1, waitMs), left, resetMs };

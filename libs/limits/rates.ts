@@ -4,7 +4,7 @@
 import { Batch } from '#libs/concurrency/batch.js';
 import type { Counters, WindowState, WindowUse } from '#libs/backing/counters.js';
 import type { Logger } from '#libs/logging/logger.js';
-import { CallerRates, type RateLimits, type Verdict } from './caller-rates.js';
+import { CallerRates, type RateLimits, type RateVerdict } from './caller-rates.js';
 
 const sweepMs = 200;
 /** Requests wait for it that cannot be counted here. */
@@ -46,7 +46,7 @@ export class Rates {
   }
 
   /** Counts a request of the caller, unless it is refused. At once, unless the shared window has to be asked. */
-  admit(id: string, limits: RateLimits): Verdict | Promise<Verdict> {
+  admit(id: string, limits: RateLimits): RateVerdict | Promise<RateVerdict> {
     const caller = this.callerOf(id, limits);
     return caller.verdict(this.now()) ?? this.askFor(caller);
   }
@@ -79,7 +79,7 @@ export class Rates {
     return caller;
   }
 
-  private async askFor(caller: CallerRates): Promise<Verdict> {
+  private async askFor(caller: CallerRates): Promise<RateVerdict> {
     for (;;) {
       caller.waiting++;
       try {

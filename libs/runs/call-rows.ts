@@ -84,9 +84,9 @@ function plannedAudit(call: PlannedCall, argumentsText: string, audit: AuditCont
   const context = auditContext(audit);
   if (call.policyRule !== undefined) context['policyRule'] = storedText(call.policyRule);
   if (call.approval !== undefined) context['approvalId'] = call.approval.id;
-  const told = auditArguments(call.arguments, argumentsText);
-  context['arguments'] = told.arguments;
-  context['argumentsDigest'] = told.argumentsDigest;
+  const audited = auditArguments(call.arguments, argumentsText);
+  context['arguments'] = audited.arguments;
+  context['argumentsDigest'] = audited.argumentsDigest;
   return context;
 }
 

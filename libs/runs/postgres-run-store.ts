@@ -9,7 +9,7 @@ import { makeSessions, type SessionMaker } from './sessions/make-sessions.js';
 import { begunRun, newRunRow, plannedRoundRow, runEndRow, toStoredRound, toStoredRun } from './run-rows.js';
 import type {
   AuditContext,
-  LoneRun,
+  DetachedRun,
   NewRun,
   PlannedRound,
   RunEnd,
@@ -18,7 +18,7 @@ import type {
   StoredRound,
   StoredRun,
 } from './run-store.js';
-import { StoreWrites, type Written } from './store-writes.js';
+import { StoreWrites, type WriteResult } from './store-writes.js';
 
 const removeRun = `/* runs.remove */ with
   gone as (
@@ -33,7 +33,7 @@ const removeRun = `/* runs.remove */ with
  * A call waits for a person as long as its approval or its question does, unless its round was to return to the caller, which
  * decides in its next turn. Any other call that runs ends by itself.
  */
-const leftAlone = `/* runs.left-alone */
+const selectInterruptedDetached = `/* runs.interrupted-detached */
   select id, principal, key_id as "keyId", idempotency_key is not null as keyed, error, adoptions,
     exists (
       select from tool_calls call where call.run_id = runs.id and call.kind = 'server' and case
@@ -138,8 +138,8 @@ export class PostgresRunStore implements RunStore {
     return adopted === 1;
   }
 
-  leftAlone(limit: number): Promise<LoneRun[]> {
-    return this.database.query<LoneRun>(leftAlone, [limit]);
+  interruptedDetached(limit: number): Promise<DetachedRun[]> {
+    return this.database.query<DetachedRun>(selectInterruptedDetached, [limit]);
   }
 
   async interruptOrphans(owner: string, isUnderWay: (runId: string) => boolean): Promise<string[]> {
@@ -230,7 +230,7 @@ export class PostgresRunStore implements RunStore {
 
 type BegunRun = Awaited<ReturnType<RunStore['begin']>>;
 
-const created = (run: NewRun, { result }: Written): BegunRun => ({
+const created = (run: NewRun, { result }: WriteResult): BegunRun => ({
   created: true,
   run: begunRun(run, new Date(result as string)),
 });

@@ -39,7 +39,7 @@ export interface StoredRun extends Omit<NewRun, 'owner'> {
 }
 
 /** A detached run that was interrupted: nobody has to come back for it to go on. */
-export interface LoneRun {
+export interface DetachedRun {
   id: string;
   principal: string;
   keyId: string | null;
@@ -147,7 +147,7 @@ export interface RunStore {
   /** Gives an interrupted run a new owner; false if another gateway was faster. */
   adopt(runId: string, owner: string): Promise<boolean>;
   /** Those that need not wait first, then the newest. Excludes keyed ones that have no round: their callers begin them again. */
-  leftAlone(limit: number): Promise<LoneRun[]>;
+  interruptedDetached(limit: number): Promise<DetachedRun[]>;
   /**
    * Marks runs of `owner` that it does not run (their end or their beginning was not confirmed by the store) as
    * interrupted, so that a retry can continue them. `isUnderWay` must be true from before a run begins or is adopted

@@ -12,7 +12,7 @@ export interface StoreWritesOptions {
 }
 
 /** A row that was written, and its part's result for it. */
-export interface Written {
+export interface WriteResult {
   result: Json;
 }
 
@@ -30,7 +30,7 @@ interface WrittenRow {
 }
 
 export class StoreWrites {
-  private readonly group: GroupCommit<Write, Written | undefined>;
+  private readonly group: GroupCommit<Write, WriteResult | undefined>;
   private readonly parts: Record<WriteName, WritePart>;
   /** In the order in which they appear in a statement. */
   private readonly names: readonly WriteName[];
@@ -56,11 +56,11 @@ export class StoreWrites {
    * Resolves when it is on disk: with the part's result for the row, or undefined if its condition did not hold and
    * nothing was written. @throws AppError store_unavailable
    */
-  submit(name: WriteName, row: JsonObject): Promise<Written | undefined> {
+  submit(name: WriteName, row: JsonObject): Promise<WriteResult | undefined> {
     return this.group.submit({ name, text: JSON.stringify(row) });
   }
 
-  private write(rows: readonly Write[]): Promise<(Written | undefined)[]> {
+  private write(rows: readonly Write[]): Promise<(WriteResult | undefined)[]> {
     const rowsOf = new Map<WriteName, string[]>();
     const places = rows.map(({ name, text }) => {
       const texts = rowsOf.get(name) ?? [];
@@ -70,7 +70,7 @@ export class StoreWrites {
     const names = this.names.filter((name) => rowsOf.has(name));
     const parameters = names.map((name) => arrayOf(rowsOf.get(name)!));
     return this.database.query<WrittenRow>(this.statementOf(names), parameters).then((found) => {
-      const written = new Map<string, Written>();
+      const written = new Map<string, WriteResult>();
       for (const row of found) written.set(`${row.name} ${row.ordinality}`, { result: row.result });
       return places.map((place) => written.get(place));
     });

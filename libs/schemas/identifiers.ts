@@ -30,7 +30,7 @@ export function mintCallId(kept: boolean): string {
 
 const mintedCallId = /^call_[0-9a-f]{32}$/;
 export const isMintedCallId = (id: string): boolean => mintedCallId.test(id);
-export const isKeptCallId = (id: string): boolean => isMintedCallId(id) && id[5]! >= '8';
+export const isStoredCallId = (id: string): boolean => isMintedCallId(id) && id[5]! >= '8';
 
 export const mintApprovalId = (): string => `appr_${random(12)}`;
 export const mintSessionId = (): string => `sess_${random(12)}`;

@@ -147,7 +147,7 @@ export const reliabilityRequirements = {
   'runs.last-round': 'the last round of a turn is stored with the end of its run, in one statement',
   'runs.rewind':
     'a reader that has events of a message that broke off with its gateway is told which of them are withdrawn, whenever it returns',
-  'runs.left-alone': 'detached runs that were interrupted are found, and whether one of their calls waits',
+  'runs.interrupted-detached': 'detached runs that were interrupted are found, and whether one of their calls waits',
   'runs.mixed-turn-found': 'a client call leads its principal back to the whole turn',
   'runs.removed': 'a run that has ended is forgotten when its caller says so, and no other',
   'runs.round-with-its-calls': 'a round and its calls are stored together, before anything runs',

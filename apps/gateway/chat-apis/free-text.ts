@@ -20,7 +20,7 @@ export function readCustomTool(given: GivenCustomTool, param: string, limits: Co
     const message = `A grammar may have at most ${limits.tool_schema_bytes} bytes`;
     throw new AppError('invalid_value', message, { param });
   }
-  const told = [
+  const sentences = [
     description ?? '',
     grammar === undefined ? '' : `The input must match this ${grammar.syntax} grammar:\n${grammar.definition}`,
   ].filter((text) => text !== '');
@@ -31,7 +31,7 @@ export function readCustomTool(given: GivenCustomTool, param: string, limits: Co
     additionalProperties: false,
   };
   const tool = readFunction(
-    { name, description: told.join('\n\n'), parameters },
+    { name, description: sentences.join('\n\n'), parameters },
     { name: `${param}.name`, parameters: param },
     limits,
   );
@@ -55,7 +55,7 @@ export class StreamedText {
   /** Where the text goes on in `json`; undefined before its opening quote. */
   private at: number | undefined;
   private closed = false;
-  private told = '';
+  private emitted = '';
 
   /** Returns what is new of the text. */
   add(piece: string): string {
@@ -67,7 +67,7 @@ export class StreamedText {
     this.at += more.length;
     this.closed = this.json[this.at] === '"';
     const text = more.replace(/\\(?:u[0-9a-f]{4}|.)/gis, unescaped);
-    this.told += text;
+    this.emitted += text;
     return text;
   }
 
@@ -75,7 +75,7 @@ export class StreamedText {
   end(): string {
     if (this.closed) return '';
     const whole = textOf(this.json);
-    return whole.startsWith(this.told) ? whole.slice(this.told.length) : '';
+    return whole.startsWith(this.emitted) ? whole.slice(this.emitted.length) : '';
   }
 }
 

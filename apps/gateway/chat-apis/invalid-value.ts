@@ -57,7 +57,7 @@ function deepest(issue: Issue): Pick<Issue, 'path' | 'message'> {
 }
 
 /** Removes members that are `null`. */
-export function withoutNulls(members: JsonObject): JsonObject {
+export function withoutNullMembers(members: JsonObject): JsonObject {
   const kept: JsonObject = {};
   for (const key of Object.keys(members)) {
     const value = members[key];

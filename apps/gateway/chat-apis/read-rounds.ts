@@ -1,6 +1,6 @@
 // Splits the content of an assistant's turn into the rounds of the model. A turn that ends with stored calls of the caller
 // stays one message: `turn/runs/restore-history.ts` replaces it with the stored rounds.
-import { isKeptCallId } from '#libs/schemas/identifiers.js';
+import { isStoredCallId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import {
   type AssistantMessage,
@@ -19,7 +19,7 @@ export type TurnPiece = (
   | { type: 'call'; call: ToolCall; here: boolean }
   | { type: 'result'; result: ToolMessage }
   /** What only that API knows, as text. */
-  | { type: 'told'; text: string }
+  | { type: 'described'; text: string }
 ) & { block?: JsonObject };
 
 interface Round {
@@ -43,7 +43,7 @@ const newRound = (): Round => ({
 });
 
 export function readRounds(pieces: readonly TurnPiece[]): ChatMessage[] {
-  const isStored = pieces.some((piece) => piece.type === 'call' && !piece.here && isKeptCallId(piece.call.id));
+  const isStored = pieces.some((piece) => piece.type === 'call' && !piece.here && isStoredCallId(piece.call.id));
   const rounds = [newRound()];
   for (const piece of pieces) {
     let round = rounds.at(-1)!;
@@ -53,7 +53,7 @@ export function readRounds(pieces: readonly TurnPiece[]): ChatMessage[] {
     }
     if (round.results.length > 0) rounds.push((round = newRound()));
     if (piece.block !== undefined) round.blocks.push(piece.block);
-    if (piece.type === 'told') {
+    if (piece.type === 'described') {
       round.isOriginal = true;
       round.texts.push(`${piece.text}\n`);
     } else if (piece.type === 'text') round.texts.push(piece.text);

@@ -17,7 +17,7 @@ export interface ApprovalSettings {
 }
 
 /** What model and caller are told of a call that is denied. */
-export function refusalOf(tool: Pick<CatalogTool, 'name'>, decision: Decision): ToolOutcome {
+export function deniedOutcome(tool: Pick<CatalogTool, 'name'>, decision: Decision): ToolOutcome {
   return failedOutcome('denied', 'tool_denied', whyDenied(tool, decision));
 }
 

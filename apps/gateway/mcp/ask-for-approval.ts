@@ -2,7 +2,7 @@
 // undecided still waits for everybody else who may decide, and a decision of theirs ends the question.
 import { type InputRequiredResult, isInputRequiredResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { type Approval, type Decision, maxReasonLength, whyAsked } from '#libs/approvals/approval.js';
+import { type Approval, type ApprovalDecision, maxReasonLength, whyAsked } from '#libs/approvals/approval.js';
 import { redact } from '#libs/audit/redact.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -77,7 +77,7 @@ function questionOf(approval: Approval): ClientQuestion {
 const clip = (text: string) => text.slice(0, maxShownLength).replace(/[\ud800-\udbff]$/, '');
 
 /** Undefined: the client did not decide, or not in words that were asked for. */
-function decisionOf(answer: ClientAnswer): Decision | undefined {
+function decisionOf(answer: ClientAnswer): ApprovalDecision | undefined {
   if (answer.action === 'cancel') return undefined;
   if (answer.action === 'decline') return { decision: 'deny' };
   const read = answerSchema.safeParse(answer.content);
@@ -87,14 +87,14 @@ function decisionOf(answer: ClientAnswer): Decision | undefined {
 }
 
 /** The tool waits for it: a client that does not answer has declined. */
-function contentOf(answer: ClientAnswer | undefined): Decision {
+function contentOf(answer: ClientAnswer | undefined): ApprovalDecision {
   return answer?.action === 'accept' ? { decision: 'approve', arguments: answer.content } : { decision: 'deny' };
 }
 
 /** Somebody else may have been faster: what they decided counts. */
 async function decide(
   { id, kind }: Approval,
-  decision: Decision,
+  decision: ApprovalDecision,
   approvals: ApprovalDecisions,
   caller: RequestContext,
 ): Promise<Approval> {

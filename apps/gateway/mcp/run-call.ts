@@ -16,7 +16,7 @@ import { isJsonObject } from '#libs/schemas/json.js';
 import { mcpServerSpan, toolErrorType } from '#libs/tracing/spans.js';
 import { type Span, traceparentOf, tracing } from '#libs/tracing/tracing.js';
 import { ApprovalNeeded } from '../govern/approval-needed.js';
-import type { EndedToolCall, PreparedToolCall, ToolCaller, ToolCalls } from '../turn/dispatch/call-tool.js';
+import type { EndedToolCall, PreparedToolCall, ToolCaller, DirectCalls } from '../turn/dispatch/call-tool.js';
 import type { ToolProgress } from '../turn/dispatch/tool-runner.js';
 import { type AskingCall, howToAsk } from './ask-client.js';
 import { type ApprovalDecisions, askForApproval } from './ask-for-approval.js';
@@ -32,7 +32,7 @@ export interface ToolCallParams {
 }
 
 export interface RunCallPorts {
-  calls: Pick<ToolCalls, 'prepare' | 'approved' | 'answered'>;
+  calls: Pick<DirectCalls, 'prepare' | 'approved' | 'answered'>;
   approvals: ApprovalDecisions;
 }
 
@@ -123,8 +123,8 @@ async function whenDecided(waiting: Approval, calling: Calling): Promise<CallToo
   const { ports, asking, caller } = calling;
   let asked: Approval | InputRequiredResult = waiting;
   if (waiting.state === 'waiting') {
-    const goOn = caller.deadline.pause();
-    asked = await askForApproval(waiting, ports.approvals, asking, caller).finally(goOn);
+    const endPause = caller.deadline.pause();
+    asked = await askForApproval(waiting, ports.approvals, asking, caller).finally(endPause);
   }
   if (isInputRequiredResult(asked)) return asked;
   if (asked.kind === 'question') return ended(() => ports.calls.answered(asked, caller), calling);

@@ -9,7 +9,7 @@ import {
   samplingMs,
   samplingRequestSchema,
   type Sampled,
-} from '#libs/approvals/sampling.js';
+} from '#libs/approvals/sampling-request.js';
 import type { Channels } from '#libs/backing/channels.js';
 import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -21,7 +21,7 @@ import { channelNames } from '#libs/schemas/tool-job.js';
 import { chooseModel } from '../models/choose-model.js';
 import type { ModelRouter, RoutedModelEvent } from '../models/model-provider.js';
 import type { SamplingCaller, SamplingDesk } from '../turn/dispatch/dispatch-services.js';
-import { toModelRequest } from './to-model-request.js';
+import { fromSamplingRequest } from './from-sampling-request.js';
 
 export interface SamplingPorts {
   gatewayId: string;
@@ -119,7 +119,7 @@ export class Sampling implements SamplingDesk {
       // No request of its own.
       paidBy: { principal, keyId, access, round: 0 },
     };
-    await models.call(route, toModelRequest(request), call, (events) => answer.take(events));
+    await models.call(route, fromSamplingRequest(request), call, (events) => answer.take(events));
     if (bounded.aborted && !signal.aborted) throw new AppError('model_timeout', 'The model took too long');
   }
 }

@@ -42,11 +42,11 @@ export class ToolChangeDecisions {
     if (missing !== undefined) throw changeNotFound(changes[missing]!, missing);
     // Also when nothing is new: a retry heals what the first try could not announce.
     if (decision === 'accept') await this.announce();
-    if (decided.length > 0) this.tell(decision === 'accept' ? 'accepted' : 'rejected', decided, context);
+    if (decided.length > 0) this.publish(decision === 'accept' ? 'accepted' : 'rejected', decided, context);
     return decided;
   }
 
-  private tell(
+  private publish(
     outcome: ChangeOutcome,
     decided: readonly DecidedChange[],
     { principal, requestId }: RequestContext,

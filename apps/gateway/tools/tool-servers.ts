@@ -4,7 +4,7 @@ import type { ToolCatalog } from './tool-catalog.js';
 
 const workerSeenMs = 10_000;
 
-export interface ToolServer extends ServerReport {
+export interface ToolServerStatus extends ServerReport {
   /** In the catalog. */
   tools: number;
   /** Those that have it. */
@@ -21,7 +21,7 @@ export class ToolServers {
   ) {}
 
   /** By name. @throws AppError store_unavailable */
-  async list(): Promise<ToolServer[]> {
+  async list(): Promise<ToolServerStatus[]> {
     const reports = new Map<string, ({ id: string } & ServerReport)[]>();
     for (const { id, details, draining } of await this.registry.alive('worker', workerSeenMs)) {
       // A worker of a version before this one tells a number.
@@ -43,7 +43,7 @@ function toolServer(
   name: string,
   reports: readonly ({ id: string } & ServerReport)[],
   tools: readonly { available: boolean }[],
-): ToolServer {
+): ToolServerStatus {
   const [worst] = reports.toSorted((one, other) => severity.indexOf(one.state) - severity.indexOf(other.state));
   const known = tools.some(({ available }) => available) ? 'ready' : 'unavailable';
   const { id: _, ...report } = worst ?? { id: '', name, state: known, ...(known === 'ready' ? {} : noWorker) };

@@ -34,14 +34,14 @@ export type Cell<Next> =
 const endedRunStates = ['done', 'failed', 'cancelled'] as const;
 /** `none`: not stored, or no longer. The store also knows `waiting`: nothing writes it. */
 export const runStates = ['none', 'running', 'interrupted', ...endedRunStates] as const;
-export type RunState = (typeof runStates)[number];
+export type RunTableState = (typeof runStates)[number];
 
 /** `approved`: still parked in the journal, its approval is given. `ended`: all terminal states, which nothing tells apart. */
 export const callStates = ['none', 'planned', 'parked', 'approved', 'dispatched', 'ended'] as const;
-export type CallState = (typeof callStates)[number];
+export type CallTableState = (typeof callStates)[number];
 
-type RunRow = Record<RunState, Cell<RunState>>;
-type CallRow = Record<CallState, Cell<CallState | TerminalState>>;
+type RunRow = Record<RunTableState, Cell<RunTableState>>;
+type CallRow = Record<CallTableState, Cell<CallTableState | TerminalState>>;
 
 const to = <Next>(next: Next, write: readonly Write[], emit: Emit) => ({ write, next, emit });
 const ignored = (why: string, emit: Emit = 'nothing') => ({ ignored: why, emit });
@@ -61,7 +61,7 @@ const nobodys = ignored('No gateway runs it.');
 const inProgress = ignored('It is in progress.');
 
 /** What its gateway writes at the end of a turn that runs. */
-const ends = (next: RunState, emit: Emit, none: RunRow['none'] = noRun): RunRow => ({
+const ends = (next: RunTableState, emit: Emit, none: RunRow['none'] = noRun): RunRow => ({
   none,
   running: to(next, ['runs.end'], emit),
   interrupted: adopterDecides(emit),

@@ -91,11 +91,11 @@ export function toModelRequest(
 function assembler(turn: Turn, stoppedBy: StopCause | null, record: TurnRecord): MessageAssembler {
   const { state, offer } = turn;
   return new MessageAssembler({
-    idsAreKept: offer.runsHere,
+    idsAreStored: offer.runsHere,
     separator: state.separator(),
     numbering: state.numbering,
     isClientCall: stoppedBy === null ? (name: string) => isClientCall(offer, name) : undefined,
-    tell: (events) => record.tell(events),
+    emit: (events) => record.emit(events),
     serverOf: (name) => offer.tools.get(name)?.tool?.server,
     onStart: (model) => startEvent(turn, model),
   });

@@ -65,7 +65,7 @@ export class Call {
   /** How the call ended. */
   outcome: ToolOutcome | undefined = undefined;
   /** The reader of this turn has been told: of the outcome of a call of ours, of a call that the caller is given. */
-  told = false;
+  emitted = false;
 
   constructor(
     readonly id: string,

@@ -5,7 +5,7 @@ import { Bell } from '#libs/concurrency/bell.js';
 import type { EventLog, NumberedEvent, RunStore } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
-import { goesOnAlone } from './runs/run-errors.js';
+import { advancesDetached } from './runs/run-errors.js';
 
 export interface FollowPorts {
   log: EventLog;
@@ -65,7 +65,7 @@ export async function* followRun(options: FollowOptions, ports: FollowPorts): As
         if (numbered.event.type === 'done' || numbered.event.type === 'error') return;
       }
       if (events.length > 0) continue;
-      if (run.state !== 'running' && run.state !== 'waiting' && !goesOnAlone(run)) return;
+      if (run.state !== 'running' && run.state !== 'waiting' && !advancesDetached(run)) return;
       await news.heard(pollMs, signal);
     }
   } finally {

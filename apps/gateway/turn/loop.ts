@@ -1,6 +1,6 @@
 // The loop: settles what is open, asks the model, plans and commits the calls of its message, until the model stops, a call goes back
 // to the caller, or a bound is hit. It knows ports only. What it tells and commits goes to the record of its run.
-import { budgetStop, type Stop, toldToCaller } from '#libs/limits/stop-notice.js';
+import { budgetStop, type Stop, noticeForCaller } from '#libs/limits/stop-notice.js';
 import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import type { AssistantMessage } from '#libs/schemas/message.js';
 import type { StopCause } from '#libs/schemas/turn-event.js';
@@ -10,7 +10,7 @@ import { askModel, type AskModelPorts } from './ask-model.js';
 import { type AssembledMessage, toAssistantMessage } from './assemble-message.js';
 import { planCalls, type PlanPorts } from './plan.js';
 import { addResults, isOpen, type RoundPorts, settleRound } from './round.js';
-import { callContext, type DoneEvent, startEvent, type ToldRound, type Turn, type TurnRecord } from './turn.js';
+import { callContext, type DoneEvent, startEvent, type NewRound, type Turn, type TurnRecord } from './turn.js';
 import { approvalRequest } from './wait.js';
 
 export interface TurnPorts extends PlanPorts, RoundPorts, AskModelPorts {
@@ -29,13 +29,13 @@ export async function runTurn(turn: Turn, ports: TurnPorts, record: TurnRecord):
     const reached = offer.runsHere ? reachedBound(turn, ports) : undefined;
     const stop = reached instanceof Promise ? await reached : reached;
     const stoppedBy = stop?.cause ?? null;
-    if (stop !== undefined) state.addWarnings([{ message: toldToCaller(stop) }]);
+    if (stop !== undefined) state.addWarnings([{ message: noticeForCaller(stop) }]);
     state.round++;
     const message = await askModel(turn, stoppedBy, ports, record);
     if (message.finishReason !== 'tool_calls' && message.finishReason !== 'stop') message.calls = [];
     const { calls } = message;
     const said = toAssistantMessage(message);
-    const round = toldRound(state.round, message, said);
+    const round = newRound(state.round, message, said);
     // Calls of the caller alone are journaled if the provider expects something back that clients drop.
     const runsHere = offer.runsHere && calls.length > 0;
     if (!runsHere && (calls.length === 0 || message.providerState === undefined)) {
@@ -61,7 +61,7 @@ async function settleOpen(turn: Turn, ports: TurnPorts, record: TurnRecord): Pro
   let anyWaits = false;
   for (const round of turn.open) {
     const start = startEvent(turn, round.model);
-    if (start !== undefined) await record.tell([start]);
+    if (start !== undefined) await record.emit([start]);
     const { calls, places } = round;
     const isOwn = places === undefined;
     const counted = isOwn ? calls : calls.filter(isOpen);
@@ -101,7 +101,7 @@ function admit({ state, context }: Turn, { budgets }: TurnPorts): Stop | undefin
   return spent === undefined ? stop : budgetStop(spent);
 }
 
-function toldRound(round: number, message: AssembledMessage, said: AssistantMessage): ToldRound {
+function newRound(round: number, message: AssembledMessage, said: AssistantMessage): NewRound {
   const { provider, model, text, reasoning, usage, finishReason, startedAt, providerState } = message;
   const toolCalls = said.tool_calls ?? [];
   return { round, provider, model, content: text, reasoning, toolCalls, usage, finishReason, startedAt, providerState };

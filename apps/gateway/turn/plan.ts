@@ -6,9 +6,9 @@ import type { CallContext, RequestContext } from '#libs/schemas/call-context.js'
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
-import { type Stop, toldToModel } from '#libs/limits/stop-notice.js';
+import { type Stop, noticeForModel } from '#libs/limits/stop-notice.js';
 import type { ApprovalRoom } from '../govern/approval-room.js';
-import { type ApprovalSettings, type Decide, newApproval, refusalOf } from '../govern/decide.js';
+import { type ApprovalSettings, type Decide, newApproval, deniedOutcome } from '../govern/decide.js';
 import { noteConversion } from '../tools/note-conversion.js';
 import type { ArgumentValidator } from '../tools/tool-catalog.js';
 import { toolOfCall } from '../tools/tool-of-call.js';
@@ -62,7 +62,7 @@ function planOne(
   }
   const stop = admit();
   call.of('server', context, stop === undefined ? offered?.tool : undefined);
-  if (stop !== undefined) call.refuse(failedOutcome('denied', 'tool_denied', toldToModel(stop)));
+  if (stop !== undefined) call.refuse(failedOutcome('denied', 'tool_denied', noticeForModel(stop)));
   else if (offered?.tool === undefined) planUnknown(call, context, ports);
   else return planOffered(call, offered as ServerTool, ports);
   return undefined;
@@ -124,5 +124,5 @@ function tightened(decision: Decision, { requiresApproval }: OfferedTool): Decis
 /** The audit row shows the rule that decided, and the arguments as they were sent. */
 function deny(call: Call, tool: CatalogTool, decision: Decision): void {
   call.policyRule = decision.rule;
-  call.refuse(refusalOf(tool, decision));
+  call.refuse(deniedOutcome(tool, decision));
 }

@@ -15,11 +15,11 @@ import type { Logger } from '#libs/logging/logger.js';
 import { AppError, errorTable, toAppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import type { DoneEvent, ToldRound, TurnRecord } from './turn.js';
+import type { DoneEvent, NewRound, TurnRecord } from './turn.js';
 import { TurnFold } from './fold-turn.js';
 import type { TurnMeasure } from './runs/measure-turn.js';
 import { isFor, type RunReader } from './follow.js';
-import type { RunCancel } from './runs/run-cancels.js';
+import type { ActiveRun } from './runs/active-runs.js';
 import { endOf } from './runs/run-errors.js';
 
 /** A run whose events are not streamed is written with its first round, if that is ready within this time. */
@@ -58,7 +58,7 @@ export interface RecordOptions {
   returns: boolean;
   audit: AuditContext;
   /** What stops the turn from outside. */
-  cancel: RunCancel;
+  active: ActiveRun;
   /** The last event number that was used before, when a run is continued. */
   lastN: number;
   measure: TurnMeasure;
@@ -71,7 +71,7 @@ export class RunRecord implements TurnRecord {
   ending: Promise<void> | undefined;
   private readonly fold = new TurnFold();
   /** Events are logged: somebody may ask for them while the run goes on. */
-  private readonly keepsEvents: boolean;
+  private readonly logsEvents: boolean;
   private show: TakeTurnEvents = () => undefined;
   private lastN: number;
   /** Written, or being written. */
@@ -96,7 +96,7 @@ export class RunRecord implements TurnRecord {
     this.lastN = options.lastN;
     this.underWay = options.lastN > 0;
     this.stored = options.storing === 'begun';
-    this.keepsEvents = options.returns || options.streams;
+    this.logsEvents = options.returns || options.streams;
   }
 
   /** Once, before anything else: from here on events go to `show`. */
@@ -109,14 +109,14 @@ export class RunRecord implements TurnRecord {
   }
 
   /** Events from before a run was continued, to a reader that may have some. They are neither numbered nor stored again. */
-  retell(events: readonly NumberedEvent[], reader: RunReader): Promise<void> | undefined {
+  replay(events: readonly NumberedEvent[], reader: RunReader): Promise<void> | undefined {
     for (const { event } of events) this.fold.add(event);
     const batch = events.filter((each) => isFor(reader, each));
     return batch.length > 0 ? this.show(batch) : undefined;
   }
 
   /** One batch of what happened together. */
-  tell(events: readonly TurnEvent[]): Flow {
+  emit(events: readonly TurnEvent[]): Flow {
     const { measure } = this.options;
     const batch: NumberedEvent[] = [];
     for (const event of events) {
@@ -124,15 +124,15 @@ export class RunRecord implements TurnRecord {
       this.fold.add(event);
       measure.note(event);
     }
-    if (this.beginning !== undefined && this.options.streams) return this.tellOnceBegun(batch);
-    const kept = this.stored ? this.keep(batch) : undefined;
+    if (this.beginning !== undefined && this.options.streams) return this.emitOnceBegun(batch);
+    const kept = this.stored ? this.log(batch) : undefined;
     const shown = this.show(batch);
     if (kept === undefined) return shown as Flow;
     return kept.then(() => shown as Promise<undefined> | undefined);
   }
 
   /** The round and its calls, with the events that wait: all of it or nothing. */
-  async commit(told: ToldRound, calls: PlannedCall[]): Promise<void> {
+  async commit(round: NewRound, calls: PlannedCall[]): Promise<void> {
     // A run that has not begun yet is written by the same statement: both are submitted in one turn of the event loop.
     if (!this.begin()) {
       if (this.beginning !== undefined) await this.beginning;
@@ -143,9 +143,9 @@ export class RunRecord implements TurnRecord {
     const { run, audit } = this.options;
     const events = this.take();
     try {
-      audit.model = `${told.provider}/${told.model}`;
+      audit.model = `${round.provider}/${round.model}`;
       const place = { lastEvent: this.lastN, runId: run.id, owner: run.owner, calls, events };
-      await this.ports.runs.planRound(Object.assign(told, place), audit);
+      await this.ports.runs.planRound(Object.assign(round, place), audit);
     } catch (error) {
       await this.beginning;
       if (this.beginFailure !== undefined) throw this.beginFailure;
@@ -159,18 +159,18 @@ export class RunRecord implements TurnRecord {
   }
 
   /** The caller sees `done` when the run's end has been written, or at once if nobody can come back to the run. */
-  finish(done: DoneEvent, told?: ToldRound): Promise<void> | undefined {
+  finish(done: DoneEvent, round?: NewRound): Promise<void> | undefined {
     if (this.options.storing === 'begins') this.begin();
-    if (this.beginning !== undefined) return this.finishOnceBegun(this.beginning, done, told);
-    return this.finishNow(done, told);
+    if (this.beginning !== undefined) return this.finishOnceBegun(this.beginning, done, round);
+    return this.finishNow(done, round);
   }
 
-  private async finishOnceBegun(beginning: Promise<void>, done: DoneEvent, told?: ToldRound): Promise<void> {
+  private async finishOnceBegun(beginning: Promise<void>, done: DoneEvent, round?: NewRound): Promise<void> {
     await beginning;
-    await this.finishNow(done, told);
+    await this.finishNow(done, round);
   }
 
-  private finishNow(done: DoneEvent, told?: ToldRound): Promise<void> | undefined {
+  private finishNow(done: DoneEvent, round?: NewRound): Promise<void> | undefined {
     if (this.beginFailure !== undefined) throw this.beginFailure;
     const { fold } = this;
     fold.add(done);
@@ -179,7 +179,7 @@ export class RunRecord implements TurnRecord {
     const last = [this.number(done)];
     if (this.stored) {
       const end: RunEnd = { state: 'done', usage: done.usage, answer: fold.answer as unknown as JsonObject };
-      if (told !== undefined) end.round = Object.assign(told, { lastEvent });
+      if (round !== undefined) end.round = Object.assign(round, { lastEvent });
       const ending = this.end(end, last);
       // A caller that gets calls is expected to come back.
       if (this.options.returns || done.finishReason === 'tool_calls') return ending.then(() => this.show(last));
@@ -196,8 +196,8 @@ export class RunRecord implements TurnRecord {
     const error = this.beginFailure ?? toAppError(thrown);
     this.options.measure.failed(error);
     if (this.ended || !this.stored) return error;
-    const { cancel, run } = this.options;
-    const end = endOf(error, cancel.signal, { ...run, underWay: this.underWay });
+    const { active, run } = this.options;
+    const end = endOf(error, active.signal, { ...run, underWay: this.underWay });
     const shown = { code: error.code, message: error.message, type: errorTable[error.code].type };
     // A run that can be continued has no last event yet.
     const last = end.state === 'interrupted' ? [] : [this.number({ type: 'error', error: shown })];
@@ -227,16 +227,16 @@ export class RunRecord implements TurnRecord {
         this.beginFailure = toAppError(error);
         // Nothing of it was shown to anyone, and there is no run that could be ended.
         this.stored = false;
-        this.options.cancel.abort(new AppError('cancelled', 'The run could not be written'));
+        this.options.active.abort(new AppError('cancelled', 'The run could not be written'));
       },
     );
     return true;
   }
 
-  private async tellOnceBegun(batch: readonly NumberedEvent[]): Promise<'enough' | undefined> {
+  private async emitOnceBegun(batch: readonly NumberedEvent[]): Promise<'enough' | undefined> {
     await this.beginning;
     if (this.beginFailure !== undefined) return 'enough';
-    await this.keep(batch);
+    await this.log(batch);
     await this.show(batch);
     return undefined;
   }
@@ -245,8 +245,8 @@ export class RunRecord implements TurnRecord {
     return { n: ++this.lastN, event };
   }
 
-  private keep(batch: readonly NumberedEvent[]): Promise<void> | undefined {
-    if (!this.keepsEvents) return undefined;
+  private log(batch: readonly NumberedEvent[]): Promise<void> | undefined {
+    if (!this.logsEvents) return undefined;
     for (const numbered of batch) {
       this.unwritten.push(numbered);
       this.unwrittenBytes += sizeOf(numbered.event);
@@ -289,7 +289,7 @@ export class RunRecord implements TurnRecord {
     this.ended = true;
     const { id: runId, owner } = this.options.run;
     // The error of a failed run is always kept.
-    const keeps = this.keepsEvents || end.state !== 'done';
+    const keeps = this.logsEvents || end.state !== 'done';
     if (keeps) end.events = [...this.take(), ...last];
     if (this.writing !== undefined) await this.writing;
     try {
@@ -303,7 +303,7 @@ export class RunRecord implements TurnRecord {
   }
 
   private announce(): void {
-    if (this.keepsEvents) this.ports.announce(this.options.run.id);
+    if (this.logsEvents) this.ports.announce(this.options.run.id);
   }
 }
 

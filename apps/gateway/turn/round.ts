@@ -40,7 +40,7 @@ export function settleRound(
   round: Round,
   turn: Turn,
   ports: RoundPorts,
-  record: Pick<TurnRecord, 'tell'>,
+  record: Pick<TurnRecord, 'emit'>,
 ): Promise<void> {
   return new SettledRound(round, turn, ports, record).settle();
 }
@@ -56,9 +56,9 @@ class SettledRound {
     private readonly round: Round,
     private readonly turn: Turn,
     private readonly ports: RoundPorts,
-    private readonly record: Pick<TurnRecord, 'tell'>,
+    private readonly record: Pick<TurnRecord, 'emit'>,
   ) {
-    this.events = new CallEvents((events) => record.tell(events));
+    this.events = new CallEvents((events) => record.emit(events));
     this.stays = turn.request.approval === 'hold';
   }
 
@@ -66,18 +66,18 @@ class SettledRound {
     const { calls } = this.round;
     if (calls.some((call) => call.again && call.state === 'parked')) await this.readDecisions();
     // The requests come first, so that people can decide while other calls run.
-    const untold = this.requests();
-    if (untold.length > 0) await this.record.tell(requestEvents(untold, this.turn.state.numbering));
+    const unsent = this.requests();
+    if (unsent.length > 0) await this.record.emit(requestEvents(unsent, this.turn.state.numbering));
     // Calls that run elsewhere may change the session that the others use.
     const elsewhere = calls.filter((call) => call.state === 'dispatched');
     if (elsewhere.length > 0) await Promise.all(elsewhere.map((call) => this.follow(call)));
-    const due = calls.filter((call) => call.kind === 'server' && !call.told && this.isDue(call));
+    const due = calls.filter((call) => call.kind === 'server' && !call.emitted && this.isDue(call));
     try {
       await this.runLines(due);
     } finally {
       this.over?.abort();
     }
-    if (this.events.told !== undefined) await this.events.told;
+    if (this.events.emitted !== undefined) await this.events.emitted;
     if (this.asked.size > 0) await this.giveQuestions();
   }
 
@@ -94,7 +94,7 @@ class SettledRound {
   /** Calls of the reserved function that are to be told: all that are new, or those of earlier turns that still wait. */
   private requests(): Call[] {
     const { calls, places } = this.round;
-    const requests = calls.filter((call) => !call.told && askedBy(call) !== undefined);
+    const requests = calls.filter((call) => !call.emitted && askedBy(call) !== undefined);
     if (places === undefined) return requests;
     const waiting = new Set(calls.filter(({ state }) => state === 'parked').map(({ approvalId }) => approvalId));
     return this.stays ? [] : requests.filter((call) => waiting.has(askedBy(call)));
@@ -119,26 +119,26 @@ class SettledRound {
           else await this.run(call as RunnableCall);
         }
         if (call.outcome === undefined) blocked = true;
-        else this.tellResult(call);
+        else this.emitResult(call);
       }
     };
     return lines.length === 1 ? run(lines[0]!) : Promise.all(lines.map(run));
   }
 
   private run(call: RunnableCall): Promise<void> {
-    let goOn: (() => void) | undefined;
+    let endPause: (() => void) | undefined;
     const onProgress = (progress: ToolProgress) => {
-      goOn?.();
-      goOn = progress.asks && this.turn.context.deadline.pause();
+      endPause?.();
+      endPause = progress.asks && this.turn.context.deadline.pause();
       for (const event of progressEvents(call.id, progress)) this.events.add(event);
     };
     return this.ports.runner.run(call, onProgress).then(
       (outcome) => {
-        goOn?.();
+        endPause?.();
         call.end(outcome);
       },
       (error: unknown) => {
-        goOn?.();
+        endPause?.();
         if (error instanceof ApprovalNeeded) this.asked.set(call.id, error.approval);
         else call.end(failureOf(error));
       },
@@ -157,13 +157,13 @@ class SettledRound {
   private async whenDecided(call: Call): Promise<void> {
     const { context } = this.turn;
     this.over ??= new AbortController();
-    const goOn = context.deadline.pause();
+    const endPause = context.deadline.pause();
     const approval = await this.ports.approvals
       .decided(call.approvalId!, AbortSignal.any([context.signal, this.over.signal]), (waiting) => {
         this.events.add(waitEvent(waiting));
         this.events.add({ type: 'tool_progress', callId: call.id, status: 'waiting_approval' });
       })
-      .finally(goOn);
+      .finally(endPause);
     this.decided(call, approval);
   }
 
@@ -184,12 +184,12 @@ class SettledRound {
       onAsked: async (question) => {
         left = !this.stays;
         if (left) return void this.asked.set(call.id, question);
-        await this.record.tell([
+        await this.record.emit([
           waitEvent(question),
           { type: 'tool_progress', callId: call.id, status: 'waiting_approval' },
         ]);
-        const goOn = context.deadline.pause();
-        await this.ports.approvals.decided(question.id, context.signal, () => undefined).finally(goOn);
+        const endPause = context.deadline.pause();
+        await this.ports.approvals.decided(question.id, context.signal, () => undefined).finally(endPause);
         until = steadyNow() + this.patienceWith(call);
       },
     });
@@ -202,8 +202,8 @@ class SettledRound {
     return job?.questions === undefined ? patienceMs : Math.max(patienceMs, job.maxTimeoutMs);
   }
 
-  private tellResult(call: Call): void {
-    call.told = true;
+  private emitResult(call: Call): void {
+    call.emitted = true;
     this.events.add({ type: 'tool_result', callId: call.id, result: toShownResult(call.outcome!) });
   }
 
@@ -222,8 +222,8 @@ class SettledRound {
       ),
     );
     calls.push(...added);
-    const untold = given.filter((call) => !call.told);
-    if (untold.length > 0) await this.record.tell(requestEvents(untold, this.turn.state.numbering));
+    const unsent = given.filter((call) => !call.emitted);
+    if (unsent.length > 0) await this.record.emit(requestEvents(unsent, this.turn.state.numbering));
   }
 }
 

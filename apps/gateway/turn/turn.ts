@@ -44,18 +44,18 @@ export interface Round {
 }
 
 /** A round as the loop knows it; the record knows the numbers of its events. */
-export type ToldRound = Omit<ModelRound, 'lastEvent'>;
+export type NewRound = Omit<ModelRound, 'lastEvent'>;
 
 export type DoneEvent = Extract<TurnEvent, { type: 'done' }>;
 
 /** Where a turn tells what happens, and commits it. */
 export interface TurnRecord {
   /** What happened together; a promise holds the turn back. Never throws. */
-  tell(events: readonly TurnEvent[]): Flow;
+  emit(events: readonly TurnEvent[]): Flow;
   /** A round and its calls, before any of them is dispatched. */
-  commit(round: ToldRound, calls: PlannedCall[]): Promise<void>;
+  commit(round: NewRound, calls: PlannedCall[]): Promise<void>;
   /** The turn is over. `round`: its last one, where that was not committed. */
-  finish(done: DoneEvent, round?: ToldRound): Promise<void> | undefined;
+  finish(done: DoneEvent, round?: NewRound): Promise<void> | undefined;
 }
 
 /** The event that begins a turn, once. */

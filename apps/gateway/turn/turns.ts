@@ -23,13 +23,13 @@ import { offerTools, type ToolOffer } from './offer-tools.js';
 import { TurnMeasure, type TurnMeasuring } from './runs/measure-turn.js';
 import { conversation, conversationOf, mintedCallIds } from './runs/restore-history.js';
 import { earlierRound, type RestoredTurn, restoreTurn } from './runs/restore-rounds.js';
-import type { RunCancel, RunCancels } from './runs/run-cancels.js';
+import type { ActiveRun, ActiveRuns } from './runs/active-runs.js';
 import { endOf, storedError } from './runs/run-errors.js';
 import { type RecordPorts, RunRecord, type TakeTurnEvents } from './record.js';
 import { continuedRun, newRun } from './runs/new-run.js';
 import type { StartedTurn } from './runs/started-turn.js';
 import { TurnState } from './turn-state.js';
-import { retoldEvents } from './retell.js';
+import { replayedEvents } from './replay-events.js';
 import { turnOfCall } from './runs/turn-of-call.js';
 import type { TurnRequest } from './turn-request.js';
 
@@ -39,7 +39,7 @@ export interface TurnsPorts extends Omit<TurnPorts, 'limits' | 'approvals' | 'mo
   models: ModelRouter;
   approvals: Approvals;
   catalogOf: CatalogOf;
-  cancels: RunCancels;
+  activeRuns: ActiveRuns;
   announce: RecordPorts['announce'];
   /** Takes over the end of a run that could not be written. */
   endLater: (runId: string, end: RunEnd) => void;
@@ -72,7 +72,7 @@ interface RegisteredRun {
   run: NewRun;
   /** It is stored already. */
   written: StoredRun | undefined;
-  cancel: RunCancel;
+  active: ActiveRun;
   span: Span | undefined;
   context: RequestContext;
 }
@@ -83,7 +83,7 @@ interface Execution {
   /** Set for a run that is continued. */
   past: RestoredTurn | undefined;
   record: RunRecord;
-  cancel: RunCancel;
+  active: ActiveRun;
 }
 
 export class Turns {
@@ -123,7 +123,7 @@ export class Turns {
 
   private async startWritten(prepared: Prepared): Promise<StartedTurn> {
     const { run } = prepared;
-    const release = this.ports.cancels.hold(run.id);
+    const release = this.ports.activeRuns.reserve(run.id);
     let begun: Begun;
     try {
       begun = await this.begin(run);
@@ -143,7 +143,10 @@ export class Turns {
    */
   advance(run: StoredRun, context: StoppableContext): Promise<StartedTurn | undefined> {
     const { idempotencyKey } = run;
-    return this.goOn(this.prepare({ request: run.request as unknown as TurnRequest, context, idempotencyKey }), run);
+    return this.continueHere(
+      this.prepare({ request: run.request as unknown as TurnRequest, context, idempotencyKey }),
+      run,
+    );
   }
 
   private async begin(run: NewRun): Promise<Begun> {
@@ -190,7 +193,7 @@ export class Turns {
   }
 
   private async restore(here: RegisteredRun, from: StoredRun | undefined): Promise<StartedTurn> {
-    const { prepared, run, context, cancel, written } = here;
+    const { prepared, run, context, active, written } = here;
     try {
       const route = this.routeOf(prepared);
       const { messages, open } = await conversationOf(prepared.request, context.principal, this.ports.runs);
@@ -203,7 +206,7 @@ export class Turns {
     } catch (error) {
       release(here, error);
       const underWay = from !== undefined;
-      if (written) await this.endEarly(run.id, endOf(error, cancel.signal, { ...prepared.run, underWay }));
+      if (written) await this.endEarly(run.id, endOf(error, active.signal, { ...prepared.run, underWay }));
       throw error;
     }
   }
@@ -212,14 +215,14 @@ export class Turns {
     const run = from === undefined ? prepared.run : continuedRun(prepared.run, from);
     const { id: runId, sessionId } = run;
     const { model, dialect } = prepared.request;
-    const cancel = this.ports.cancels.register(runId, prepared.context, run.detached);
+    const active = this.ports.activeRuns.register(runId, prepared.context, run.detached);
     // Each call of the turn listens, and a turn may have many.
-    if (prepared.offer.runsHere) setMaxListeners(0, cancel.signal);
+    if (prepared.offer.runsHere) setMaxListeners(0, active.signal);
     const span = tracing?.start(turnSpan({ runId, sessionId, model, dialect }), prepared.context.traceparent);
     let context: RequestContext = prepared.context;
-    if (run.detached) context = { ...context, signal: cancel.signal };
+    if (run.detached) context = { ...context, signal: active.signal };
     if (span !== undefined) context = { ...context, traceparent: span.traceparent };
-    return { prepared, run, written, cancel, span, context };
+    return { prepared, run, written, active, span, context };
   }
 
   /** @throws AppError no_worker, model_not_found */
@@ -239,7 +242,7 @@ export class Turns {
   }
 
   private started(here: RegisteredRun, turn: Turn, past: RestoredTurn | undefined) {
-    const { prepared, run, written, cancel, span } = here;
+    const { prepared, run, written, active, span } = here;
     const { requestId, traceparent, keyId, ip } = here.context;
     const record = new RunRecord(this.recordPorts, {
       run,
@@ -248,7 +251,7 @@ export class Turns {
       streams: prepared.request.stream,
       returns: prepared.returns,
       audit: { requestId, traceparent, keyId, ip, model: undefined },
-      cancel,
+      active,
       lastN: past?.lastN ?? 0,
       measure: new TurnMeasure(turn, this.ports.measuring, span),
     });
@@ -260,26 +263,26 @@ export class Turns {
       },
       catalog: prepared.catalog,
       detached: run.detached,
-      tell: (take, reader) => this.run({ turn, past, record, cancel }, take, reader),
+      run: (take, reader) => this.run({ turn, past, record, active }, take, reader),
     };
     return started;
   }
 
   private async run(
-    { turn, past, record, cancel }: Execution,
+    { turn, past, record, active }: Execution,
     take: TakeTurnEvents,
     reader = newReader,
   ): Promise<void> {
     record.open(take);
     try {
-      if (past !== undefined) await record.retell(past.told, reader);
+      if (past !== undefined) await record.replay(past.emitted, reader);
       await runTurn(turn, this.turnPorts, record);
     } catch (error) {
       throw await record.fail(error);
     } finally {
       record.close();
-      if (record.ending === undefined) cancel.release();
-      else this.ports.cancels.releaseAfter(turn.runId, record.ending);
+      if (record.ending === undefined) active.release();
+      else this.ports.activeRuns.releaseAfter(turn.runId, record.ending);
     }
   }
 
@@ -299,7 +302,7 @@ export class Turns {
 
   /** The same key and body again: all events from the start. An interrupted run is continued here. */
   private async attach(prepared: Prepared, run: StoredRun): Promise<StartedTurn> {
-    const adopted = run.state === 'interrupted' ? await this.goOn(prepared, run) : undefined;
+    const adopted = run.state === 'interrupted' ? await this.continueHere(prepared, run) : undefined;
     if (adopted !== undefined) return adopted;
     if (run.state === 'cancelled') throw new AppError('cancelled', 'The run of this Idempotency-Key was cancelled');
     if (run.state === 'failed') throw storedError(run);
@@ -308,17 +311,17 @@ export class Turns {
       catalog: prepared.catalog,
       createdAt: run.createdAt,
       detached: true,
-      tell: (take) => this.follow(prepared, run, take),
+      run: (take) => this.follow(prepared, run, take),
     };
   }
 
   /** Continues an interrupted run. Undefined if another gateway was quicker, or if this one still runs it. */
-  private async goOn(prepared: Prepared, run: StoredRun): Promise<StartedTurn | undefined> {
-    const release = this.ports.cancels.hold(run.id);
+  private async continueHere(prepared: Prepared, run: StoredRun): Promise<StartedTurn | undefined> {
+    const release = this.ports.activeRuns.reserve(run.id);
     try {
       if (!(await this.ports.runs.adopt(run.id, this.gatewayId))) return undefined;
       // This gateway was suspended, counted as dead, and still runs it: adopting it has told the store.
-      if (this.ports.cancels.isRunning(run.id)) return undefined;
+      if (this.ports.activeRuns.isRunning(run.id)) return undefined;
       return await this.execute(prepared, run, run);
     } finally {
       release();
@@ -338,21 +341,21 @@ export class Turns {
       }
       const now = await this.ports.runs.get(principal, run.id);
       if (now?.state === 'done' && now.answer !== null && reader.afterN === 0) {
-        await take(await retoldEvents(now, this.ports));
+        await take(await replayedEvents(now, this.ports));
         return;
       }
       if (now?.state === 'failed') throw storedError(now);
       if (now === undefined || !['interrupted', 'running'].includes(now.state)) break;
-      const adopted = now.state === 'interrupted' ? await this.goOn(prepared, now) : undefined;
+      const adopted = now.state === 'interrupted' ? await this.continueHere(prepared, now) : undefined;
       if (adopted === undefined) continue;
-      return adopted.tell(take, reader);
+      return adopted.run(take, reader);
     }
     throw new AppError('cancelled', 'The run of this Idempotency-Key was cancelled');
   }
 }
 
 /** What was registered for a turn that does not start. */
-function release({ span, cancel }: RegisteredRun, error: unknown): void {
+function release({ span, active }: RegisteredRun, error: unknown): void {
   span?.end(toAppError(error).code);
-  cancel.release();
+  active.release();
 }

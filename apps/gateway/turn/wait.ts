@@ -3,7 +3,7 @@
 // function, answers it like calls of its own, and the turn that answers goes on. The caller's copy of a call has no effect: the stored
 // call is what runs. Decisions are taken in govern/approvals.ts.
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Approval, type Decision, maxReasonLength } from '#libs/approvals/approval.js';
+import { type Approval, type ApprovalDecision, maxReasonLength } from '#libs/approvals/approval.js';
 import type { Journal, StoredCall, StoredRound } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -47,7 +47,7 @@ function request(context: CallContext, args: JsonObject): Call {
 /** The events that give calls of the reserved function to the caller. */
 export function requestEvents(requests: readonly Call[], numbering: CallNumbering): TurnEvent[] {
   return requests.map((call) => {
-    call.told = true;
+    call.emitted = true;
     call.number = numbering.calls++;
     call.clientNumber = numbering.clientCalls++;
     const { id, name, argumentsText, number: index, clientNumber: clientIndex } = call;
@@ -80,12 +80,12 @@ export function waitEvent(asked: Approval): TurnEvent {
 
 /** The events for progress, or a question, of a call. */
 export function progressEvents(callId: string, { asks, ...progress }: ToolProgress): TurnEvent[] {
-  const told: TurnEvent = { type: 'tool_progress', callId, ...progress };
-  return asks === undefined ? [told] : [waitEvent(asks), told];
+  const event: TurnEvent = { type: 'tool_progress', callId, ...progress };
+  return asks === undefined ? [event] : [waitEvent(asks), event];
 }
 
 /** The decision in a caller's answer. Undefined for other answers: some agent loops respond to unknown functions on their own. */
-function readDecision(content: string): Decision | undefined {
+function readDecision(content: string): ApprovalDecision | undefined {
   const { decision, reason, arguments: args } = jsonObjectOf(content);
   if (decision !== 'approve' && decision !== 'deny') return undefined;
   if (args !== undefined && args !== null && !isJsonObject(args)) return undefined;

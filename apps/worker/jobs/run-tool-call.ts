@@ -2,7 +2,7 @@
 // No Nest, no BullMQ. Reliability rules: an unsafe call runs at most once, a late outcome is dropped.
 import { strikeOutKnown } from '#libs/audit/known-secrets.js';
 import type { Answer, Question } from '#libs/approvals/question.js';
-import type { SamplingAnswer, SamplingRequest } from '#libs/approvals/sampling.js';
+import type { SamplingAnswer, SamplingRequest } from '#libs/approvals/sampling-request.js';
 import { PutBack, type JobDelivery } from '#libs/backing/job-queue.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { requestFields } from '#libs/logging/request-fields.js';

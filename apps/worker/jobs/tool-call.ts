@@ -2,7 +2,12 @@
 // Execution is in run-tool-call.ts and run-tool.ts.
 import type { JobDelivery } from '#libs/backing/job-queue.js';
 import { type Answer, maxQuestionsOfCall, type Question } from '#libs/approvals/question.js';
-import { type SamplingAnswer, samplingMs, samplingLeaseMs, type SamplingRequest } from '#libs/approvals/sampling.js';
+import {
+  type SamplingAnswer,
+  samplingMs,
+  samplingLeaseMs,
+  type SamplingRequest,
+} from '#libs/approvals/sampling-request.js';
 import { holdSecrets, secretsOfHeader } from '#libs/audit/known-secrets.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';

@@ -10,8 +10,8 @@ import { channelNames } from '#libs/schemas/tool-job.js';
 import type { SessionLeases } from './session-leases.js';
 import type { Session } from './session-store.js';
 
-export type SessionName = Pick<Session, 'principal' | 'id'>;
-export type DeletedSession = SessionName & { directory?: string | undefined };
+export type SessionKey = Pick<Session, 'principal' | 'id'>;
+export type DeletedSession = SessionKey & { directory?: string | undefined };
 
 /** The deleting process waits for it: its client's next request may reach another gateway. */
 const tellMs = 1_000;

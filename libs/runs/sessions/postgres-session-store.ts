@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedJson, storedJsonOrNull, storedText } from '#libs/postgres/stored-text.js';
 import { deletePartsOfRuns } from '../delete-parts-of-runs.js';
-import type { DeletedSession, SessionName } from './deleted-sessions.js';
+import type { DeletedSession, SessionKey } from './deleted-sessions.js';
 import { KnownSessions } from './known-sessions.js';
 import type { GivenSession, Session, SessionDirectories, SessionStore } from './session-store.js';
 import { StoreWrites } from '../store-writes.js';
@@ -144,7 +144,7 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
   }
 
   /** Another process deleted it. */
-  forget({ principal, id }: SessionName): void {
+  forget({ principal, id }: SessionKey): void {
     this.knownSessions.delete(keyOf(principal, id));
   }
 

@@ -27,7 +27,7 @@ export interface AnswerFold {
   readonly answer: object;
 }
 
-export interface Dialect {
+export interface DialectAdapter {
   /** Loads what the body refers to by id and puts it in its place; undefined if it refers to nothing. */
   resolver?(body: unknown, limits: Config['limits']): ((context: RequestContext) => Promise<unknown>) | undefined;
   read(body: unknown, limits: Config['limits']): TurnRequest;
@@ -48,7 +48,7 @@ export class TurnEndpoint {
     @Inject(ERROR_OBSERVER) private readonly observeError: (error: AppError) => void,
   ) {}
 
-  async answer(dialect: Dialect, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  async answer(dialect: DialectAdapter, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const context = requestContext(request);
     const { limits } = this.config;
     const resolve = dialect.resolver?.(request.body, limits);
@@ -68,7 +68,7 @@ export class TurnEndpoint {
       }
       // Folded at the end, because `createdAt` is known only then. There are few events: the upstream is not streamed.
       const events: TurnEvent[] = [];
-      await started.tell((batch) => {
+      await started.run((batch) => {
         for (const { event } of batch) events.push(event);
         return undefined;
       });
@@ -81,7 +81,10 @@ export class TurnEndpoint {
   }
 
   /** Counts the input tokens of a request. */
-  async count(dialect: Pick<Dialect, 'resolver' | 'read' | 'complete'>, request: FastifyRequest): Promise<number> {
+  async count(
+    dialect: Pick<DialectAdapter, 'resolver' | 'read' | 'complete'>,
+    request: FastifyRequest,
+  ): Promise<number> {
     const context = requestContext(request);
     const { limits } = this.config;
     const resolve = dialect.resolver?.(request.body, limits);
@@ -104,7 +107,7 @@ export class TurnEndpoint {
     requestId: string,
   ): Promise<void> {
     const { server } = this.config;
-    return streamTurn(reply, started.tell, rendererOf, {
+    return streamTurn(reply, started.run, rendererOf, {
       requestId,
       headersAfterMs: server.headers_after_ms,
       keepAliveMs: server.keep_alive_ms,

@@ -21,7 +21,7 @@ import { outcomeElsewhere } from '../wait.js';
 import type { SamplingDesk } from './dispatch-services.js';
 import { noteConversion } from '../../tools/note-conversion.js';
 import type { LateCancels } from './late-cancels.js';
-import { type ApprovalSettings, type Decide, newApproval, refusalOf } from '../../govern/decide.js';
+import { type ApprovalSettings, type Decide, newApproval, deniedOutcome } from '../../govern/decide.js';
 import type { ArgumentValidator, ToolCatalog } from '../../tools/tool-catalog.js';
 import { toolOfCall } from '../../tools/tool-of-call.js';
 import type { ToolProgress, ToolRunner } from './tool-runner.js';
@@ -86,7 +86,7 @@ interface Undecided {
   arguments: JsonObject;
 }
 
-export class ToolCalls {
+export class DirectCalls {
   constructor(private readonly ports: ToolCallPorts) {}
 
   /**
@@ -115,7 +115,7 @@ export class ToolCalls {
       // Whatever its arguments: its schema is not shown either.
       const args = jsonObjectOf(request.argumentsText);
       const decision = this.ports.decide(offered, args, context);
-      return this.refuse(this.planned(context, offered, args, decision.rule), refusalOf(offered, decision));
+      return this.refuse(this.planned(context, offered, args, decision.rule), deniedOutcome(offered, decision));
     }
     const validated = this.ports.validator.validate(offered, request.argumentsText, request.from);
     if (!validated.ok) {
@@ -132,7 +132,7 @@ export class ToolCalls {
     if (decision.effect !== 'deny' && request.approvalId !== undefined) return this.comesBack(request, undecided);
     if (decision.effect === 'require_approval') return this.whenApproved(request, undecided);
     const call = this.planned(context, tool, validated.arguments, decision.rule);
-    if (decision.effect === 'deny') return this.refuse(call, refusalOf(tool, decision));
+    if (decision.effect === 'deny') return this.refuse(call, deniedOutcome(tool, decision));
     // Before it is journaled: a call that is refused for lack of a worker leaves nothing behind.
     await this.ports.untilWorker(tool, context);
     await this.plan(call, request);

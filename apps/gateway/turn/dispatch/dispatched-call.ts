@@ -17,7 +17,7 @@ const maxPollMs = 5_000;
 const cancelPollMs = 250;
 const storeTimeoutMs = 2_000;
 /** What is told of a call before the queue has said that it is in it. */
-const maxEarly = 64;
+const maxPending = 64;
 /** The worker's own clock runs out first: its outcome is the better one. */
 const workerFirstMs = 500;
 
@@ -28,7 +28,7 @@ export type DispatchableCall = Pick<RunnableCall, 'job' | 'tool' | 'context' | '
 interface OpenQuestion {
   asked: Approval;
   /** The times that stand still go on. */
-  goOn: readonly (() => void)[];
+  endPauses: readonly (() => void)[];
   /** Nobody needs an answer any more. */
   over: AbortController;
 }
@@ -36,8 +36,8 @@ interface OpenQuestion {
 export class DispatchedCall implements ReplyListener {
   private readonly job: ToolJob;
   private started = false;
-  private queuedIsTold = false;
-  private readonly early: ToolProgress[] = [];
+  private queuedIsReported = false;
+  private readonly pending: ToolProgress[] = [];
   private stopping = false;
   private polling = false;
   /** The outcome has been handed on: no timer may start again. */
@@ -91,7 +91,7 @@ export class DispatchedCall implements ReplyListener {
   private readonly added = (isOurs: boolean): void => {
     if (this.over) return;
     if (!isOurs) this.gap();
-    this.tellQueued();
+    this.reportQueued();
     this.armPoll();
   };
 
@@ -100,16 +100,16 @@ export class DispatchedCall implements ReplyListener {
     if (!this.over && !this.started && !this.stopping) void this.refused(error);
   };
 
-  private tellQueued(): void {
-    if (this.queuedIsTold) return;
-    this.queuedIsTold = true;
+  private reportQueued(): void {
+    if (this.queuedIsReported) return;
+    this.queuedIsReported = true;
     this.onProgress({ status: 'queued' });
-    for (const progress of this.early.splice(0)) this.onProgress(progress);
+    for (const progress of this.pending.splice(0)) this.onProgress(progress);
   }
 
   private settle(outcome: ToolOutcome): void {
     if (this.over) return;
-    this.tellQueued();
+    this.reportQueued();
     this.finish();
     this.resolve(outcome);
   }
@@ -142,15 +142,15 @@ export class DispatchedCall implements ReplyListener {
         this.started = true;
         this.services.routes.remember(this.job, reply.worker);
         this.extend();
-        this.tell({ status: 'running' });
+        this.report({ status: 'running' });
         break;
       case 'progress':
         this.extend();
-        this.tell({ status: 'running', progress: reply.progress, total: reply.total, message: reply.message });
+        this.report({ status: 'running', progress: reply.progress, total: reply.total, message: reply.message });
         break;
       case 'question':
         if (reply.open) void this.lookForQuestion();
-        else this.goOn();
+        else this.endQuestion();
         break;
       case 'outcome':
         if (reply.outcome === undefined) this.gap();
@@ -163,10 +163,10 @@ export class DispatchedCall implements ReplyListener {
    * A quick worker may begin before the queue has said that the job is in it. Until then, that it runs is kept, and the latest of
    * what it reported since: the queue may take its time to answer.
    */
-  private tell(progress: ToolProgress): void {
-    if (this.queuedIsTold) return this.onProgress(progress);
-    if (this.early.length === maxEarly) this.early.splice(1, 1);
-    this.early.push(progress);
+  private report(progress: ToolProgress): void {
+    if (this.queuedIsReported) return this.onProgress(progress);
+    if (this.pending.length === maxPending) this.pending.splice(1, 1);
+    this.pending.push(progress);
   }
 
   /** The store says what is asked; without it, the next look. */
@@ -176,40 +176,40 @@ export class DispatchedCall implements ReplyListener {
       .catch((error: unknown) => this.services.logger.debug({ error }, 'questions of a call could not be read'));
     if (this.over || this.stopping || !Array.isArray(open)) return;
     const [asked] = open;
-    if (asked === undefined) this.goOn();
-    else if (asked.id !== this.question?.asked.id) this.hold(asked);
+    if (asked === undefined) this.endQuestion();
+    else if (asked.id !== this.question?.asked.id) this.waitForAnswer(asked);
   }
 
-  private hold(asked: Approval): void {
+  private waitForAnswer(asked: Approval): void {
     this.closeQuestion();
     const { context } = this.call;
     const forPeople = asked.kind === 'question';
     // No wait is the tool's own time. A wait for people is not its turn's either; a model's time is.
-    const goOn = forPeople ? [this.most.pause(), context.deadline.pause()] : [this.most.pause()];
-    const { over } = (this.question = { asked, goOn, over: new AbortController() });
+    const endPauses = forPeople ? [this.most.pause(), context.deadline.pause()] : [this.most.pause()];
+    const { over } = (this.question = { asked, endPauses, over: new AbortController() });
     if (!forPeople) {
       this.stopAfter(context.deadline.at - steadyNow());
       void this.services.sampling.answer(asked, context, over.signal);
     } else if (context.questions !== 'hold') {
       this.fail(new ApprovalNeeded(asked));
     } else {
-      this.tell({ status: 'waiting_approval', asks: asked });
+      this.report({ status: 'waiting_approval', asks: asked });
       // The question ends by itself long before.
       this.stopAfter(asked.expiresAt.getTime() - Date.now() + this.job.timeoutMs + workerFirstMs);
     }
   }
 
   /** Nothing is asked any more: the tool's own time goes on. */
-  private goOn(): void {
+  private endQuestion(): void {
     if (!this.closeQuestion()) return;
     this.extend();
-    this.tell({ status: 'running' });
+    this.report({ status: 'running' });
   }
 
   /** False if none was open. */
   private closeQuestion(): boolean {
     if (this.question === undefined) return false;
-    for (const goOn of this.question.goOn) goOn();
+    for (const endPause of this.question.endPauses) endPause();
     this.question.over.abort('The question is no longer open');
     this.question = undefined;
     return true;
@@ -226,7 +226,7 @@ export class DispatchedCall implements ReplyListener {
     clearTimeout(this.deadline);
     const outcome = this.endedHere(reason);
     const control: ToolControl = { version: 1, kind: 'cancel', callIds: [this.job.callId], reason };
-    const told = this.services.channels
+    const sent = this.services.channels
       .publish(channelNames.workers, JSON.stringify(control), AbortSignal.timeout(storeTimeoutMs))
       .catch((error: unknown) => this.services.logger.warn({ error }, 'workers could not be told of a cancelled call'));
     if (!this.started && (await this.end(outcome))) {
@@ -234,7 +234,7 @@ export class DispatchedCall implements ReplyListener {
       this.settle(outcome);
       return;
     }
-    await told;
+    await sent;
     if (this.over) return;
     this.pollMs = cancelPollMs;
     this.armPoll();

@@ -14,19 +14,19 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { noUsage } from '#libs/schemas/usage.js';
 import { ApprovalNeeded } from '../../govern/approval-needed.js';
 import { outcomeElsewhere } from '../wait.js';
-import type { EndedToolCall, ToolCaller, ToolCallRequest, ToolCalls } from './call-tool.js';
+import type { EndedToolCall, ToolCaller, ToolCallRequest, DirectCalls } from './call-tool.js';
 import type { SamplingDesk } from './dispatch-services.js';
 import type { ToolProgress } from './tool-runner.js';
 
 export interface KeyedToolCallPorts {
-  calls: ToolCalls;
+  calls: DirectCalls;
   runs: RunStore;
   journal: Journal;
   approvals: Pick<ApprovalStore, 'get'>;
   questions: Pick<SamplingDesk, 'open'>;
   gatewayId: string;
   /** Tells that a run of ours goes on here, until the returned function is called: others would interrupt it. */
-  hold: (runId: string) => () => void;
+  reserve: (runId: string) => () => void;
   logger: Logger;
 }
 
@@ -220,7 +220,7 @@ export class KeyedToolCalls {
   }
 
   private take(runId: string): void {
-    this.mine.set(runId, this.ports.hold(runId));
+    this.mine.set(runId, this.ports.reserve(runId));
   }
 
   private leave(runId: string): void {

@@ -29,7 +29,7 @@ interface Late {
 }
 
 export class LateCancels {
-  private readonly waiting = new Map<string, Late>();
+  private readonly pending = new Map<string, Late>();
   private readonly stop = new AbortController();
   private working: Promise<void> | undefined;
 
@@ -37,11 +37,11 @@ export class LateCancels {
 
   add(callId: string, audit: AuditContext, why: unknown): void {
     if (this.stop.signal.aborted) return this.parts.onDropped();
-    if (this.waiting.size >= maxLateCancels) {
-      this.waiting.delete(this.waiting.keys().next().value!);
+    if (this.pending.size >= maxLateCancels) {
+      this.pending.delete(this.pending.keys().next().value!);
       this.parts.onDropped();
     }
-    this.waiting.set(callId, { callId, audit, why });
+    this.pending.set(callId, { callId, audit, why });
     this.working ??= this.work();
   }
 
@@ -51,14 +51,14 @@ export class LateCancels {
     await this.working;
     await this.round();
     // What was looked for in vain has most likely never been written.
-    for (const { missedAt } of this.waiting.values()) if (missedAt === undefined) this.parts.onDropped();
-    this.waiting.clear();
+    for (const { missedAt } of this.pending.values()) if (missedAt === undefined) this.parts.onDropped();
+    this.pending.clear();
   }
 
   private async work(): Promise<void> {
     for (let pause = pauseMs.first; ; pause = Math.min(pause * 2, pauseMs.most)) {
       await this.round();
-      if (this.waiting.size === 0 || this.stop.signal.aborted) break;
+      if (this.pending.size === 0 || this.stop.signal.aborted) break;
       // Closing ends the pause.
       await delay(pause, undefined, { ref: false, signal: this.stop.signal }).catch(() => undefined);
     }
@@ -67,7 +67,7 @@ export class LateCancels {
 
   /** All that wait now, batch by batch, until the journal does not answer. */
   private async round(): Promise<void> {
-    const all = [...this.waiting.values()];
+    const all = [...this.pending.values()];
     for (let start = 0; start < all.length; start += lateCancelBatch) {
       const answers = await Promise.all(all.slice(start, start + lateCancelBatch).map((late) => this.cancel(late)));
       if (answers.includes(false)) return;
@@ -79,7 +79,7 @@ export class LateCancels {
     try {
       const ended = await this.parts.journal.cancelPlanned([late.callId], late.audit, late.why);
       late.missedAt ??= performance.now();
-      if (ended.length > 0 || performance.now() - late.missedAt >= lateMs) this.waiting.delete(late.callId);
+      if (ended.length > 0 || performance.now() - late.missedAt >= lateMs) this.pending.delete(late.callId);
       return true;
     } catch {
       // Asked again.

@@ -38,7 +38,7 @@ export class ToolCallMeasure {
     };
   }
 
-  private report(call: RunnableCall, end: CallEnd): void {
+  private report(call: RunnableCall, end: MeasuredEnd): void {
     const { context } = call;
     const { metrics, logger } = this.measuring;
     const { outcome, error, durationMs } = end;
@@ -88,7 +88,7 @@ export class ToolCallMeasure {
   }
 }
 
-interface CallEnd {
+interface MeasuredEnd {
   outcome: ToolOutcome | undefined;
   error: unknown;
   durationMs: number;

@@ -20,7 +20,7 @@ import type { DispatchServices, SamplingDesk } from './dispatch-services.js';
 import { DispatchedCall } from './dispatched-call.js';
 import type { ApprovalSettings } from '../../govern/decide.js';
 import { ForwardedHeaders } from './forwarded-headers.js';
-import { KeptResults, type KeptResultsParts } from './kept-results.js';
+import { CachedResults, type CachedResultsParts } from './cached-results.js';
 import type { FairSlots } from '#libs/concurrency/fair-slots.js';
 import { SharedPlaces } from '#libs/limits/shared-places.js';
 import type { LateCancels } from './late-cancels.js';
@@ -51,8 +51,8 @@ export interface QueuedToolRunnerParts {
   };
   measuring: ToolMeasuring;
   /** Of a cached result: found, not found, or not wanted. */
-  onCacheLookup: KeptResultsParts['onLookup'];
-  fileIdentity: KeptResultsParts['fileIdentity'];
+  onCacheLookup: CachedResultsParts['onLookup'];
+  fileIdentity: CachedResultsParts['fileIdentity'];
   logger: Logger;
 }
 
@@ -69,7 +69,7 @@ export class QueuedToolRunner implements ToolRunner {
   private readonly sessions: FairSlots;
   private readonly principals: FairSlots;
   private readonly measure: ToolCallMeasure;
-  private readonly kept: KeptResults;
+  private readonly cached: CachedResults;
   private readonly headers: ForwardedHeaders;
   /** What every dispatched call uses. */
   private readonly services: DispatchServices;
@@ -90,7 +90,7 @@ export class QueuedToolRunner implements ToolRunner {
     this.principals = this.slotsOf('principal', limits.principalCalls);
     this.measure = new ToolCallMeasure(parts.measuring);
     const { fileIdentity, onCacheLookup: onLookup } = parts;
-    this.kept = new KeptResults({ cache: backing.cache, journal, fileIdentity, onLookup, logger });
+    this.cached = new CachedResults({ cache: backing.cache, journal, fileIdentity, onLookup, logger });
     this.headers = new ForwardedHeaders(backing.cache, logger);
     const { questions } = parts.approvals;
     const { queue, channels } = backing;
@@ -161,7 +161,7 @@ export class QueuedToolRunner implements ToolRunner {
       measured(outcome, error);
       if (span !== undefined) endToolSpan(span, outcome, error);
     };
-    return this.kept
+    return this.cached
       .answer(call, () => this.send(call, onProgress))
       .then(
         (outcome) => {

@@ -20,7 +20,7 @@ export class ReplyInbox {
   ) {}
 
   async start(): Promise<void> {
-    this.stops.push(this.channels.onReconnect(() => this.tellGap()));
+    this.stops.push(this.channels.onReconnect(() => this.reportGap()));
     this.stops.push(
       await this.channels.subscribe(channelNames.replies(this.gatewayId), (message) => this.receive(message)),
     );
@@ -39,7 +39,7 @@ export class ReplyInbox {
     };
   }
 
-  private tellGap(): void {
+  private reportGap(): void {
     for (const listener of this.listeners.values()) listener.gap();
   }
 

@@ -150,9 +150,9 @@ function idsOf(context: RequestContext, runId: string, sessionId: string | undef
 }
 
 function log({ request, context, runId }: MeasuredTurn, summary: Summary, logger: Logger): void {
-  const { durationMs, sessionId, ...told } = summary;
+  const { durationMs, sessionId, ...counts } = summary;
   const fields = idsOf(context, runId, sessionId);
   fields.duration = durationMs;
-  fields.metadata = { dialect: request.dialect, stream: request.stream, ...told };
+  fields.metadata = { dialect: request.dialect, stream: request.stream, ...counts };
   logger[summary.outcome === 'ok' ? 'info' : errorTable[summary.outcome].level](fields, 'chat');
 }

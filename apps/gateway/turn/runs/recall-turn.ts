@@ -3,7 +3,7 @@ import type { RunStore, StoredRun } from '#libs/runs/run-store.js';
 import type { AssistantMessage, ChatMessage } from '#libs/schemas/message.js';
 import type { TurnAnswer } from '../fold-turn.js';
 import { restoreHistory, restoredResults, toAssistant } from './restore-history.js';
-import { lastRound } from '../retell.js';
+import { lastRound } from '../replay-events.js';
 import type { TurnRequest } from '../turn-request.js';
 
 export interface RecalledTurn {

@@ -2,7 +2,7 @@
 // wants returned.
 import type { RunStore, StoredRound } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { isKeptCallId, isMintedCallId } from '#libs/schemas/identifiers.js';
+import { isStoredCallId, isMintedCallId } from '#libs/schemas/identifiers.js';
 import { type AssistantMessage, type ChatMessage, messageText, type ToolMessage } from '#libs/schemas/message.js';
 import { failedOutcome, isEnded } from '#libs/schemas/tool-outcome.js';
 import type { TurnRequest } from '../turn-request.js';
@@ -48,7 +48,7 @@ type Found = Awaited<ReturnType<RunStore['findByCalls']>>;
 export async function restoreHistory(messages: ChatMessage[], principal: string, runs: RunStore): Promise<Restored> {
   const ids = mintedCallIds(messages);
   if (ids.length === 0) return { messages, open: [] };
-  const kept = ids.filter(isKeptCallId);
+  const kept = ids.filter(isStoredCallId);
   const found = await find(runs, principal, ids, kept.length > 0);
   const expired = kept.find((id) => !found.has(id));
   if (expired !== undefined) {

@@ -10,7 +10,7 @@ import { addResults, isOpen } from '../round.js';
 import { callContext, type Round, type Turn } from '../turn.js';
 import { askedBy } from '../wait.js';
 import { type OpenRound, toAssistant } from './restore-history.js';
-import { readLog } from '../retell.js';
+import { readLog } from '../replay-events.js';
 
 /** More than a gateway can have shown before it stored them: no number is used again, whatever readers have. */
 const unstoredEvents = 100_000;
@@ -23,7 +23,7 @@ export interface RestorePorts {
 
 export interface RestoredTurn {
   /** What the caller has seen up to the last stored round, from the log; then, what is withdrawn of the rest. */
-  told: NumberedEvent[];
+  emitted: NumberedEvent[];
   lastN: number;
 }
 
@@ -32,29 +32,29 @@ export async function restoreTurn(turn: Turn, run: StoredRun, ports: RestorePort
   const { log } = ports;
   const rounds = await ports.runs.rounds(run.id);
   const last = rounds.at(-1);
-  const told = last === undefined ? [] : belongingTo(last, await readLog(run.id, log));
-  const to = told.at(-1)?.n ?? 0;
+  const emitted = last === undefined ? [] : belongingTo(last, await readLog(run.id, log));
+  const to = emitted.at(-1)?.n ?? 0;
   const lastN = (await log.truncate(run.id, to)) + unstoredEvents;
-  told.push({ n: lastN, event: { type: 'rewind', to } });
-  await log.append(run.id, told.slice(-1));
-  turn.announce = !told.some(({ event }) => event.type === 'start');
+  emitted.push({ n: lastN, event: { type: 'rewind', to } });
+  await log.append(run.id, emitted.slice(-1));
+  turn.announce = !emitted.some(({ event }) => event.type === 'start');
   for (const stored of rounds) {
     const round = ownRound(stored, turn, ports.runner);
     if (stored === last) {
-      turn.open = [withTold(round, told, turn)];
+      turn.open = [withEmitted(round, emitted, turn)];
       continue;
     }
     for (const call of round.calls) if (call.outcome !== undefined) turn.state.addEnded(call);
     addResults(round, turn);
   }
-  return { told, lastN };
+  return { emitted, lastN };
 }
 
 /** A round of an earlier turn; results that come take their places in this turn's conversation. */
 export function earlierRound({ round, results: places }: OpenRound, turn: Turn, runner: RestorePorts['runner']): Round {
   const earlier = toRound(round, turn, runner);
   // The results of its calls that have ended are in the conversation; what it asked its caller is asked again.
-  for (const call of earlier.calls) call.told = call.kind === 'server' && !isOpen(call);
+  for (const call of earlier.calls) call.emitted = call.kind === 'server' && !isOpen(call);
   return { ...earlier, places };
 }
 
@@ -72,12 +72,12 @@ function ownRound(stored: StoredRound, turn: Turn, runner: RestorePorts['runner'
   return round;
 }
 
-/** Which of its calls and results the caller has been told of. */
-function withTold(round: Round, told: readonly NumberedEvent[], { state }: Turn): Round {
-  const calls = new Set(told.map(({ event }) => (event.type === 'tool_call' ? event.id : undefined)));
-  const results = new Set(told.map(({ event }) => (event.type === 'tool_result' ? event.callId : undefined)));
-  for (const call of round.calls) call.told = (call.kind === 'server' ? results : calls).has(call.id);
-  state.numbering.clientCalls = round.calls.filter((call) => call.kind === 'client' && call.told).length;
+/** Which of its calls and results the caller has been emitted of. */
+function withEmitted(round: Round, emitted: readonly NumberedEvent[], { state }: Turn): Round {
+  const calls = new Set(emitted.map(({ event }) => (event.type === 'tool_call' ? event.id : undefined)));
+  const results = new Set(emitted.map(({ event }) => (event.type === 'tool_result' ? event.callId : undefined)));
+  for (const call of round.calls) call.emitted = (call.kind === 'server' ? results : calls).has(call.id);
+  state.numbering.clientCalls = round.calls.filter((call) => call.kind === 'client' && call.emitted).length;
   return round;
 }
 

@@ -7,28 +7,28 @@ const gatherMs = 10;
 
 export class RunAnnouncements {
   /** Bounded by the number of runs under way. */
-  private readonly waiting = new Set<string>();
+  private readonly pending = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly channels: Pick<Channels, 'publish'>) {}
 
   announce(runId: string): void {
-    this.waiting.add(runId);
-    this.timer ??= setTimeout(() => this.tell(), gatherMs);
+    this.pending.add(runId);
+    this.timer ??= setTimeout(() => this.send(), gatherMs);
   }
 
   /** Sends all waiting notifications. */
   close(): void {
     clearTimeout(this.timer);
-    this.tell();
+    this.send();
   }
 
-  private tell(): void {
+  private send(): void {
     this.timer = undefined;
-    for (const runId of this.waiting) {
+    for (const runId of this.pending) {
       // A lost notification delays followers by up to a second.
       this.channels.publish(channelNames.runEvents(runId), '{}').catch(() => undefined);
     }
-    this.waiting.clear();
+    this.pending.clear();
   }
 }

@@ -3,7 +3,7 @@ import type { NewRun, RunEnd, StoredRun } from '#libs/runs/run-store.js';
 import { AppError, errorTable, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { noUsage } from '#libs/schemas/usage.js';
-import { whenCancelled } from './run-cancels.js';
+import { wasCancelled } from './active-runs.js';
 
 /** Nothing is wrong with the run, only around it. */
 export const isPassing = (code: unknown): boolean =>
@@ -21,14 +21,14 @@ interface EndedRun extends Pick<NewRun, 'idempotencyKey' | 'detached'> {
 export function endOf(thrown: unknown, signal: AbortSignal, { idempotencyKey, detached, underWay }: EndedRun): RunEnd {
   const { code, message, http } = toAppError(thrown);
   const keyed = idempotencyKey !== undefined;
-  const stopped = (keyed || detached) && !whenCancelled(signal) ? 'interrupted' : 'cancelled';
+  const stopped = (keyed || detached) && !wasCancelled(signal) ? 'interrupted' : 'cancelled';
   const goesOn = (keyed && http >= 429) || (detached && underWay && isPassing(code));
   const state = signal.aborted ? stopped : goesOn ? 'interrupted' : 'failed';
   return { state, usage: noUsage, error: { code, message, type: errorTable[code].type } };
 }
 
 /** An interrupted run that somebody continues without its caller. A keyed one may have to wait for the caller's retry. */
-export const goesOnAlone = ({ state, detached, idempotencyKey }: StoredRun): boolean =>
+export const advancesDetached = ({ state, detached, idempotencyKey }: StoredRun): boolean =>
   state === 'interrupted' && detached && idempotencyKey === undefined;
 
 export function storedError(run: StoredRun): AppError {

@@ -16,5 +16,5 @@ export interface StartedTurn {
    * Call it once. Resolves after the last event.
    * @throws AppError for a turn that fails
    */
-  tell: (take: TakeTurnEvents, reader?: RunReader) => Promise<void>;
+  run: (take: TakeTurnEvents, reader?: RunReader) => Promise<void>;
 }

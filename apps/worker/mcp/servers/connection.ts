@@ -5,7 +5,7 @@ import { Client, ProtocolError, SseError, type PriorDiscovery, type Tool } from 
 import { z } from 'zod';
 import { ownClientName } from '#libs/mcp-server/call-meta.js';
 import type { Answer, Question } from '#libs/approvals/question.js';
-import type { SamplingAnswer, SamplingRequest } from '#libs/approvals/sampling.js';
+import type { SamplingAnswer, SamplingRequest } from '#libs/approvals/sampling-request.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { McpPeer } from '#libs/tracing/spans.js';

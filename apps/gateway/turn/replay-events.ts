@@ -11,12 +11,12 @@ import { unknownOutcome } from './runs/restore-history.js';
 import { storedError } from './runs/run-errors.js';
 import type { TakeTurnEvents } from './record.js';
 
-export type RetellOptions = RunReader & Pick<FollowOptions, 'signal'>;
+export type ReplayOptions = RunReader & Pick<FollowOptions, 'signal'>;
 
 /** @throws AppError the run's own failure; shutting_down if it was interrupted; cancelled */
-export async function retellRun(
+export async function replayRun(
   run: StoredRun,
-  options: RetellOptions,
+  options: ReplayOptions,
   ports: FollowPorts,
   take: TakeTurnEvents,
 ): Promise<void> {
@@ -30,7 +30,7 @@ export async function retellRun(
   const now = (await ports.runs.get(run.principal, run.id)) ?? run;
   if (now.state === 'done' && now.answer !== null) {
     // The log was not kept, or is gone. The numbers are new, so only a reader that has no events yet can use them.
-    if (seen === 0 && options.afterN === 0) await take(await retoldEvents(now, ports));
+    if (seen === 0 && options.afterN === 0) await take(await replayedEvents(now, ports));
     return;
   }
   if (now.state === 'interrupted') {
@@ -43,7 +43,7 @@ export async function retellRun(
 }
 
 /** All events of a completed run, from its stored data. */
-export async function retoldEvents(run: StoredRun, { runs }: Pick<FollowPorts, 'runs'>): Promise<NumberedEvent[]> {
+export async function replayedEvents(run: StoredRun, { runs }: Pick<FollowPorts, 'runs'>): Promise<NumberedEvent[]> {
   const events = [...storedEvents(run, await runs.rounds(run.id))];
   return events.map((event, index) => ({ n: index + 1, event }));
 }
@@ -88,7 +88,7 @@ export function* storedEvents(run: StoredRun, rounds: readonly StoredRound[]): G
   yield doneEvent(answer);
 }
 
-interface ToldRound {
+interface ReplayedRound {
   content: string;
   reasoning: string;
   toolCalls: StoredRound['toolCalls'];
@@ -96,7 +96,7 @@ interface ToldRound {
 }
 
 /** The part of the answer that the rounds lack: versions before 0.2 stored the last round only in the answer. */
-export function lastRound(answer: TurnAnswer, rounds: readonly StoredRound[]): ToldRound {
+export function lastRound(answer: TurnAnswer, rounds: readonly StoredRound[]): ReplayedRound {
   const { text, reasoning } = answer.choices[0]!;
   const before = rounds.flatMap(({ content }) => (content === '' ? [] : content)).join(roundSeparator);
   const rest = text.slice(before.length);
@@ -110,7 +110,7 @@ export function lastRound(answer: TurnAnswer, rounds: readonly StoredRound[]): T
 
 function callEvent(
   call: StoredCall,
-  round: ToldRound,
+  round: ReplayedRound,
   numbering: { index: number; clientIndex: number },
 ): Extract<TurnEvent, { type: 'tool_call' }> {
   const asked = round.toolCalls.find(({ id }) => id === call.id)?.function.arguments;

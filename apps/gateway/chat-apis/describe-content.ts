@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js'
 
 export type TypedContent = Record<string, unknown> & { type: string };
 
-export function tellContent(given: TypedContent): string {
+export function describeContent(given: TypedContent): string {
   const part = given as JsonObject & { type: string };
   const { title, source, url, text, output, content, stdout, stderr } = part;
   const said = [text, output, content, stdout, stderr].map(textIn).filter((each) => each !== '');
@@ -14,7 +14,7 @@ export function tellContent(given: TypedContent): string {
 
 function textIn(value: Json | undefined): string {
   if (typeof value === 'string') return value;
-  if (isJsonObject(value)) return typeof value['type'] === 'string' ? tellContent(value as TypedContent) : '';
+  if (isJsonObject(value)) return typeof value['type'] === 'string' ? describeContent(value as TypedContent) : '';
   if (!Array.isArray(value)) return '';
   return value
     .map(textIn)

@@ -10,7 +10,7 @@ import { textOrEmpty } from '#libs/schemas/json.js';
 import { toolOutcomeSchema, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { RunnableCall } from '../call.js';
 
-export interface KeptResultsParts {
+export interface CachedResultsParts {
   cache: Cache;
   journal: Pick<Journal, 'end'>;
   /** Changes with the file, or undefined for one that cannot be read: of the session of the call. */
@@ -23,39 +23,39 @@ type Run = () => Promise<ToolOutcome>;
 
 const cacheMs = 500;
 
-export class KeptResults {
+export class CachedResults {
   /** Equal calls that wait for one run, by key. */
   private readonly running = new Map<string, Promise<ToolOutcome | undefined>>();
 
-  constructor(private readonly parts: KeptResultsParts) {}
+  constructor(private readonly parts: CachedResultsParts) {}
 
   /** A cached result for the call, or else that of `run`, which is cached if the tool's results are. */
   answer(call: RunnableCall, run: Run): Promise<ToolOutcome> {
     const { cacheTtlMs } = call.tool;
-    return cacheTtlMs === undefined ? run() : this.answerKept(call, cacheTtlMs, run);
+    return cacheTtlMs === undefined ? run() : this.answerCacheable(call, cacheTtlMs, run);
   }
 
-  private async answerKept(call: RunnableCall, ttlMs: number, run: Run): Promise<ToolOutcome> {
+  private async answerCacheable(call: RunnableCall, ttlMs: number, run: Run): Promise<ToolOutcome> {
     const { onLookup } = this.parts;
     const file = await this.fileOf(call);
     if (file === undefined) return run();
     const key = keyOf(call, file);
     if (call.context.noCache === true) {
       onLookup('skipped');
-      return this.runAndKeep(key, ttlMs, run);
+      return this.runAndCache(key, ttlMs, run);
     }
     const earlier = this.running.get(key);
     const flight = earlier === undefined ? this.begin(key) : undefined;
     try {
       const startedAt = performance.now();
-      const kept = earlier === undefined ? await this.read(key) : await outcomeOf(earlier, call.context.signal);
-      flight?.tell(kept);
+      const cached = earlier === undefined ? await this.read(key) : await outcomeOf(earlier, call.context.signal);
+      flight?.share(cached);
       const ended =
-        kept && (await this.end({ ...kept, cached: true, durationMs: performance.now() - startedAt }, call));
+        cached && (await this.end({ ...cached, cached: true, durationMs: performance.now() - startedAt }, call));
       onLookup(ended === undefined ? 'miss' : 'hit');
       if (ended !== undefined) return ended;
-      const outcome = await this.runAndKeep(key, ttlMs, run);
-      flight?.tell(keepable(outcome));
+      const outcome = await this.runAndCache(key, ttlMs, run);
+      flight?.share(cacheable(outcome));
       return outcome;
     } finally {
       flight?.end();
@@ -63,11 +63,11 @@ export class KeptResults {
   }
 
   /** From now on equal calls wait for this one; `tell` counts once it has something to tell. */
-  private begin(key: string): { tell: (outcome: ToolOutcome | undefined) => void; end: () => void } {
+  private begin(key: string): { share: (outcome: ToolOutcome | undefined) => void; end: () => void } {
     let resolve!: (outcome: ToolOutcome | undefined) => void;
     this.running.set(key, new Promise((resolved) => (resolve = resolved)));
     return {
-      tell: (outcome) => void (outcome === undefined || resolve(outcome)),
+      share: (outcome) => void (outcome === undefined || resolve(outcome)),
       end: () => {
         this.running.delete(key);
         resolve(undefined);
@@ -104,11 +104,11 @@ export class KeptResults {
     return ended ? outcome : undefined;
   }
 
-  private async runAndKeep(key: string, ttlMs: number, run: Run): Promise<ToolOutcome> {
+  private async runAndCache(key: string, ttlMs: number, run: Run): Promise<ToolOutcome> {
     const outcome = await run();
-    if (keepable(outcome) !== undefined) {
-      const { durationMs: _itsOwn, queueWaitMs: _too, ...kept } = outcome;
-      const text = JSON.stringify({ ...kept, durationMs: 0 });
+    if (cacheable(outcome) !== undefined) {
+      const { durationMs: _itsOwn, queueWaitMs: _too, ...stable } = outcome;
+      const text = JSON.stringify({ ...stable, durationMs: 0 });
       this.parts.cache
         .set(key, text, ttlMs, AbortSignal.timeout(cacheMs))
         .catch((error: unknown) => this.parts.logger.warn({ error }, 'the result of a tool could not be cached'));
@@ -123,7 +123,7 @@ function outcomeOf(running: Promise<ToolOutcome | undefined>, signal: AbortSigna
 }
 
 /** What was shortened names a file of its own session. */
-function keepable(outcome: ToolOutcome): ToolOutcome | undefined {
+function cacheable(outcome: ToolOutcome): ToolOutcome | undefined {
   return outcome.state === 'completed' && outcome.truncated !== true ? outcome : undefined;
 }
 

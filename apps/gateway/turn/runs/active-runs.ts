@@ -2,7 +2,7 @@
 import type { StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 
-export interface RunCancel {
+export interface ActiveRun {
   signal: AbortSignal;
   abort: StoppableContext['abort'];
   release: () => void;
@@ -15,18 +15,18 @@ class Cancelled extends AppError {
   }
 }
 
-export const whenCancelled = (signal: AbortSignal): boolean => signal.reason instanceof Cancelled;
+export const wasCancelled = (signal: AbortSignal): boolean => signal.reason instanceof Cancelled;
 
-export class RunCancels {
+export class ActiveRuns {
   /** The function that stops each run. */
   private readonly running = new Map<string, StoppableContext['abort']>();
-  private readonly held = new Set<string>();
+  private readonly reserved = new Set<string>();
   /** Runs that have answered and whose end is still being written. */
   private readonly ending = new Map<string, Promise<void>>();
   private stopped: AppError | undefined;
 
   /** `detached`: the caller may leave. `release` must be called when the run has ended. */
-  register(runId: string, caller: StoppableContext, detached: boolean): RunCancel {
+  register(runId: string, caller: StoppableContext, detached: boolean): ActiveRun {
     const { signal, abort } = detached ? alone() : caller;
     this.running.set(runId, abort);
     if (this.stopped !== undefined) abort(this.stopped);
@@ -34,9 +34,9 @@ export class RunCancels {
   }
 
   /** Marks a run as known before it is written, until `register` or the returned function is called. */
-  hold(runId: string): () => void {
-    this.held.add(runId);
-    return () => void this.held.delete(runId);
+  reserve(runId: string): () => void {
+    this.reserved.add(runId);
+    return () => void this.reserved.delete(runId);
   }
 
   /** The run has answered; releases it after its end has been written. `ending` never rejects. */
@@ -55,7 +55,7 @@ export class RunCancels {
   }
 
   isUnderWay(runId: string): boolean {
-    return this.running.has(runId) || this.held.has(runId);
+    return this.running.has(runId) || this.reserved.has(runId);
   }
 
   /** Registered and not yet released. */
