@@ -1,4 +1,4 @@
-// Tells of content that only its own API knows: as the text that is in it, or else by its type. What is encrypted is only named.
+// Describes content that only one API knows, by the text in it, or else by its type. Encrypted content is only named.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 
 export type TypedContent = Record<string, unknown> & { type: string };
@@ -22,7 +22,7 @@ function textIn(value: Json | undefined): string {
     .join('\n');
 }
 
-/** What is worth telling of content without text: which tool, file or page it is about, and what was asked of it. */
+/** Names in content without text: its tool, file or page, and its input. */
 function namesIn({ source, input, action, tools, ...part }: JsonObject): string[] {
   const inside = isJsonObject(source) ? [source['url'], source['file_id']] : [source];
   const offered = Array.isArray(tools) ? tools.map((tool) => (isJsonObject(tool) ? (tool['name'] ?? null) : null)) : [];

@@ -140,8 +140,8 @@ function readOutput({ call_id, output }: OutputItem): ToolMessage {
 const isResult = (message: ChatMessage): message is ToolMessage => message.role === 'tool';
 
 /**
- * An item that models of other providers do not know: calls and results of OpenAI's other tools are told as calls and results,
- * everything else as its text. What is encrypted is only named. A part of the assistant's turn, or a message of its own.
+ * Reads an item that models of other providers do not know: calls and results of OpenAI's other tools become calls and results,
+ * any other item becomes its text; encrypted content is only named. The result is a part of the assistant's round, or a message.
  */
 function readOtherItem(given: TypedContent): TurnPiece | ChatMessage {
   const item = given as JsonObject & { type: string };

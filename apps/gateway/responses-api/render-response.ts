@@ -14,7 +14,7 @@ export interface ResponseRendering {
   created: number;
   echo: JsonObject;
   listed?: readonly WireMcpListTools[] | undefined;
-  /** Of a request whose tools the caller knows in another form than the model. */
+  /** Set if the caller knows some tools in another form than the model. */
   forms?: CallerForms | undefined;
 }
 

@@ -21,7 +21,7 @@ type DoneEvent = Extract<TurnEvent, { type: 'done' }>;
 interface Shown {
   listed?: readonly WireMcpListTools[] | undefined;
   forms?: CallerForms | undefined;
-  /** Gets each event at once: its response and items change later. */
+  /** Gets each event at once, because the response and items of an event change later. */
   emit?: (event: WireResponseEvent) => void;
 }
 
@@ -253,7 +253,7 @@ export class ResponseEvents {
     return { item_id: item.id, output_index: this.response.output.indexOf(item) };
   }
 
-  /** The same each time a response is rendered, with or without the list of tools. */
+  /** An id that is the same each time a response is rendered, with or without the list of tools. */
   private itemId(kind: string): string {
     const number = this.response.output.length - this.listed.length;
     return `${kind}_${this.response.id.slice('resp_'.length)}${number.toString(16).padStart(4, '0')}`;

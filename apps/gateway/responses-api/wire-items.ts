@@ -1,4 +1,4 @@
-// The items and counts of a response, made of a turn's.
+// Makes the items and counts of a response from those of a turn.
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { usageDetail, type Usage } from '#libs/schemas/usage.js';
 import type { WireCustomCall, WireFunctionCall, WireItem, WireMcpCall, WireResponseUsage } from './wire-types.js';

@@ -1,4 +1,4 @@
-// What a tool server asks, as a request to a model. Pure.
+// Converts a tool server's sampling request to a model request. Pure.
 import type { SamplingRequest } from '#libs/approvals/sampling-request.js';
 import type { ChatMessage, ContentPart } from '#libs/schemas/message.js';
 import type { ModelRequest } from '../models/model-provider.js';

@@ -1,5 +1,5 @@
-// Reads one model answer: passes on what the caller sees immediately, and collects the whole message for the loop. No call
-// may run before the answer has ended, and only calls that the provider completed count.
+// Reads one model answer: emits events for the caller at once, and collects the whole message for the loop. No call may run
+// before the answer has ended, and only calls that the provider completed count.
 import type { Flow } from '#libs/concurrency/flow.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintCallId } from '#libs/schemas/identifiers.js';
@@ -30,23 +30,23 @@ export interface AssembledMessage {
 }
 
 export interface CallNumbering {
-  /** Calls of the run so far. Their numbers are never reused. */
+  /** Number of calls of the run so far; no number is reused. */
   calls: number;
   clientCalls: number;
 }
 
 export interface AssembleOptions {
-  /** Whether a call of this name goes back to the caller. Undefined: no calls are expected, and any are dropped. */
+  /** Whether the caller runs calls of this name. Undefined: the model was offered no tools, and its calls are dropped. */
   isClientCall: ((name: string) => boolean) | undefined;
   /** The server that runs a call of this name. */
   serverOf: (name: string) => string | undefined;
   idsAreStored: boolean;
-  /** Called once per run, when its first answer begins. */
+  /** Called whenever an answer begins; returns the run's start event the first time. */
   onStart: (model: string) => TurnEvent | undefined;
-  /** Precedes the first text of this answer: the blank line between two rounds. */
+  /** Precedes the first text of the answer: the blank line between two rounds. */
   separator: string;
   numbering: CallNumbering;
-  /** Gets what the caller sees of the answer, immediately. */
+  /** Gets the events for the caller at once. */
   emit: (events: readonly TurnEvent[]) => Flow;
 }
 
@@ -179,7 +179,7 @@ export class MessageAssembler {
   private end(event: EventOf<'tool_call_end'>, emitted: TurnEvent[]): void {
     const call = this.open.get(event.index);
     if (call === undefined) return;
-    // An adapter that did not stream the arguments (whole answers, `{}` for none) gives them only here.
+    // Some adapters give the arguments only at the end: whole answers, and `{}` for none.
     if (call.sentText === '' && event.arguments !== '') {
       emitted.push({ type: 'tool_call', ...numbersOf(call), arguments: event.arguments });
     }

@@ -1,5 +1,5 @@
-// From a request to its turn: which model, which tools, which history, and whether this is a new run, a run to attach to, or
-// an interrupted one to continue. The loop is loop.ts; what is stored, and when, is record.ts.
+// Starts the turn of a request: chooses model, tools and history, and decides between a new run, attaching to a run, and
+// continuing an interrupted run. loop.ts runs the turn; record.ts stores it.
 import { setMaxListeners } from 'node:events';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -62,22 +62,22 @@ interface Prepared extends Pick<StartOptions, 'request' | 'context'> {
   offer: ToolOffer;
   run: NewRun;
   stored: boolean;
-  /** Somebody may ask for the run other than by the id in its answer. */
+  /** Somebody may ask for the run without the id from its answer. */
   returns: boolean;
 }
 
-/** A run that can be stopped from now on. */
+/** A run that is registered, so that it can be stopped. */
 interface RegisteredRun {
   prepared: Prepared;
   run: NewRun;
-  /** It is stored already. */
+  /** The stored run, if it was written already. */
   written: StoredRun | undefined;
   active: ActiveRun;
   span: Span | undefined;
   context: RequestContext;
 }
 
-/** A turn that is about to run here. */
+/** A turn that is ready to run here. */
 interface Execution {
   turn: Turn;
   /** Set for a run that is continued. */
@@ -101,7 +101,7 @@ export class Turns {
     this.turnPorts = { ...ports, limits: config.limits };
   }
 
-  /** At once if nothing has to be loaded or written. @throws AppError for everything that is wrong before the first model call */
+  /** Returns no promise if nothing has to be loaded or written. @throws AppError for any failure before the first model call */
   start(options: StartOptions): StartedTurn | Promise<StartedTurn> {
     if (options.context.parentCall === undefined) return this.startHere(this.prepare(options), options.idempotencyKey);
     return turnOfCall(options, this.ports.models).then((asked) =>
@@ -112,10 +112,10 @@ export class Turns {
   private startHere(prepared: Prepared, idempotencyKey: string | undefined): StartedTurn | Promise<StartedTurn> {
     if (!prepared.stored) return this.execute(prepared);
     if (idempotencyKey === undefined) {
-      // Refused before anything is written, because nobody could come back to the run.
+      // Without a worker nothing is written, because nobody could come back to the run.
       this.requireWorker(prepared.offer);
-      // No other request can have this run, so the model is asked while it is written. If the store fails, the answer of
-      // the model is lost but has to be paid for: then the run is written first.
+      // No other request can have this run, so the model is asked while the run is written. An answer is lost, and paid for
+      // all the same, if that write fails: after a failure, runs are written first.
       if (this.storeTakesRuns) return this.execute(prepared);
     }
     return this.startWritten(prepared);
@@ -139,7 +139,7 @@ export class Turns {
 
   /**
    * Continues an interrupted run here, without a request for it.
-   * @throws AppError if its request cannot be served any more: the run is left as it is
+   * @throws AppError if the request cannot be served any more: the run stays interrupted
    */
   advance(run: StoredRun, context: StoppableContext): Promise<StartedTurn | undefined> {
     const { idempotencyKey } = run;
@@ -178,7 +178,7 @@ export class Turns {
     return { request, context, catalog, offer, run, stored: offer.runsHere || returns, returns };
   }
 
-  /** Makes the turn that runs here. `written`: its run is stored. `from`: it is continued after its last complete round. */
+  /** Makes the turn that runs here. `written`: the run is stored. `from`: the run is continued after its last complete round. */
   private execute(prepared: Prepared, written?: StoredRun, from?: StoredRun): StartedTurn | Promise<StartedTurn> {
     const here = this.register(prepared, written, from);
     if (written !== undefined || mintedCallIds(prepared.request.messages).length > 0) return this.restore(here, from);
@@ -216,7 +216,7 @@ export class Turns {
     const { id: runId, sessionId } = run;
     const { model, dialect } = prepared.request;
     const active = this.ports.activeRuns.register(runId, prepared.context, run.detached);
-    // Each call of the turn listens, and a turn may have many.
+    // Each of a turn's many calls listens to the signal: Node would warn of a leak.
     if (prepared.offer.runsHere) setMaxListeners(0, active.signal);
     const span = tracing?.start(turnSpan({ runId, sessionId, model, dialect }), prepared.context.traceparent);
     let context: RequestContext = prepared.context;
@@ -286,7 +286,7 @@ export class Turns {
     }
   }
 
-  /** Of a run that was refused, or stopped, before its first event. */
+  /** Ends a stored run that was refused, or stopped, before its first event. */
   private async endEarly(id: string, end: RunEnd): Promise<void> {
     try {
       await this.ports.runs.end(id, this.gatewayId, end);
@@ -300,7 +300,7 @@ export class Turns {
     throw new AppError('no_worker', 'No worker is running that could run tools', { retryAfterSeconds: 5 });
   }
 
-  /** The same key and body again: all events from the start. An interrupted run is continued here. */
+  /** Serves a request with the key and body of an earlier one: all events from the start. An interrupted run is continued here. */
   private async attach(prepared: Prepared, run: StoredRun): Promise<StartedTurn> {
     const adopted = run.state === 'interrupted' ? await this.continueHere(prepared, run) : undefined;
     if (adopted !== undefined) return adopted;
@@ -320,7 +320,7 @@ export class Turns {
     const release = this.ports.activeRuns.reserve(run.id);
     try {
       if (!(await this.ports.runs.adopt(run.id, this.gatewayId))) return undefined;
-      // This gateway was suspended, counted as dead, and still runs it: adopting it has told the store.
+      // This gateway was suspended and counted as dead, but still runs the turn; the run is its own again.
       if (this.ports.activeRuns.isRunning(run.id)) return undefined;
       return await this.execute(prepared, run, run);
     } finally {
@@ -354,7 +354,7 @@ export class Turns {
   }
 }
 
-/** What was registered for a turn that does not start. */
+/** Releases a run whose turn does not start. */
 function release({ span, active }: RegisteredRun, error: unknown): void {
   span?.end(toAppError(error).code);
   active.release();

@@ -91,7 +91,7 @@ export class ResponsesController {
     return { id, object: 'response', deleted: true };
   }
 
-  /** From the start, because the stored pieces differ from those that were streamed. */
+  /** Streams from the start, because stored pieces differ from those that were streamed. */
   private async stream(run: StoredRun, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { requestId, signal } = requestContext(request);
     const { ports } = this;

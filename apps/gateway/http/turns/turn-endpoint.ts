@@ -1,4 +1,4 @@
-// Answers a request of any dialect: reads it, admits the turn, runs it, and writes the answer as a stream or as one body.
+// Answers a request of any dialect: reads the request, admits and runs the turn, and writes the answer as a stream or one body.
 // Errors, limits and cancelling are the same for all chat APIs.
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -28,10 +28,10 @@ export interface AnswerFold {
 }
 
 export interface DialectAdapter {
-  /** Loads what the body refers to by id and puts it in its place; undefined if it refers to nothing. */
+  /** Replaces references of the body by the data to which they refer; undefined if the body has no references. */
   resolver?(body: unknown, limits: Config['limits']): ((context: RequestContext) => Promise<unknown>) | undefined;
   read(body: unknown, limits: Config['limits']): TurnRequest;
-  /** Loads what the request refers to. Called after the turn is admitted. */
+  /** Loads data that the request needs from the store. Called after the turn is admitted. */
   complete?(turn: TurnRequest, context: RequestContext): Promise<TurnRequest>;
   renderer(started: StartedTurn, turn: TurnRequest): SseRenderer;
   fold(started: StartedTurn, turn: TurnRequest): AnswerFold;
@@ -66,7 +66,7 @@ export class TurnEndpoint {
       if (turn.stream) {
         return await this.stream(started, () => dialect.renderer(started, turn), reply, context.requestId);
       }
-      // Folded at the end, because `createdAt` is known only then. There are few events: the upstream is not streamed.
+      // Folded at the end, when `createdAt` is known. Without a stream a turn has few events.
       const events: TurnEvent[] = [];
       await started.run((batch) => {
         for (const { event } of batch) events.push(event);

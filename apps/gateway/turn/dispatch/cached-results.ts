@@ -1,5 +1,5 @@
-// Cached results of tools, where the operator has set a time for them. Equal calls at the same time run once. Failures are
-// never cached, and a cache that is away costs nothing but the run.
+// Caches results of tools for which the operator has set a time. Equal calls at the same time run once. Failures are never
+// cached, and while the cache is away every call runs.
 import type { Cache } from '#libs/backing/cache.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
@@ -13,7 +13,7 @@ import type { RunnableCall } from '../call.js';
 export interface CachedResultsParts {
   cache: Cache;
   journal: Pick<Journal, 'end'>;
-  /** Changes with the file, or undefined for one that cannot be read: of the session of the call. */
+  /** A value that changes with a file of the call's session; undefined if the file cannot be read. */
   fileIdentity: (context: CallContext, path: string) => Promise<string | undefined>;
   onLookup: (outcome: 'hit' | 'miss' | 'skipped') => void;
   logger: Logger;
@@ -24,12 +24,12 @@ type Run = () => Promise<ToolOutcome>;
 const cacheMs = 500;
 
 export class CachedResults {
-  /** Equal calls that wait for one run, by key. */
+  /** The run that equal calls wait for, by cache key. */
   private readonly running = new Map<string, Promise<ToolOutcome | undefined>>();
 
   constructor(private readonly parts: CachedResultsParts) {}
 
-  /** A cached result for the call, or else that of `run`, which is cached if the tool's results are. */
+  /** Answers the call with a cached result, or with that of `run`, which is then cached if the tool's results are. */
   answer(call: RunnableCall, run: Run): Promise<ToolOutcome> {
     const { cacheTtlMs } = call.tool;
     return cacheTtlMs === undefined ? run() : this.answerCacheable(call, cacheTtlMs, run);
@@ -62,7 +62,7 @@ export class CachedResults {
     }
   }
 
-  /** From now on equal calls wait for this one; `tell` counts once it has something to tell. */
+  /** Makes equal calls wait for this one, until `share` gives an outcome or `end` gives none. */
   private begin(key: string): { share: (outcome: ToolOutcome | undefined) => void; end: () => void } {
     let resolve!: (outcome: ToolOutcome | undefined) => void;
     this.running.set(key, new Promise((resolved) => (resolve = resolved)));
@@ -75,13 +75,13 @@ export class CachedResults {
     };
   }
 
-  /** Part of the key, so that a changed file has results of its own. Undefined: what it reads cannot be known. */
+  /** The identity of the file that the tool reads, for the cache key; '' if it reads none. Undefined if the file is not known. */
   private async fileOf({ tool: { readsFile }, arguments: args, context }: RunnableCall): Promise<string | undefined> {
     if (readsFile === undefined) return '';
     try {
       return await this.parts.fileIdentity(context, textOrEmpty(args[readsFile]));
     } catch {
-      // The tool says what is wrong with its file.
+      // The tool itself reports the error of its file.
       return undefined;
     }
   }
@@ -97,7 +97,7 @@ export class CachedResults {
     }
   }
 
-  /** The outcome of a planned call, written like any other. Undefined: somebody has begun or ended the call. */
+  /** Ends the planned call with a cached outcome. Undefined if somebody else has begun or ended the call. */
   private async end(outcome: ToolOutcome, { id, context, audit }: RunnableCall): Promise<ToolOutcome | undefined> {
     if (context.signal.aborted) return undefined;
     const ended = await this.parts.journal.end({ ...audit, callId: id, outcome });
@@ -117,17 +117,17 @@ export class CachedResults {
   }
 }
 
-/** Of an equal call that runs here now; its failure is no answer to anyone else. */
+/** The outcome of an equal call that runs here now. Undefined if that call fails, because its failure answers no other call. */
 function outcomeOf(running: Promise<ToolOutcome | undefined>, signal: AbortSignal): Promise<ToolOutcome | undefined> {
   return unlessAborted(running, signal).catch(() => undefined);
 }
 
-/** What was shortened names a file of its own session. */
+/** The outcome if it may be cached. A truncated result refers to a file of its own session. */
 function cacheable(outcome: ToolOutcome): ToolOutcome | undefined {
   return outcome.state === 'completed' && outcome.truncated !== true ? outcome : undefined;
 }
 
-/** Of one principal, with the headers that the server is sent; of one session too, where the result depends on it. */
+/** Results are shared within one principal and set of forwarded headers; also within one session if they depend on it. */
 function keyOf({ tool, arguments: args, context, forwarded = {} }: RunnableCall, file: string): string {
   const session = tool.stateful === true || tool.cachePerSession === true ? context.sessionId : null;
   const caller = [context.principal, session, forwarded, file];

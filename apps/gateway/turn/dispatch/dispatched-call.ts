@@ -1,5 +1,5 @@
-// One call between its job's adding and its outcome: replies first, the journal as the net, a deadline over all.
-// Whoever writes the terminal state first decides; this only ever returns what the journal says.
+// Dispatches one call and waits for its outcome: by the worker's replies, with the journal as a fallback, until a deadline.
+// Whoever writes the terminal state first decides how a call ends; the returned outcome is the journal's.
 import type { Approval } from '#libs/approvals/approval.js';
 import { Deadline } from '#libs/concurrency/deadline.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -16,20 +16,19 @@ const silenceBoundMs = 1_000;
 const maxPollMs = 5_000;
 const cancelPollMs = 250;
 const storeTimeoutMs = 2_000;
-/** What is told of a call before the queue has said that it is in it. */
+/** Bound of the progress that waits until the queue has confirmed the job. */
 const maxPending = 64;
-/** The worker's own clock runs out first: its outcome is the better one. */
+/** How much later than the worker's this deadline is: a worker's outcome says more. */
 const workerFirstMs = 500;
 
-/** What a dispatched call needs of the call. */
 export type DispatchableCall = Pick<RunnableCall, 'job' | 'tool' | 'context' | 'audit' | 'again'>;
 
-/** What a tool server asks during its call, while nobody has answered. */
+/** An unanswered question that the tool server asks during the call. */
 interface OpenQuestion {
   asked: Approval;
-  /** The times that stand still go on. */
+  /** Ends the pauses of the deadlines. */
   endPauses: readonly (() => void)[];
-  /** Nobody needs an answer any more. */
+  /** Aborted when nobody needs an answer any more. */
   over: AbortController;
 }
 
@@ -40,12 +39,12 @@ export class DispatchedCall implements ReplyListener {
   private readonly pending: ToolProgress[] = [];
   private stopping = false;
   private polling = false;
-  /** The outcome has been handed on: no timer may start again. */
+  /** The outcome was returned: no timer may start again. */
   private over = false;
   private startedAt = steadyNow();
-  /** The tool's own maximum: no time that its questions take counts. */
+  /** The tool's maximum time; the time of its questions does not count. */
   private most: Deadline;
-  /** By `steadyNow()`: the tool should have shown a sign of life by then. */
+  /** When the tool must have reported progress, by `steadyNow()`. */
   private dueAt: number;
   private pollMs = silenceBoundMs;
   private poll?: NodeJS.Timeout;
@@ -55,7 +54,7 @@ export class DispatchedCall implements ReplyListener {
   private resolve!: (outcome: ToolOutcome) => void;
   private reject!: (error: unknown) => void;
   private stopListening!: () => void;
-  /** Whoever still waits for the queue's answer need not. */
+  /** Ends the wait for the queue's answer. */
   private readonly ending = new AbortController();
 
   constructor(
@@ -69,7 +68,7 @@ export class DispatchedCall implements ReplyListener {
     this.most = new Deadline(this.startedAt + this.job.maxTimeoutMs);
   }
 
-  /** Call it once. @throws AppError store_unavailable when the job could not be added; the call has not begun then, or is safe, or of a run. */
+  /** Call it once. @throws AppError store_unavailable if the job could not be added and the call did not begin, is safe, or has a run */
   run(): Promise<ToolOutcome> {
     const outcome = new Promise<ToolOutcome>((resolve, reject) => {
       this.resolve = resolve;
@@ -80,14 +79,14 @@ export class DispatchedCall implements ReplyListener {
     this.armDeadline();
     if (signal.aborted) this.aborted();
     else signal.addEventListener('abort', this.aborted, { once: true });
-    // A slow queue is waited for: the call has its deadline.
+    // A slow queue may take until the call's deadline.
     this.queued.add(this.call, this.ending.signal).then(this.added, this.notAdded);
     return outcome;
   }
 
   private readonly aborted = (): void => void this.stop('cancelled');
 
-  /** `isOurs` false: somebody else has begun the call, or ended it, and the journal says which. */
+  /** `isOurs` false: somebody else has begun or ended the call; the journal knows its outcome. */
   private readonly added = (isOurs: boolean): void => {
     if (this.over) return;
     if (!isOurs) this.gap();
@@ -95,7 +94,7 @@ export class DispatchedCall implements ReplyListener {
     this.armPoll();
   };
 
-  /** A slow queue may answer after the worker, whose word is enough, or after a stop, which settles the call itself. */
+  /** The job could not be added. After the worker's reply, or during a stop, that answer of the queue comes too late to matter. */
   private readonly notAdded = (error: unknown): void => {
     if (!this.over && !this.started && !this.stopping) void this.refused(error);
   };
@@ -122,7 +121,7 @@ export class DispatchedCall implements ReplyListener {
 
   private finish(): void {
     this.over = true;
-    // With a reason: without one, Node makes an exception with a stack for every call.
+    // Without a reason Node would make an exception with a stack for every call.
     this.ending.abort('over');
     this.stopListening();
     this.closeQuestion();
@@ -160,8 +159,8 @@ export class DispatchedCall implements ReplyListener {
   }
 
   /**
-   * A quick worker may begin before the queue has said that the job is in it. Until then, that it runs is kept, and the latest of
-   * what it reported since: the queue may take its time to answer.
+   * A quick worker may begin before the queue has confirmed the job. Until then progress stays pending: the first, which says that
+   * the tool runs, and the newest.
    */
   private report(progress: ToolProgress): void {
     if (this.queuedIsReported) return this.onProgress(progress);
@@ -169,7 +168,7 @@ export class DispatchedCall implements ReplyListener {
     this.pending.push(progress);
   }
 
-  /** The store says what is asked; without it, the next look. */
+  /** Reads the open question of the call from the store. While the store is away, the next poll tries again. */
   private async lookForQuestion(): Promise<void> {
     const open = await this.services.questions
       .open([this.job.callId], ['question', 'sampling'])
@@ -184,7 +183,7 @@ export class DispatchedCall implements ReplyListener {
     this.closeQuestion();
     const { context } = this.call;
     const forPeople = asked.kind === 'question';
-    // No wait is the tool's own time. A wait for people is not its turn's either; a model's time is.
+    // The tool's time stops for every question, the turn's time only for a question to people.
     const endPauses = forPeople ? [this.most.pause(), context.deadline.pause()] : [this.most.pause()];
     const { over } = (this.question = { asked, endPauses, over: new AbortController() });
     if (!forPeople) {
@@ -194,19 +193,19 @@ export class DispatchedCall implements ReplyListener {
       this.fail(new ApprovalNeeded(asked));
     } else {
       this.report({ status: 'waiting_approval', asks: asked });
-      // The question ends by itself long before.
+      // The question expires long before this timer.
       this.stopAfter(asked.expiresAt.getTime() - Date.now() + this.job.timeoutMs + workerFirstMs);
     }
   }
 
-  /** Nothing is asked any more: the tool's own time goes on. */
+  /** Closes the question; the tool's time runs again. */
   private endQuestion(): void {
     if (!this.closeQuestion()) return;
     this.extend();
     this.report({ status: 'running' });
   }
 
-  /** False if none was open. */
+  /** False if no question was open. */
   private closeQuestion(): boolean {
     if (this.question === undefined) return false;
     for (const endPause of this.question.endPauses) endPause();
@@ -219,7 +218,7 @@ export class DispatchedCall implements ReplyListener {
     void this.lookIntoJournal();
   }
 
-  /** Ends the call: at once while it is planned, else through its worker, else here after the grace time. */
+  /** Ends the call: at once while it is planned, otherwise by its worker, or here when the worker's grace time is over. */
   async stop(reason: 'cancelled' | 'tool_timeout'): Promise<void> {
     if (this.stopping || this.over) return;
     this.stopping = true;
@@ -273,9 +272,9 @@ export class DispatchedCall implements ReplyListener {
   }
 
   private async timeIsUp(): Promise<void> {
-    // Another call of the turn waits for a person: the turn's time stands still.
+    // The deadline has moved, because another call of the turn waits for a person.
     if (steadyNow() < this.endsAt) return this.armDeadline();
-    // The word that the tool asks something may have been lost.
+    // The message that the tool asks a question may have been lost.
     await this.lookForQuestion();
     if (!this.over && this.question === undefined) await this.stop('tool_timeout');
   }
@@ -327,21 +326,21 @@ export class DispatchedCall implements ReplyListener {
     }
   }
 
-  /** A refusal says that nothing happened, so that its caller asks again: the journal must agree. */
+  /** Ends a call whose job could not be added. The caller of a refused call may repeat it, so the journal must end the call first. */
   private async refused(error: unknown): Promise<void> {
     const { callId, runId, safe } = this.job;
     const ended = await this.endPlanned(error);
     if (ended === true) return this.fail(error);
-    // Only the queue's answer was lost: a worker has the call.
+    // A worker has the call: only the queue's answer was lost.
     if (ended === false) return this.armPoll();
-    // Of a run: its end takes the call along.
+    // The end of the run ends its calls.
     if (runId !== undefined) return this.fail(error);
     this.services.lateCancels.add(callId, this.call.audit, error);
     if (safe) return this.fail(error);
     this.settle(failedOutcome('indeterminate', 'tool_outcome_unknown', 'The store failed: the call may have begun'));
   }
 
-  /** False: it is not planned any more; undefined: the journal cannot say. */
+  /** False if the call is not planned any more; undefined if the journal does not answer. */
   private async endPlanned(why: unknown): Promise<boolean | undefined> {
     const { journal, logger } = this.services;
     try {

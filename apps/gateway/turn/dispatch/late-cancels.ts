@@ -1,30 +1,30 @@
-// Ends planned calls whose callers were refused while the journal could not be told: what is left there as planned is put
-// into the queue by whoever finds it, and would run after its caller has asked again. One line of work for all of them.
+// Ends planned calls whose callers were refused while the journal was away. A call that stayed planned would be put into the
+// queue by the reaper, and run although its caller has repeated the request.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AuditContext, Journal } from '#libs/runs/run-store.js';
 
 export interface LateCancelsParts {
   journal: Pick<Journal, 'cancelPlanned'>;
-  /** A call was let go of without the journal knowing that it was refused. */
+  /** Called when a call is forgotten before the journal has ended it. */
   onDropped: () => void;
 }
 
 /**
- * Calls that are remembered; above it the oldest is let go of, whose time is over soonest. The reaper finds it: it puts the
- * call into the queue while there is time left for it, and ends it afterwards.
+ * How many calls are remembered. Above this number the oldest call, whose time is over soonest, is forgotten: the reaper puts a
+ * planned call into the queue while it has time left, and ends it afterwards.
  */
 export const maxLateCancels = 10_000;
-/** Asked about at once: the journal writes them in one statement. */
+/** How many calls are ended at once; the journal combines their statements. */
 export const lateCancelBatch = 256;
 const pauseMs = { first: 100, most: 1_000 };
-/** A statement that was given up may still be carried out: so long a call is looked for that is not there. */
+/** How long a call that the journal does not have is looked for: a plan that timed out may still be written. */
 const lateMs = 5_000;
 
 interface Late {
   callId: string;
   audit: AuditContext;
   why: unknown;
-  /** `performance.now()` when the journal first knew no such planned call. */
+  /** `performance.now()` when the journal first had no such planned call. */
   missedAt?: number;
 }
 
@@ -45,12 +45,12 @@ export class LateCancels {
     this.working ??= this.work();
   }
 
-  /** Asks once more about all that wait, as long as the journal answers. */
+  /** Tries once more to end all pending calls, as long as the journal answers. */
   async close(): Promise<void> {
     this.stop.abort();
     await this.working;
     await this.round();
-    // What was looked for in vain has most likely never been written.
+    // A call that the journal does not have was most likely never written.
     for (const { missedAt } of this.pending.values()) if (missedAt === undefined) this.parts.onDropped();
     this.pending.clear();
   }
@@ -59,13 +59,13 @@ export class LateCancels {
     for (let pause = pauseMs.first; ; pause = Math.min(pause * 2, pauseMs.most)) {
       await this.round();
       if (this.pending.size === 0 || this.stop.signal.aborted) break;
-      // Closing ends the pause.
+      // `close` aborts the pause.
       await delay(pause, undefined, { ref: false, signal: this.stop.signal }).catch(() => undefined);
     }
     this.working = undefined;
   }
 
-  /** All that wait now, batch by batch, until the journal does not answer. */
+  /** Ends the pending calls batch by batch, until the journal does not answer. */
   private async round(): Promise<void> {
     const all = [...this.pending.values()];
     for (let start = 0; start < all.length; start += lateCancelBatch) {
@@ -74,7 +74,7 @@ export class LateCancels {
     }
   }
 
-  /** Each with its own audit; the journal brings those of one moment together. */
+  /** False if the journal does not answer. */
   private async cancel(late: Late): Promise<boolean> {
     try {
       const ended = await this.parts.journal.cancelPlanned([late.callId], late.audit, late.why);
@@ -82,7 +82,6 @@ export class LateCancels {
       if (ended.length > 0 || performance.now() - late.missedAt >= lateMs) this.pending.delete(late.callId);
       return true;
     } catch {
-      // Asked again.
       return false;
     }
   }

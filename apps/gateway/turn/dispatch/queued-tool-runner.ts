@@ -1,5 +1,5 @@
-// Runs tools in the workers, through the queue: answers from the cache where it may, admits or refuses, adds the job, and
-// leaves the waiting to DispatchedCall. The call is in the journal before it comes here.
+// Runs tools in the workers, through the queue: answers a call from the cache, or admits or refuses it; DispatchedCall adds the job
+// and waits. Every call is in the journal before.
 import { setMaxListeners } from 'node:events';
 import type { QuestionStore } from '#libs/approvals/question-store.js';
 import type { Backing } from '#libs/backing/backing.js';
@@ -36,7 +36,7 @@ export interface QueuedToolRunnerParts {
   gatewayId: string;
   backing: Pick<Backing, 'queue' | 'channels' | 'cache' | 'counters'>;
   journal: Journal;
-  /** The sessions that were made with their calls: the worker is told where. */
+  /** Knows the directories of sessions that were made with their calls. */
   sessions: Pick<PostgresSessionStore, 'known'>;
   registry: ProcessRegistry;
   lateCancels: LateCancels;
@@ -50,13 +50,13 @@ export interface QueuedToolRunnerParts {
     workerWaitMs: number;
   };
   measuring: ToolMeasuring;
-  /** Of a cached result: found, not found, or not wanted. */
+  /** Counts look-ups in the cache: found, not found, or not wanted. */
   onCacheLookup: CachedResultsParts['onLookup'];
   fileIdentity: CachedResultsParts['fileIdentity'];
   logger: Logger;
 }
 
-/** How many may wait for a place, by key, before the answer is 429. */
+/** How many calls may wait for each place before the answer is 429. */
 const waitingPerPlace = 32;
 
 export class QueuedToolRunner implements ToolRunner {
@@ -64,14 +64,13 @@ export class QueuedToolRunner implements ToolRunner {
   private readonly watch: WorkerWatch;
   private readonly routes: SessionRoutes;
   private readonly gauge: QueueGauge;
-  /** Those that gateways share. Closed with the runner. */
+  /** Places that gateways share. Closed with the runner. */
   readonly places: SharedPlaces;
   private readonly sessions: FairSlots;
   private readonly principals: FairSlots;
   private readonly measure: ToolCallMeasure;
   private readonly cached: CachedResults;
   private readonly headers: ForwardedHeaders;
-  /** What every dispatched call uses. */
   private readonly services: DispatchServices;
   private readonly jobs: JobOptions;
   private readonly active = new Map<DispatchedCall, Promise<ToolOutcome>>();
@@ -114,7 +113,7 @@ export class QueuedToolRunner implements ToolRunner {
     await Promise.all([this.inbox.start(), this.watch.start()]);
   }
 
-  /** Cancels what still runs and waits for its outcomes, as long as the grace time allows. */
+  /** Cancels running calls and waits for their outcomes, as long as the grace time allows. */
   async close(): Promise<void> {
     this.closing = true;
     this.watch.endWaits();
@@ -132,7 +131,7 @@ export class QueuedToolRunner implements ToolRunner {
   }
 
   /**
-   * While no worker runs, calls wait for one: for a bounded time, and no longer than they may take themselves.
+   * Waits while no worker runs: for a bounded time, and no longer than the call's own timeout.
    * @throws AppError no_worker, shutting_down; the signal's reason when that aborts first
    */
   async untilWorker(
@@ -141,7 +140,7 @@ export class QueuedToolRunner implements ToolRunner {
     since = steadyNow(),
   ): Promise<void> {
     if (this.watch.hasWorker) return;
-    // One request's signal may stand over all of its calls that wait: Node would warn of a leak.
+    // Many waiting calls may listen to one request's signal: Node would warn of a leak.
     setMaxListeners(0, signal);
     const until = Math.min(since + Math.min(this.parts.limits.workerWaitMs, timeoutMs), deadline.at);
     await this.watch.untilWorker(until - steadyNow(), signal);
@@ -223,7 +222,7 @@ export class QueuedToolRunner implements ToolRunner {
     }
   }
 
-  /** False if something has to be waited for, or refused. */
+  /** Takes all places that are free now. False if the call must wait, or be refused. */
   private admitAtOnce({ principal, sessionId, signal }: CallContext, places: (() => void)[]): boolean {
     if (this.closing || signal.aborted || !this.watch.hasWorker) return false;
     const ofSession = this.sessions.takeFree(sessionKey(principal, sessionId));
@@ -237,7 +236,7 @@ export class QueuedToolRunner implements ToolRunner {
     return true;
   }
 
-  /** Of a session that was made with the call. The worker of a stateful server makes it itself: it may have a spare. */
+  /** Adds the directory of a session that was made with the call. A stateful server's worker makes its own, or uses a standby. */
   private nameDirectory(job: ToolJob): void {
     if (job.stateful === true) return;
     const made = this.parts.sessions.known(job.principal, job.sessionId);
@@ -249,10 +248,10 @@ export class QueuedToolRunner implements ToolRunner {
     const since = steadyNow();
     const session = sessionKey(context.principal, context.sessionId);
     const patience = { signal: context.signal, deadline: context.deadline.at };
-    // Always in this order, so that two calls never wait for each other.
+    // Session before principal, always, so that two calls never wait for each other.
     places.push(await this.counted('session_calls', this.sessions.take(session, patience)));
     places.push(await this.counted('principal_calls', this.principals.take(context.principal, patience)));
-    // With its places: so many wait, and no more.
+    // The call has its places while it waits for a worker, so the places bound how many wait.
     await this.untilWorker(tool, context, since);
     await this.counted('queue_length', this.gauge.admit());
   }
@@ -267,10 +266,10 @@ export class QueuedToolRunner implements ToolRunner {
     }
   }
 
-  /** A call that will not be queued is ended in the journal too. A caller who left gets an outcome, others the error. */
+  /** Ends a call that will not be queued in the journal. A caller who left gets an outcome, any other the error. */
   private async neverQueued(error: unknown, { id, context, audit, again }: RunnableCall): Promise<ToolOutcome> {
     const why = context.signal.aborted ? undefined : error;
-    // An approved call outside of runs stays parked: its caller asks again, and is not to need another approval.
+    // An approved call outside of runs stays parked, so that its caller can repeat the call without another approval.
     const staysParked = again && context.runId === undefined;
     try {
       if (!staysParked) await this.parts.journal.cancelPlanned([id], audit, why);

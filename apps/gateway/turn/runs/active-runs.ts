@@ -1,4 +1,4 @@
-// The runs under way in this gateway, and how to stop each: when its caller leaves, or on a request to cancel.
+// The runs under way in this gateway. Each can be stopped: when its caller leaves, on a request to cancel, or at shutdown.
 import type { StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 
@@ -18,14 +18,14 @@ class Cancelled extends AppError {
 export const wasCancelled = (signal: AbortSignal): boolean => signal.reason instanceof Cancelled;
 
 export class ActiveRuns {
-  /** The function that stops each run. */
+  /** By run id, the function that stops the run. */
   private readonly running = new Map<string, StoppableContext['abort']>();
   private readonly reserved = new Set<string>();
   /** Runs that have answered and whose end is still being written. */
   private readonly ending = new Map<string, Promise<void>>();
   private stopped: AppError | undefined;
 
-  /** `detached`: the caller may leave. `release` must be called when the run has ended. */
+  /** `detached`: the run goes on when its caller leaves. `release` must be called when the run has ended. */
   register(runId: string, caller: StoppableContext, detached: boolean): ActiveRun {
     const { signal, abort } = detached ? alone() : caller;
     this.running.set(runId, abort);
@@ -33,13 +33,13 @@ export class ActiveRuns {
     return { signal, abort, release: () => void this.running.delete(runId) };
   }
 
-  /** Marks a run as known before it is written, until `register` or the returned function is called. */
+  /** Counts a run as under way before it is written, until the returned function is called. */
   reserve(runId: string): () => void {
     this.reserved.add(runId);
     return () => void this.reserved.delete(runId);
   }
 
-  /** The run has answered; releases it after its end has been written. `ending` never rejects. */
+  /** Releases a run that has answered after its end is written. `ending` never rejects. */
   releaseAfter(runId: string, ending: Promise<void>): void {
     this.ending.set(runId, ending);
     void ending.then(() => {
@@ -48,7 +48,7 @@ export class ActiveRuns {
     });
   }
 
-  /** Resolves when the end of a run that answered here is written; without an id, when all are. */
+  /** Resolves when the end of a run that answered here is written; without an id, when all ends are. */
   async written(runId?: string): Promise<void> {
     if (runId === undefined) await Promise.all(this.ending.values());
     else await this.ending.get(runId);
@@ -58,12 +58,12 @@ export class ActiveRuns {
     return this.running.has(runId) || this.reserved.has(runId);
   }
 
-  /** Registered and not yet released. */
+  /** True from `register` to release. */
   isRunning(runId: string): boolean {
     return this.running.has(runId);
   }
 
-  /** False if the run is not under way here. */
+  /** False if the run is not registered here. */
   cancel(runId: string): boolean {
     const abort = this.running.get(runId);
     abort?.(new Cancelled());
@@ -71,8 +71,8 @@ export class ActiveRuns {
   }
 
   /**
-   * Stops remaining runs at the end of the grace time, and what comes after them: detached runs go on elsewhere, and those with
-   * an Idempotency-Key can.
+   * Stops all runs at the end of the grace time, and every run that is registered later. Detached runs continue on another
+   * gateway; a retry can continue runs with an Idempotency-Key.
    */
   stopAll(): void {
     this.stopped = new AppError('shutting_down', 'This gateway is stopping');

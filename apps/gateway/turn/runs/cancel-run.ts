@@ -9,7 +9,7 @@ export interface CancelPorts extends FollowPorts {
 }
 
 const patienceMs = 3_000;
-/** Greater than any event number: following from here only waits for the end of the run. */
+/** Greater than any event number, so that following only waits for the end of the run. */
 const neverReached = 2_147_483_647;
 
 /** Returns the current run. A run that has ended does not change. */

@@ -1,4 +1,4 @@
-// Any gateway accepts requests to cancel a run, and forwards them to the gateway that runs it over that gateway's channel.
+// Any gateway accepts a request to cancel a run, and forwards the request over the channel of the gateway that owns the run.
 import type { Channels } from '#libs/backing/channels.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import type { ActiveRuns } from './active-runs.js';
@@ -18,7 +18,7 @@ export function listenForCancels(
       const { kind, runId } = JSON.parse(message) as { kind?: unknown; runId?: unknown };
       if (kind === 'cancel' && typeof runId === 'string') activeRuns.cancel(runId);
     } catch {
-      // A message of another version: ignored.
+      // A message of another version is ignored.
     }
   });
 }

@@ -1,5 +1,5 @@
-// Notifies followers of a run, on any gateway, that it has progressed. Notifications are combined for a moment, because
-// followers poll as well, and a message costs more than most of the events it announces.
+// Notifies followers of a run, on any gateway, of new events. Notifications are combined for a moment, because followers poll as
+// well, and a message costs more than most events.
 import type { Channels } from '#libs/backing/channels.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 
@@ -17,7 +17,7 @@ export class RunAnnouncements {
     this.timer ??= setTimeout(() => this.send(), gatherMs);
   }
 
-  /** Sends all waiting notifications. */
+  /** Sends all pending notifications. */
   close(): void {
     clearTimeout(this.timer);
     this.send();
@@ -26,7 +26,7 @@ export class RunAnnouncements {
   private send(): void {
     this.timer = undefined;
     for (const runId of this.pending) {
-      // A lost notification delays followers by up to a second.
+      // Without this notification followers poll, up to a second later.
       this.channels.publish(channelNames.runEvents(runId), '{}').catch(() => undefined);
     }
     this.pending.clear();

@@ -1,13 +1,13 @@
-// Runs that no gateway runs any more, as the store has them. Of this gateway's own, whose beginning or end could not be written,
-// known ends are written now, and others become interrupted, so that followers and retries can continue. Of any gateway,
-// detached ones go on here: the store alone says which are due, so that it does not matter what happened in which order.
+// Looks for runs that no gateway runs any more. If a run of this gateway could not be begun or ended in the store, its known end is
+// written, or the run becomes interrupted, so that followers and retries can continue. Interrupted detached runs of any gateway
+// are advanced here; the store alone says which are due, so the order of events does not matter.
 import type { Logger } from '#libs/logging/logger.js';
 import type { DetachedRun, RunEnd, RunStore } from '#libs/runs/run-store.js';
 import type { StartedTurn } from './started-turn.js';
 import type { ActiveRuns } from './active-runs.js';
 
 const intervalMs = 2_000;
-/** Runs that go on here at once without their callers, and how many are looked at for that. */
+/** How many runs are advanced here at once, and how many are read to find them. */
 const maxAdvancing = 256;
 const maxSeen = 256;
 
@@ -15,7 +15,7 @@ export interface UnownedRunsParts {
   gatewayId: string;
   runs: Pick<RunStore, 'end' | 'interruptOrphans' | 'interruptedDetached'>;
   activeRuns: Pick<ActiveRuns, 'isUnderWay'>;
-  /** Undefined: it does not go on here, or not now. */
+  /** Undefined if the run cannot be advanced here, or not yet. */
   advance: (run: DetachedRun) => Promise<Pick<StartedTurn, 'run'> | undefined>;
   logger: Logger;
 }
@@ -25,9 +25,9 @@ export class UnownedRuns {
   private looking: Promise<void> = Promise.resolve();
   private willLook = false;
   private takesNoMore = false;
-  /** Bounded by the turns under way when the store failed: no run begins without it. */
+  /** Bounded by the turns under way when the store failed, because no run begins without the store. */
   private readonly lateEnds = new Map<string, RunEnd>();
-  /** Turns that no request waits for. They never fail. */
+  /** Turns that no request waits for. These promises never reject. */
   private readonly advancing = new Set<Promise<void>>();
 
   constructor(private readonly parts: UnownedRunsParts) {}
@@ -37,13 +37,13 @@ export class UnownedRuns {
     this.timer.unref();
   }
 
-  /** Retries an end that was not, or perhaps not, written: immediately and then periodically. */
+  /** Writes an end whose first write failed or was not confirmed: at once, then periodically. */
   endLater(runId: string, end: RunEnd): void {
     this.lateEnds.set(runId, end);
     this.lookSoon();
   }
 
-  /** Looks as soon as possible: a run may be due. */
+  /** Looks again as soon as possible, because a run may be due. */
   lookSoon(): void {
     if (this.willLook) return;
     this.willLook = true;
@@ -53,12 +53,12 @@ export class UnownedRuns {
     });
   }
 
-  /** No further run goes on here. */
+  /** Stops advancing further runs here. */
   takeNoMore(): void {
     this.takesNoMore = true;
   }
 
-  /** Those that go on here have ended. Call it after all turns were stopped. */
+  /** Resolves when the runs that are advanced here have ended. Call it after all turns were stopped. */
   async finishAdvancing(): Promise<void> {
     this.takeNoMore();
     await this.looking;
@@ -83,7 +83,7 @@ export class UnownedRuns {
       for (const runId of found) logger.warn({ runId }, 'an orphaned run was interrupted');
       if (!this.takesNoMore) await this.takeUp(await runs.interruptedDetached(maxSeen));
     } catch {
-      // The store is unavailable: the next check repeats this.
+      // The store is unavailable: the next look repeats the work.
     }
   }
 
@@ -98,7 +98,7 @@ export class UnownedRuns {
     }
   }
 
-  /** One that cannot begin does not keep the others from it. */
+  /** Never throws: a run that cannot be advanced does not hinder the others. */
   private async begin(run: DetachedRun): Promise<Pick<StartedTurn, 'run'> | undefined> {
     try {
       return await this.parts.advance(run);
