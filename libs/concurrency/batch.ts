@@ -38,7 +38,7 @@ class Waiting<Item, Result> {
   constructor(
     readonly item: Item,
     readonly size: number,
-    /** The time, by `performance.now()`, after which it is too late for its batch to begin. */
+    /** The latest time for the item's batch to begin, by `performance.now()`. */
     readonly until: number,
   ) {
     this.answer = new Promise((resolve, reject) => {
@@ -88,7 +88,7 @@ export class Batch<Item, Result = void> {
     await Promise.allSettled([...this.flying, this.waiting].flat().map(({ answer }) => answer));
   }
 
-  /** Like `settle`, and refuses further items. */
+  /** Refuses further items, and settles the others. */
   close(): Promise<void> {
     this.closed = true;
     return this.settle();

@@ -1,22 +1,22 @@
-// What one gateway knows of one caller's rates: the requests that it may still admit without asking, the tokens that are left,
-// and since when it knows. Knows no store.
+// One gateway's knowledge of one caller's rates: how many requests may be admitted without asking the store, how many tokens are
+// left, and how old that knowledge is. Does not use the store.
 import { type WindowState, windowSteps, type WindowUse } from '#libs/backing/counters.js';
 
-/** A minute, and the second for which taken requests may be used: none counts for less than a minute. */
+/** A minute plus the second in which leased requests may be used, so that every request counts for at least a minute. */
 export const windowMs = 61_200;
 const leaseMs = 1_200;
-/** When what was counted by now has left the window. */
+/** After this time everything counted now has left the window. */
 const resetMs = windowMs + windowMs / windowSteps;
 const maxLease = 32;
-/** Of what is left: the less there is, the fewer, so that other gateways get theirs. */
+/** Share of the remaining requests in one lease. Leases shrink with the rest, so that other gateways get some. */
 const leaseShare = 1 / 32;
-/** How long the tokens that are left are taken for known; less when little is left. */
+/** How long the known number of tokens is used; shorter when few are left. */
 const tokensKnownMs = 1_000;
 const fewTokensKnownMs = 200;
-/** How long a refusal stands before the window is asked again: another gateway may have given back. */
+/** How long a refusal stands before the window is asked again: another gateway may have returned requests. */
 const refusedMs = 500;
 
-/** Undefined: any number. */
+/** An undefined rate has no limit. */
 export interface RateLimits {
   requests: number | undefined;
   tokens: number | undefined;
@@ -27,9 +27,9 @@ export type RateName = 'requests' | 'tokens';
 export interface RateVerdict {
   /** The limit that refuses the request. */
   refusedBy: RateName | undefined;
-  /** Until it may come again. */
+  /** Time until the caller may try again. */
   waitMs: number;
-  /** What is left in the minute. */
+  /** Requests and tokens left in the minute. */
   left: Partial<Record<RateName, number>>;
   resetMs: number;
 }
@@ -41,14 +41,14 @@ export class CallerRates {
   /** Requests that may be admitted here. */
   private lease = 0;
   private leaseUntil = -Infinity;
-  /** The lease was not taken from the shared window: there is nothing to give back. */
+  /** The lease was not taken from the shared window, so nothing is returned. */
   private alone = false;
   private askedAt = -Infinity;
-  /** Of the shared window, without the lease. */
+  /** Requests left in the shared window, without the lease. */
   private left: number | undefined;
   private refusedUntil = -Infinity;
   private requestsWaitUntil = -Infinity;
-  /** Not counted in the shared window yet, of them on their way. */
+  /** Tokens not counted in the shared window yet, and how many of them are on their way. */
   private tokens = 0;
   private sentTokens = 0;
   private tokensLeft = 0;
@@ -60,7 +60,7 @@ export class CallerRates {
     public limits: RateLimits,
   ) {}
 
-  /** Undefined: the shared window has to be asked. */
+  /** The verdict about a request; undefined if the shared window must be asked. */
   verdict(now: number): RateVerdict | undefined {
     const { requests, tokens } = this.limits;
     if (tokens !== undefined) {
@@ -83,7 +83,7 @@ export class CallerRates {
     this.leaseUntil = -Infinity;
   }
 
-  /** What to ask the shared window for. Call `learn` or `countAlone` with what comes of it. */
+  /** The uses to report to the shared window. Call `learn` with the answer, or `countAlone` without an answer. */
   uses(now: number): WindowUse[] {
     const uses: WindowUse[] = [];
     const { requests, tokens } = this.limits;
@@ -103,7 +103,7 @@ export class CallerRates {
     return uses;
   }
 
-  /** The states of the last `uses`. */
+  /** Takes the window's states after the last `uses`. */
   learn(states: readonly WindowState[], now: number): void {
     const { requests, tokens } = this.limits;
     let at = 0;
@@ -127,7 +127,7 @@ export class CallerRates {
     }
   }
 
-  /** Without the shared window: as if this were the only gateway, and its minute began with `forMs`. */
+  /** Counts without the shared window for `forMs`, as if this were the only gateway and a new minute began. */
   countAlone(now: number, forMs: number): void {
     const { requests, tokens } = this.limits;
     if (requests !== undefined) {
@@ -152,7 +152,7 @@ export class CallerRates {
     }
   }
 
-  /** What is to be given back. */
+  /** Ends an expired lease; returns the number of requests to return. */
   private expire(): number {
     const unused = this.alone ? 0 : this.lease;
     this.lease = 0;
@@ -164,7 +164,7 @@ export class CallerRates {
     return this.lease === 0 && this.tokens === 0;
   }
 
-  /** Whether tokens are to be counted, or requests to be given back. */
+  /** Whether the window must be told of tokens, or of returned requests. */
   shouldSettle(now: number): boolean {
     return this.tokens > 0 || (this.lease > 0 && now >= this.leaseUntil);
   }

@@ -1,5 +1,5 @@
-// Why a turn stops using tools, in words: for its caller, who gets them as a warning of the answer, and for its model, in place
-// of the result of a call that was not run.
+// Says in words why a turn stops using tools: in a warning for the caller, and for the model instead of the result of a call that
+// was not run.
 import type { Config } from '#libs/config/schema.js';
 import type { StopCause } from '#libs/schemas/turn-event.js';
 import type { SpentBudget } from '#libs/usage/budgets.js';

@@ -36,7 +36,7 @@ export function plannedCallRow(
     arguments: argumentsText,
     safe: call.safe,
     job: storedJsonOrNull(call.job),
-    // Both from one machine's clock: the difference is the same on any.
+    // Both times are from one machine's clock, so the difference is right on any machine.
     time_budget_ms: call.job === undefined ? null : call.job.deadline - call.job.queuedAt,
     audit: plannedAudit(call, argumentsText, audit),
     approval: call.approval === undefined ? null : approvalRow(call.approval),

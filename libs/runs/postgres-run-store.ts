@@ -30,8 +30,8 @@ const removeRun = `/* runs.remove */ with
   select id from gone`;
 
 /**
- * A call waits for a person as long as its approval or its question does, unless its round was to return to the caller, which
- * decides in its next turn. Any other call that runs ends by itself.
+ * A call waits for a person while its approval or question waits, unless its round went back to the caller, who decides in the next
+ * turn. Any other call that runs ends by itself.
  */
 const selectInterruptedDetached = `/* runs.interrupted-detached */
   select id, principal, key_id as "keyId", idempotency_key is not null as keyed, error, adoptions,
@@ -54,7 +54,7 @@ export interface RunStoreOptions {
   writes?: StoreWrites;
   /** Creates the sessions of planned calls in the same statements. */
   sessions?: SessionMaker;
-  /** Writes what was used by now, in the statement of the round or the end that it was used for. */
+  /** Writes the usage so far in the statement of the round or end. */
   usage?: { send(): void };
 }
 
@@ -162,7 +162,7 @@ export class PostgresRunStore implements RunStore {
   async cancel(principal: string, runId: string): Promise<boolean> {
     const run = { id: storedText(runId), principal: storedText(principal) };
     const cancelled = await this.database.call(async (prisma) => {
-      // In this order: it may be interrupted in between.
+      // The running state comes first: the run may be interrupted between the two statements.
       await prisma.run.updateMany({ where: { ...run, state: 'running' }, data: { detached: false } });
       return prisma.run.updateMany({ where: { ...run, state: 'interrupted' }, data: { state: 'cancelled' } });
     });

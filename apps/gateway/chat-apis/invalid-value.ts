@@ -1,4 +1,4 @@
-// Turns problems of a body into an error that names the invalid field, the same for all dialects.
+// Converts problems of a body to an error that names the invalid field, the same for all dialects.
 import type { z } from 'zod';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
@@ -66,7 +66,7 @@ export function withoutNullMembers(members: JsonObject): JsonObject {
   return kept;
 }
 
-/** Must run before the schema, which checks every element. */
+/** Bounds a list. Call it before the schema, which checks every element. */
 export function refuseTooMany(list: unknown, limit: number, param: string): void {
   if (!Array.isArray(list) || list.length <= limit) return;
   throw param === 'tools' || param === 'functions'

@@ -1,5 +1,5 @@
-// Splits the content of an assistant's turn into the rounds of the model. A turn that ends with stored calls of the caller
-// stays one message: `turn/runs/restore-history.ts` replaces it with the stored rounds.
+// Splits the content of an assistant message into the rounds of the model. A message that ends with stored calls of the caller
+// stays whole: `turn/runs/restore-history.ts` replaces that message with the stored rounds.
 import { isStoredCallId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import {
@@ -11,14 +11,14 @@ import {
 } from '#libs/schemas/message.js';
 import { roundSeparator } from '../turn/turn-state.js';
 
-/** `block`: as the caller's API wrote it. */
+/** A part of an assistant message. `block`: the part as the caller's API wrote it. */
 export type TurnPiece = (
   | { type: 'text'; text: string }
   | { type: 'reasoning'; text: string }
   /** `here`: a server call, whose result is another piece. */
   | { type: 'call'; call: ToolCall; here: boolean }
   | { type: 'result'; result: ToolMessage }
-  /** What only that API knows, as text. */
+  /** The text for content that only the caller's API knows. */
   | { type: 'described'; text: string }
 ) & { block?: JsonObject };
 
@@ -27,9 +27,9 @@ interface Round {
   reasoning: string;
   calls: ToolCall[];
   results: ToolMessage[];
-  /** As the caller's API wrote it, with calls as positions in `calls`. */
+  /** The content as the caller's API wrote it, with calls as positions in `calls`. */
   blocks: JsonObject[];
-  /** Some of it is known to that API only. */
+  /** Some blocks are known only to the caller's API. */
   isOriginal: boolean;
 }
 

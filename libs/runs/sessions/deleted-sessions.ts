@@ -1,6 +1,6 @@
-// Every process keeps the sessions of the last few seconds in memory, and a worker runs servers for some. When one is
-// deleted or expires in another process, it is forgotten at once and its servers end. Otherwise its name would lead to
-// a deleted directory, and what is written there would be lost.
+// Every process keeps the sessions of the last few seconds in memory, and a worker runs servers for some. A session that another
+// process deletes is forgotten at once, and its servers end. Otherwise its name would lead to a deleted directory, and files
+// written there would be lost.
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Channels } from '#libs/backing/channels.js';
@@ -13,13 +13,13 @@ import type { Session } from './session-store.js';
 export type SessionKey = Pick<Session, 'principal' | 'id'>;
 export type DeletedSession = SessionKey & { directory?: string | undefined };
 
-/** The deleting process waits for it: its client's next request may reach another gateway. */
+/** How long the deleting process waits for the message to be sent: the client's next request may reach another gateway. */
 const tellMs = 1_000;
 /** Servers end within some seconds; a stuck worker is not waited for. */
 const endMs = 10_000;
 const pauseMs = { least: 10, most: 250 };
 
-/** An earlier version sends no directory. */
+/** Earlier versions send no directory. */
 const message = z.object({
   version: z.literal(1),
   principal: z.string(),

@@ -41,9 +41,9 @@ interface Given {
   journal?: Partial<Journal>;
   signal?: AbortSignal;
   job?: Partial<ToolJob>;
-  /** That wait. */
+  /** Questions that wait for an answer. */
   questions?: Approval[];
-  /** Given what is asked of a model. */
+  /** Called with each request to a model. */
   onSampling?: (signal: AbortSignal) => void;
   context?: Partial<CallContext>;
   again?: boolean;
