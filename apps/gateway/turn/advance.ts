@@ -55,10 +55,10 @@ const plainChat = (emit: Emit) => ignored('A plain chat is not stored.', emit);
 const unknownRun = ignored('There is no such run.', 'run_not_found');
 const unknownResponse = ignored('There is no such response.', 'response_not_found');
 const firstEnd = (emit: Emit = 'nothing') => ignored('The first end counts.', emit);
-const adopterDecides = (emit: Emit) => ignored('It was given up or broke off: who continues it decides.', emit);
+const adopterDecides = (emit: Emit) => ignored('The run was interrupted: its next owner decides.', emit);
 const elsewhere = ignored('Another gateway has the run, or it has ended.', 'shutting_down');
-const nobodys = ignored('No gateway runs it.');
-const inProgress = ignored('It is in progress.');
+const nobodys = ignored('No gateway runs the run.');
+const inProgress = ignored('The run is in progress.');
 
 /** The gateway of a run writes the end of its turn. */
 const ends = (next: RunTableState, emit: Emit, none: RunRow['none'] = noRun): RunRow => ({
@@ -72,7 +72,7 @@ const left = (interrupted: RunRow['interrupted']): RunRow => ({
   none: noRun,
   running: inProgress,
   interrupted,
-  ...ended(ignored('It has ended.')),
+  ...ended(ignored('The run has ended.')),
 });
 /** An answer counts even if its gateway was counted as dead, unless another gateway continues the run. */
 const answers: RunRow = { ...ends('done', 'done', plainChat('done')), interrupted: to('done', ['runs.end'], 'done') };
@@ -93,11 +93,11 @@ export const runTable = {
   },
   'request with a key': {
     none: to('running', ['runs.begin'], 'start'),
-    running: ignored('It follows the run, on whichever gateway that is.', 'its events'),
+    running: ignored('The request follows the run, on any gateway.', 'its events'),
     interrupted: to('running', ['runs.adopt'], 'its events'),
-    done: ignored('It has answered.', 'its answer'),
-    failed: ignored('It has failed.', 'its error'),
-    cancelled: ignored('It was cancelled.', 'cancelled'),
+    done: ignored('The run has answered.', 'its answer'),
+    failed: ignored('The run has failed.', 'its error'),
+    cancelled: ignored('The run was cancelled.', 'cancelled'),
   },
   'request with a key, another body': {
     none: impossible('There is no first body.'),
@@ -117,8 +117,8 @@ export const runTable = {
   'round planned by a former gateway': { none: elsewhere, ...stored(elsewhere) },
   answered: answers,
   'calls handed back': answers,
-  'answered by a former gateway': { none: noRun, ...stored(ignored('It is not its run any more.', 'done')) },
-  'answered, store away': { none: noRun, ...stored(ignored('It is written when the store is back.', 'done')) },
+  'answered by a former gateway': { none: noRun, ...stored(ignored('Another gateway has the run.', 'done')) },
+  'answered, store away': { none: noRun, ...stored(ignored('The end is written when the store is back.', 'done')) },
 
   'failed, wrong request': ends('failed', 'error', plainChat('error')),
   'failed, model away, plain': ends('failed', 'error', plainChat('error')),
@@ -129,7 +129,7 @@ export const runTable = {
 
   'caller gone, plain': ends('cancelled', 'nothing', plainChat('nothing')),
   'caller gone, keyed': ends('interrupted', 'nothing'),
-  'caller gone, detached': { none: noRun, ...stored(ignored('It goes on without its caller.')) },
+  'caller gone, detached': { none: noRun, ...stored(ignored('The run goes on without its caller.')) },
   'cancel asked': {
     ...ends('cancelled', 'cancelled', unknownRun),
     interrupted: to('cancelled', ['runs.cancel'], 'cancelled'),
@@ -157,11 +157,11 @@ export const runTable = {
 
   // Any gateway advances a detached run that is due.
   due: left(to('running', ['runs.adopt'], 'its events')),
-  'due, a call waits for a person': left(ignored('A decision, an answer or the expiry makes it due.')),
-  'due, keyed, no round': left(ignored('Its caller begins it again.')),
-  'due, keyed, it had failed': left(ignored('Its caller may try again.')),
+  'due, a call waits for a person': left(ignored('A decision, an answer or the expiry makes the run due.')),
+  'due, keyed, no round': left(ignored('The caller begins the run again.')),
+  'due, keyed, it had failed': left(ignored('The caller may try again.')),
   'due, its API key withdrawn': left(to('failed', ['runs.adopt', 'runs.end'], 'shutting_down')),
-  'due, keyed, its API key withdrawn': left(ignored('It is left to a retry with its key.')),
+  'due, keyed, its API key withdrawn': left(ignored('Only a retry with the key continues the run.')),
   'due, continued five times': left(to('failed', ['runs.adopt', 'runs.end'], 'shutting_down')),
 
   // The run of a tool call with a key has no rounds; the journal has its call.
@@ -178,10 +178,10 @@ export const runTable = {
     running: inProgress,
   },
   'ended a day ago, its session gone': forgets(noRun, inProgress, 'reaper.forgetRuns'),
-  deleted: forgets(unknownResponse, ignored('It is in progress.', 'invalid_value'), 'runs.remove'),
+  deleted: forgets(unknownResponse, ignored('The run is in progress.', 'invalid_value'), 'runs.remove'),
   'deleted, one of its calls open': {
     none: unknownResponse,
-    ...stored(ignored('A call of it is in progress.', 'invalid_value')),
+    ...stored(ignored('A call of the run is in progress.', 'invalid_value')),
   },
   'its session deleted': forgets(noRun, inProgress, 'sessions.delete'),
 } satisfies Record<string, RunRow>;
@@ -191,23 +191,23 @@ export type RunEvent = keyof typeof runTable;
 const noCall = impossible('No such call is journaled.');
 const forgotten = ignored('There is no such call any more.');
 const once = ignored('A terminal state is never left.');
-const hasWorker = ignored('A worker has it.');
+const hasWorker = ignored('A worker has the call.');
 const unapproved = impossible('A call that nobody has approved does not run.');
-const notTakenUp = impossible('It is taken up first.');
+const notTakenUp = impossible('The call is taken up first.');
 const noFence = impossible('Only a claim has a fence.');
-const asksAgain = ignored('Its caller asks again, and finds it approved.', 'queue_full');
-const asksNothing = impossible('Its tool server asks only while it runs.');
-const waits = ignored('It waits for a person, which is nobody’s time.');
+const asksAgain = ignored('The caller asks again, and finds the call approved.', 'queue_full');
+const asksNothing = impossible('A tool server asks only while the call runs.');
+const waits = ignored('The call waits for a person, and that time does not count.');
 const decided = ignored('The first decision counts.', 'approval_already_decided');
 const dropped = ignored('The journal has no such planned call: the job is dropped.');
-const outcomeEmitted = ignored('Its outcome is emitted.', 'tool_result');
-const late = ignored('Another claim has it, or it has ended: a late outcome is dropped.');
-const spooled = ignored('It is spooled, and loaded once.');
-const workerDecides = ignored('Its worker gets the request, and ends the call.');
-const endOfRunDecides = ignored('The end of its run decides about it.');
-const laterTurn = ignored('A later request decides about it, or runs it.');
-const continuable = ignored('Its run can be continued.');
-const finishes = ignored('It ends by itself, and is recorded.');
+const outcomeEmitted = ignored('The outcome is emitted.', 'tool_result');
+const late = ignored('Another claim has the call, or the call has ended: a late outcome is dropped.');
+const spooled = ignored('The outcome is spooled, and loaded once.');
+const workerDecides = ignored('The worker gets the request, and ends the call.');
+const endOfRunDecides = ignored('The end of the run decides about the call.');
+const laterTurn = ignored('A later request decides about the call, or runs the call.');
+const continuable = ignored('The run can be continued.');
+const finishes = ignored('The call ends by itself, and is recorded.');
 
 const cancelled = (write: Write) => to('cancelled' as const, [write], 'cancelled');
 const closed = to('cancelled' as const, ['approvals.close', 'journal.end'] as const, 'cancelled');
@@ -224,7 +224,7 @@ const call = (cells: Partial<CallRow>, others: CallRow['planned']): CallRow => (
   ...cells,
 });
 const stopped = call({ parked: endOfRunDecides, dispatched: workerDecides }, cancelled('journal.end'));
-const lost = (dispatched: CallRow['dispatched']) => call({ dispatched }, ignored('No worker has it.'));
+const lost = (dispatched: CallRow['dispatched']) => call({ dispatched }, ignored('No worker has the call.'));
 const plans = (none: CallRow['none']): CallRow => ({
   none,
   ...journaled(impossible('Every call gets an id of its own.')),
@@ -255,7 +255,7 @@ export const callTable = {
   'refused a place, no run': call({ ...refusal, approved: asksAgain }, hasWorker),
   'refused a place, in a run': call({ ...refusal, approved: refused }, hasWorker),
   'skipped, the call before it asks': call(
-    { parked: unapproved, dispatched: impossible('It was not begun.') },
+    { parked: unapproved, dispatched: impossible('The call was not begun.') },
     cancelled('journal.end'),
   ),
   'a kept result answers': call({ parked: unapproved, dispatched: hasWorker }, completed),
@@ -266,18 +266,18 @@ export const callTable = {
   denied: decision(to('denied', ['approvals.decide', 'journal.end'], 'approval_denied')),
   'approval expired': call(
     { parked: to('denied', ['approvals.close', 'journal.end'], 'approval_expired') },
-    ignored('It was decided in time.'),
+    ignored('The approval was decided in time.'),
   ),
   'approval not used for a day': call(
     { parked: waits, approved: to('denied', ['approvals.close', 'journal.end'], 'approval_expired') },
-    ignored('It was used.'),
+    ignored('The approval was used.'),
   ),
 
   // The claim of a quick safe call is written with its outcome.
   claimed: delivery(hasWorker),
-  'delivered again, safe': delivery(ignored('It runs again under its claim.')),
+  'delivered again, safe': delivery(ignored('The call runs again under its claim.')),
   'delivered again, unsafe, its worker lives': delivery(
-    ignored('The job is put back until its worker ends it, or is lost.'),
+    ignored('The job is put back until the worker ends the call, or is lost.'),
   ),
   'delivered again, unsafe, its worker gone': delivery(to('indeterminate', ['journal.end'], 'tool_outcome_unknown')),
   'taken up': call(
@@ -287,9 +287,9 @@ export const callTable = {
       approved: to('planned', ['journal.replan'], 'tool_progress'),
       ended: outcomeEmitted,
     },
-    ignored('Its outcome is waited for.'),
+    ignored('The outcome is waited for.'),
   ),
-  'job lost from the queue': call({ planned: to('same', ['queue.add'], 'nothing') }, ignored('It needs no job.')),
+  'job lost from the queue': call({ planned: to('same', ['queue.add'], 'nothing') }, ignored('The call needs no job.')),
 
   'asks a question': call(
     {
@@ -334,7 +334,7 @@ export const callTable = {
   'worker lost, unsafe': lost(to('indeterminate', ['reaper.judgeUnsafe'], 'tool_outcome_unknown')),
   'worker lost, safe': lost(to('planned', ['reaper.replanSafe', 'queue.add'], 'nothing')),
   'worker lost, safe, the third': lost(to('failed', ['reaper.judgeWorn'], 'tool_crashed')),
-  'gateway lost, no run': call({ planned: ignored('Its job is in the queue.'), dispatched: finishes }, laterTurn),
+  'gateway lost, no run': call({ planned: ignored('The job is in the queue.'), dispatched: finishes }, laterTurn),
   'gateway lost, plain run': call({ planned: cancelled('reaper.cancelOrphans'), dispatched: finishes }, closed),
   'gateway lost, keyed or detached run': call({ dispatched: finishes }, continuable),
 
