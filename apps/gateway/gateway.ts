@@ -15,7 +15,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import { PostgresSessionLeases } from '#libs/runs/sessions/session-leases.js';
-import { listenForDeleted, tellOfDeleted } from '#libs/runs/sessions/deleted-sessions.js';
+import { listenForDeleted, announceDeleted } from '#libs/runs/sessions/deleted-sessions.js';
 import { PostgresCatalogStore } from '#libs/runs/catalog/postgres-catalog-store.js';
 import { PostgresEventLog } from '#libs/runs/postgres-event-log.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
@@ -75,7 +75,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const sessions = new PostgresSessionStore(database, {
     idleTtlMs: config.workspaces.idle_ttl_ms,
     writes,
-    onDeleted: tellOfDeleted({ channels: backing.channels, leases: new PostgresSessionLeases(database), logger }),
+    onDeleted: announceDeleted({ channels: backing.channels, leases: new PostgresSessionLeases(database), logger }),
   });
   const usage = openUsage({ database, writes, counters: backing.counters, config, metrics, logger });
   const { accounts, budgets } = usage;

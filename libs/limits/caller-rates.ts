@@ -42,7 +42,7 @@ export class CallerRates {
   private lease = 0;
   private leaseUntil = -Infinity;
   /** The lease was not taken from the shared window, so nothing is returned. */
-  private alone = false;
+  private countsAlone = false;
   private askedAt = -Infinity;
   /** Requests left in the shared window, without the lease. */
   private left: number | undefined;
@@ -135,7 +135,7 @@ export class CallerRates {
       if (now >= this.leaseUntil) {
         this.lease = share;
         this.leaseUntil = now + forMs;
-        this.alone = true;
+        this.countsAlone = true;
       }
       if (this.lease < 1) {
         this.refusedUntil = this.leaseUntil;
@@ -154,9 +154,9 @@ export class CallerRates {
 
   /** Ends an expired lease; returns the number of requests to return. */
   private expire(): number {
-    const unused = this.alone ? 0 : this.lease;
+    const unused = this.countsAlone ? 0 : this.lease;
     this.lease = 0;
-    this.alone = false;
+    this.countsAlone = false;
     return unused;
   }
 

@@ -10,7 +10,7 @@ const sweepMs = 200;
 /** Timeout of the shared window, for which some requests wait. */
 const answerMs = 2_000;
 /** How long this gateway counts for itself after the store did not answer. */
-const leftAloneMs = 5_000;
+const countAloneMs = 5_000;
 /** How many callers are remembered. The oldest is forgotten first; the shared window still has its counts. */
 const maxCallers = 10_000;
 const maxAtOnce = 256;
@@ -120,7 +120,7 @@ export class Rates {
           'requests and tokens are counted by each gateway on its own: the store is unavailable',
         );
       }
-      this.awayUntil = this.now() + leftAloneMs;
+      this.awayUntil = this.now() + countAloneMs;
       this.countAlone(each.map(({ caller }) => caller));
     }
   }
@@ -130,7 +130,7 @@ export class Rates {
   }
 
   private countAlone(callers: readonly CallerRates[]): void {
-    for (const caller of callers) caller.countAlone(this.now(), leftAloneMs);
+    for (const caller of callers) caller.countAlone(this.now(), countAloneMs);
   }
 
   private sweep(): void {

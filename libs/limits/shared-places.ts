@@ -16,7 +16,7 @@ const keepMs = 500;
 /** Timeout of the store; short, because plain chats wait for the answer too. */
 const answerMs = 1_000;
 /** How long this process counts for itself after the store did not answer. */
-const leftAloneMs = 5_000;
+const countAloneMs = 5_000;
 const maxAtOnce = 256;
 const maxWaiting = 20_000;
 
@@ -217,7 +217,7 @@ export class SharedPlaces {
         'calls at once are counted by each process on its own: the store is unavailable',
       );
     }
-    this.awayUntil = now + leftAloneMs;
+    this.awayUntil = now + countAloneMs;
     for (const share of this.shares.values()) share.admit();
   }
 

@@ -14,7 +14,7 @@ export type SessionKey = Pick<Session, 'principal' | 'id'>;
 export type DeletedSession = SessionKey & { directory?: string | undefined };
 
 /** How long the deleting process waits for the message to be sent: the client's next request may reach another gateway. */
-const tellMs = 1_000;
+const publishMs = 1_000;
 /** Servers end within some seconds; a stuck worker is not waited for. */
 const endMs = 10_000;
 const pauseMs = { least: 10, most: 250 };
@@ -27,7 +27,7 @@ const message = z.object({
   directory: z.string().optional(),
 });
 
-interface TellParts {
+interface PublishParts {
   channels: Pick<Channels, 'publish'>;
   leases: Pick<SessionLeases, 'isTaken'>;
   logger: Logger;
@@ -38,12 +38,12 @@ interface TellParts {
  * Resolves when no worker has servers of the session any more, so that its directory can be removed. Never rejects: a
  * process that misses the message forgets the session within some seconds.
  */
-export function tellOfDeleted(parts: TellParts) {
+export function announceDeleted(parts: PublishParts) {
   return async ({ principal, id, directory }: DeletedSession): Promise<void> => {
     const { channels, logger } = parts;
     try {
       const text = JSON.stringify({ version: 1, principal, id, directory } satisfies z.input<typeof message>);
-      await channels.publish(channelNames.deletedSessions, text, AbortSignal.timeout(tellMs));
+      await channels.publish(channelNames.deletedSessions, text, AbortSignal.timeout(publishMs));
       await untilFreed({ principal, sessionId: id }, parts);
     } catch (error) {
       logger.warn({ error, sessionId: id }, 'a deleted session may still be in use elsewhere');
@@ -51,7 +51,7 @@ export function tellOfDeleted(parts: TellParts) {
   };
 }
 
-async function untilFreed(session: { principal: string; sessionId: string }, parts: TellParts): Promise<void> {
+async function untilFreed(session: { principal: string; sessionId: string }, parts: PublishParts): Promise<void> {
   const until = performance.now() + (parts.endMs ?? endMs);
   const pauses = new GrowingPause(pauseMs);
   while (await parts.leases.isTaken(session)) {
