@@ -21,7 +21,6 @@ import { ChatController } from './http/turns/chat.controller.js';
 import { FilesController } from './http/files/files.controller.js';
 import { CONFIG, ERROR_OBSERVER, MODEL_ROUTER, RUNS_PORTS, SESSION_STORE } from './http/injection-tokens.js';
 import { McpController } from './http/mcp/mcp.controller.js';
-import { McpRoute } from './http/mcp/mcp-route.js';
 import { MessagesController } from './http/turns/messages.controller.js';
 import { ModelsController } from './http/controllers/models.controller.js';
 import { ResponsesController } from './http/turns/responses.controller.js';
@@ -110,7 +109,6 @@ export class GatewayModule {
         { provide: TurnAdmission, useValue: admission },
         TurnEndpoint,
         { provide: McpEndpoint, useValue: mcp },
-        McpRoute,
         { provide: APP_FILTER, useValue: filter },
         // Bodies are what their DTO classes say: a member that is not in the class is refused.
         {

@@ -26,6 +26,7 @@ import { PostgresToolChanges } from '#libs/runs/catalog/postgres-tool-changes.js
 import { publishReapedCall } from '#libs/runs/processes/publish-reaped-call.js';
 import { Reaper } from '#libs/runs/processes/reaper.js';
 import { StoreWrites } from '#libs/runs/store-writes.js';
+import { WriteLater } from '#libs/runs/write-later.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { Turns } from './turn/turns.js';
 import { openAuditKeeper, openStores } from './open-stores.js';
@@ -154,17 +155,17 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   });
 
   const activeRuns = new ActiveRuns();
+  const later = new WriteLater((runId, error) => logger.error({ runId, error }, 'the end of a run was not stored'));
+  const here = { gatewayId: id, runs, later, logger };
   const detachedPorts: AdvanceDetachedPorts = {
-    gatewayId: id,
-    runs,
+    ...here,
     runner,
     callerOf: ownerOf(keys, keyRing),
     advance: (run, context) => turns.advance(run, context),
     turnMs: config.limits.turn_ms,
-    logger,
   };
   const advance: UnownedRunsParts['advance'] = (run) => advanceDetached(run, detachedPorts);
-  const unownedRuns = new UnownedRuns({ gatewayId: id, runs, activeRuns, advance, logger });
+  const unownedRuns = new UnownedRuns({ ...here, activeRuns, advance });
   const announcements = new RunAnnouncements(backing.channels);
   const turns: Turns = new Turns(
     {
@@ -210,13 +211,11 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   });
   const keyedToolCalls = new KeyedToolCalls({
     calls: toolCalls,
-    runs,
     journal,
     approvals: approvalStore,
     questions: sampling,
-    gatewayId: id,
+    ...here,
     reserve: (runId) => activeRuns.reserve(runId),
-    logger,
   });
   const toolChanges = new PostgresToolChanges(database, audit);
   const toolChangeDecisions = new ToolChangeDecisions({
@@ -296,8 +295,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
         runner.close(),
         models.close(),
       ]);
-      // After the runner, which uses it until it is closed.
-      await lateCancels.close();
+      // After the runner, which uses them until it is closed.
+      await Promise.all([lateCancels.close(), later.close()]);
       tokenRing?.close();
       await Promise.all([keyRing.close(), usage.close()]);
       await auditKeeper?.close();

@@ -1,7 +1,8 @@
 // Wraps the gateway's ports with points where tests can kill the process.
 import type { Backing } from '#libs/backing/backing.js';
-import { type Faults, replaceMembers } from '#libs/config/fault-points.js';
+import type { Faults } from '#libs/config/fault-points.js';
 import type { RunStore } from '#libs/runs/run-store.js';
+import { replaceMembers } from '#libs/schemas/replace-members.js';
 import type { ModelRouter } from './models/model-provider.js';
 
 interface FaultyPorts {

@@ -26,7 +26,7 @@ import { JobProcessor } from './jobs/processor.js';
 import { Questions } from './jobs/questions.js';
 import { ReplySender } from './jobs/reply-sender.js';
 import { SessionAffinity } from './jobs/session-affinity.js';
-import { RunToolCall } from './jobs/run-tool-call.js';
+import { CallRunner } from './jobs/run-call.js';
 import { RunningCalls } from './jobs/running-calls.js';
 import type { InProcessServer } from './mcp/servers/in-process-connection.js';
 import { OutputSchemas } from './mcp/catalog/output-schemas.js';
@@ -141,7 +141,7 @@ export class Worker {
     const { channels } = backing;
     const { approvals, questions } = parts;
     this.questions = new Questions({ questions, approvals, channels, replies, logger });
-    const calls = new RunToolCall({
+    const calls = new CallRunner({
       workerId,
       journal: parts.journal,
       outcomes: this.outcomes,

@@ -30,23 +30,16 @@ export interface BatchRules<Item, Result> {
   triesAlone?(error: unknown): boolean;
 }
 
-class Waiting<Item, Result> {
-  readonly answer: Promise<Result>;
-  resolve!: (result: Result) => void;
-  reject!: (error: unknown) => void;
-
-  constructor(
-    readonly item: Item,
-    readonly size: number,
-    /** The latest time for the item's batch to begin, by `performance.now()`. */
-    readonly until: number,
-  ) {
-    this.answer = new Promise((resolve, reject) => {
-      this.resolve = resolve;
-      this.reject = reject;
-    });
-  }
+interface Waiting<Item, Result> {
+  item: Item;
+  size: number;
+  /** The time, by `performance.now()`, after which it is too late for its batch to begin. */
+  until: number;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
 }
+
+const unheard = (): void => undefined;
 
 export class Batch<Item, Result = void> {
   private readonly waiting: Waiting<Item, Result>[] = [];
@@ -59,17 +52,28 @@ export class Batch<Item, Result = void> {
 
   /** Resolves with the item's result. @throws a `refusal`, or what `flush` threw */
   submit(item: Item): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const refusal = this.push(item, resolve, reject);
+      if (refusal !== undefined) reject(refusal);
+    });
+  }
+
+  /** Like `submit`, without a promise, for those that need no answer. Returns the refusal, if it is refused at once. */
+  push(
+    item: Item,
+    resolve: (result: Result) => void = unheard,
+    reject: (error: unknown) => void = unheard,
+  ): Error | undefined {
     const { maxWaiting, maxWaitingSize = Infinity, maxWaitMs, refusal, sizeOf } = this.rules;
-    if (this.closed) return Promise.reject(refusal('closed'));
+    if (this.closed) return refusal('closed');
     const size = sizeOf?.(item) ?? 0;
     const full = this.waiting.length >= maxWaiting || this.waitingSize + size > maxWaitingSize;
-    if (full && this.waiting.length > 0) return Promise.reject(refusal('full'));
+    if (full && this.waiting.length > 0) return refusal('full');
     const until = maxWaitMs === undefined ? Infinity : performance.now() + maxWaitMs;
-    const waiting = new Waiting<Item, Result>(item, size, until);
-    this.waiting.push(waiting);
+    this.waiting.push({ item, size, until, resolve, reject });
     this.waitingSize += size;
     this.scheduleNext();
-    return waiting.answer;
+    return undefined;
   }
 
   get isWaiting(): boolean {
@@ -85,7 +89,7 @@ export class Batch<Item, Result = void> {
   /** Resolves when everything submitted before has its result. Starts whatever can start immediately. */
   async settle(): Promise<void> {
     this.begin();
-    await Promise.allSettled([...this.flying, this.waiting].flat().map(({ answer }) => answer));
+    await Promise.all([...this.flying, this.waiting].flat().map(settled));
   }
 
   /** Refuses further items, and settles the others. */
@@ -178,3 +182,17 @@ export class Batch<Item, Result = void> {
 }
 
 const itemsOf = <Item>(batch: readonly { item: Item }[]): Item[] => batch.map(({ item }) => item);
+
+/** Resolves when it has its result or its error. */
+const settled = <Item, Result>(waiting: Waiting<Item, Result>): Promise<void> =>
+  new Promise((done) => {
+    const { resolve, reject } = waiting;
+    waiting.resolve = (result) => {
+      resolve(result);
+      done();
+    };
+    waiting.reject = (error) => {
+      reject(error);
+      done();
+    };
+  });

@@ -101,10 +101,7 @@ export function valueOfText(text: string, kind: SettingKind | 'object'): unknown
     case 'list':
       // Lists of maps, such as the rules of the policy, are JSON.
       if (text.trimStart().startsWith('[')) return jsonOf(text);
-      return text
-        .split(',')
-        .map((item) => item.trim())
-        .filter((item) => item !== '');
+      return text.split(',').flatMap((item) => item.trim() || []);
     case 'map':
       return jsonOf(text);
   }

@@ -14,16 +14,6 @@ export interface Faults {
   at(point: FaultPoint): Promise<void>;
 }
 
-/** Wraps an object with some members replaced, to add fault points to it. */
-export function replaceMembers<T extends object>(target: T, members: Partial<T>): T {
-  return new Proxy(target, {
-    get(_, name) {
-      const found: unknown = name in members ? members[name as keyof T] : Reflect.get(target, name);
-      return typeof found === 'function' ? (found as () => unknown).bind(target) : found;
-    },
-  });
-}
-
 /**
  * With `SIGNALBOX_FAULTS=after-effect`, or `after-effect:2` for the second time, this process kills itself at that point.
  * Read only if `NODE_ENV` is `test`; undefined where it is not set.

@@ -47,12 +47,14 @@ class Connection {
   ) {
     // An answer that waits for earlier ones has no connection yet, and Node would report its end only to the first one.
     socket.once('close', () => {
-      for (const answer of this.answers.slice()) this.end(answer);
+      while (this.answers.length > 0) this.end(this.answers[0]!);
     });
   }
 
   /** Counts an exchange until its end, once. */
   begin(response: ServerResponse): Answer {
+    const last = this.answers.at(-1);
+    if (last?.response === response) return last;
     const known = this.answers.find((each) => each.response === response);
     if (known !== undefined) return known;
     const answer: Answer = { response, onGone: undefined, onEnd: undefined };
@@ -64,7 +66,9 @@ class Connection {
   private end(answer: Answer): void {
     const at = this.answers.indexOf(answer);
     if (at === -1) return;
-    this.answers.splice(at, 1);
+    // Their order means nothing.
+    this.answers[at] = this.answers.at(-1)!;
+    this.answers.pop();
     if (!answer.response.writableFinished) answer.onGone?.();
     answer.onEnd?.();
   }

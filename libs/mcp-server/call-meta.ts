@@ -20,6 +20,8 @@ export const callMetaKeys = {
   workspaceDirectory: 'signalbox/workspace_directory',
 } as const satisfies Record<keyof CallMeta, string>;
 
+const callMetaMembers = Object.entries(callMetaKeys) as [keyof CallMeta, string][];
+
 /**
  * In `_meta` of a call to a server that acts for its caller: what opens the gateway to it. Read from every client: nothing
  * but the gateway's answer to it says whether it is good.
@@ -50,7 +52,7 @@ export function toCallMeta(call: CallMeta): JsonObject {
 export function readCallMeta(meta: unknown): Partial<CallMeta> {
   if (!isJsonObject(meta)) return {};
   const call: Partial<CallMeta> = {};
-  for (const [member, key] of Object.entries(callMetaKeys) as [keyof CallMeta, string][]) {
+  for (const [member, key] of callMetaMembers) {
     const value = meta[key];
     if (typeof value === 'string') call[member] = value;
   }

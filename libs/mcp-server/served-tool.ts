@@ -77,7 +77,9 @@ export async function runTool(
       cause: input.error,
     });
   }
-  const returned = await tool.handler(input.data, context);
+  const handled = tool.handler(input.data, context);
+  // Most answer at once, and a wait for nothing has a price.
+  const returned = isThenable(handled) ? await handled : handled;
   if (isInputRequiredResult(returned)) return returned;
   const result = toResult(returned);
   if (tool.options.output !== undefined && result.isError !== true) {
@@ -91,6 +93,9 @@ export async function runTool(
   }
   return result;
 }
+
+const isThenable = (returned: ToolReturn | Promise<ToolReturn>): returned is Promise<ToolReturn> =>
+  typeof returned === 'object' && returned !== null && 'then' in returned;
 
 const maxProblems = 10;
 

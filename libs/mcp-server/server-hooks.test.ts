@@ -57,7 +57,7 @@ verifies('tools.decorators-around', 'of several classes, in their order, errors 
   said.length = 0;
   const logged: string[] = [];
   const info = (_fields: LogFields, message: string) => void logged.push(message);
-  const logger: Logger = { ...silentLogger, info, child: () => logger };
+  const logger: Logger = { ...silentLogger, info, isLevelEnabled: () => true, child: () => logger };
   const { call } = await open([new Outer(), new Inner()], { logger });
   expect(await call('double', { n: 2 })).toMatchObject({ structuredContent: { n: 4 }, counted: 3 });
   expect(said).toEqual(['outer double {"n":2} anonymous', 'inner', 'handler']);

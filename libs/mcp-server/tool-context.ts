@@ -1,5 +1,6 @@
 // What a tool's method receives besides its parsed input.
 import type { ClientCapabilities, InputResponses } from '@modelcontextprotocol/server';
+import type { Cache } from '#libs/backing/cache.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Workspace } from '#libs/workspace/workspace.js';
 
@@ -13,8 +14,8 @@ export interface ToolContext {
   callToken?: string;
   /** The session's files. Throws tool_unavailable if the call has none. */
   readonly workspace: Workspace;
-  logger: Logger;
-  cache: ToolCache;
+  readonly logger: Logger;
+  readonly cache: ToolCache;
   /** Aborts when the caller cancels or disconnects, or the tool's time is over. */
   signal: AbortSignal;
   /** What the client can be asked, by returning `inputRequired`; nothing within the worker. */
@@ -32,4 +33,13 @@ export interface ToolCache {
   get(key: string): Promise<string | undefined>;
   set(key: string, value: string, ttlMs: number): Promise<void>;
   delete(key: string): Promise<void>;
+}
+
+/** Of one tool server and user, for one call. */
+export function scopedCache(cache: Cache | undefined, prefix: string, signal: AbortSignal): ToolCache {
+  return {
+    get: async (key) => cache?.get(prefix + key, signal),
+    set: async (key, value, ttlMs) => cache?.set(prefix + key, value, ttlMs, signal),
+    delete: async (key) => cache?.delete(prefix + key, signal),
+  };
 }

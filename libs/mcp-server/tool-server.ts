@@ -23,7 +23,7 @@ import { exchangeOf } from './endpoint/exchange.js';
 import { leaveUnanswered } from './endpoint/leave-unanswered.js';
 import { servePrompts, type PromptSource } from './serve-prompts.js';
 import { failedResult, runTool, serveTool, toolErrorCode, type ServedTool } from './served-tool.js';
-import type { ToolCache, ToolContext } from './tool-context.js';
+import { scopedCache, type ToolCache, type ToolContext } from './tool-context.js';
 
 export interface ToolServerOptions {
   logger: Logger;
@@ -200,9 +200,10 @@ export class ToolServer {
    * An error thrown by a tool becomes an error result.
    * @throws AppError invalid_tool_arguments if there is no such tool
    */
-  async call(call: ServedCall): Promise<CallToolResult> {
-    const result = await this.run(call, 'debug');
-    return isInputRequiredResult(result) ? failedResult(new AppError('tool_failed', nobodyAsked)) : result;
+  call(call: ServedCall): Promise<CallToolResult> {
+    return this.run(call, 'debug').then((result) =>
+      isInputRequiredResult(result) ? failedResult(new AppError('tool_failed', nobodyAsked)) : result,
+    );
   }
 
   private async run(call: ServedCall, level: 'info' | 'debug'): Promise<CallToolResult | InputRequiredResult> {
@@ -225,13 +226,12 @@ export class ToolServer {
       return failedResult(error);
     } finally {
       clock?.stop();
-      const fields = {
-        tool: call.tool,
-        duration: Math.round(performance.now() - startedAt),
-        metadata: { server: this.name },
-      };
-      if (failure === undefined) context.logger[level](fields, 'tool call');
-      else context.logger.info({ ...fields, error: failure }, `tool call failed: ${toolErrorCode(failure)}`);
+      if (failure !== undefined || this.options.logger.isLevelEnabled(level)) {
+        const duration = Math.round(performance.now() - startedAt);
+        const fields = { tool: call.tool, duration, metadata: { server: this.name } };
+        if (failure === undefined) context.logger[level](fields, 'tool call');
+        else context.logger.info({ ...fields, error: failure }, `tool call failed: ${toolErrorCode(failure)}`);
+      }
     }
   }
 
@@ -248,6 +248,10 @@ export class ToolServer {
     const sessionId = told.sessionId ?? connected ?? only;
     const fields = { requestId, userId, ...(sessionId === undefined ? {} : { sessionId }) };
     const callToken = readCallToken(meta);
+    // Most tools use neither.
+    let ownLogger: Logger | undefined;
+    let ownCache: ToolCache | undefined;
+    const scope = `tool:${this.name}:${userId}:`;
     const context: ToolContext = {
       ...fields,
       ...(callToken === undefined ? {} : { callToken }),
@@ -258,8 +262,12 @@ export class ToolServer {
         }
         return openWorkspace({ requestId, userId, sessionId, workspaceDirectory });
       },
-      logger: logger.child(fields),
-      cache: scopedCache(cache, `tool:${this.name}:${userId}:`, signal),
+      get logger() {
+        return (ownLogger ??= logger.child(fields));
+      },
+      get cache() {
+        return (ownCache ??= scopedCache(cache, scope, signal));
+      },
       signal,
       clientCapabilities: {},
       ...asking,
@@ -353,12 +361,4 @@ class ToolClock {
 
 function abortError(signal: AbortSignal): AppError {
   return signal.reason instanceof AppError ? signal.reason : new AppError('cancelled', 'The call was cancelled');
-}
-
-function scopedCache(cache: Cache | undefined, prefix: string, signal: AbortSignal): ToolCache {
-  return {
-    get: async (key) => cache?.get(prefix + key, signal),
-    set: async (key, value, ttlMs) => cache?.set(prefix + key, value, ttlMs, signal),
-    delete: async (key) => cache?.delete(prefix + key, signal),
-  };
 }

@@ -44,15 +44,19 @@ export function openDatabase(settings: DatabaseSettings): Database {
   const prisma = new PrismaClient({ adapter });
   let closing: Promise<void> | undefined;
 
-  const bounded = <T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
-    if (closing !== undefined) return Promise.reject(storeUnavailable('The store is closed'));
-    return withinDeadline(settings.timeoutMs, signal, work).catch((error: unknown) => {
+  const bounded = <T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> =>
+    closing === undefined
+      ? withinDeadline(settings.timeoutMs, signal, work)
+      : Promise.reject(storeUnavailable('The store is closed'));
+  const failed = (error: unknown): never => {
+    throw toDatabaseError(error);
+  };
+  const call: Database['call'] = (work, signal) =>
+    bounded(() => work(prisma), signal).catch((error: unknown) => {
       throw signal?.aborted ? error : toDatabaseError(error);
     });
-  };
-  const call: Database['call'] = (work, signal) => bounded(() => work(prisma), signal);
   const query: Database['query'] = <Row extends object>(statement: string, parameters: readonly unknown[]) =>
-    bounded(() => pool.runRaw<Row>(statement, parameters)).then(({ rows }) => rows);
+    bounded(() => pool.runRaw<Row>(statement, parameters)).then(({ rows }) => rows, failed);
   const close = async (): Promise<void> => {
     await prisma.$disconnect();
     await pool.close();

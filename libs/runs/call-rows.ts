@@ -59,16 +59,16 @@ export function endedCallRow(end: CallEnd): JsonObject {
     isolation: end.isolation ?? null,
     context: auditContext(end),
     state: end.outcome.state,
-    ...outcomeMembers(end.outcome),
+    ...outcomeMembers(end.outcome, end.outcomeText),
   };
 }
 
 /** An outcome's columns in the journal row and in the audit row. */
-export function outcomeMembers(outcome: ToolOutcome | undefined): JsonObject {
+export function outcomeMembers(outcome: ToolOutcome | undefined, text?: string): JsonObject {
   if (outcome === undefined) return { outcome: null };
   const audit = auditOutcome(outcome);
   return {
-    outcome: storedJson(outcome),
+    outcome: text ?? storedJson(outcome),
     audit_id: uuidv7(),
     result: audit.result,
     result_digest: audit.resultDigest,

@@ -55,9 +55,8 @@ export class PostgresJournal implements Journal {
     return written === 1;
   }
 
-  claim({ callId, worker, takeOver, withArguments = false }: CallClaim): Promise<Claimed | undefined> {
-    if (takeOver !== undefined && !fencePattern.test(takeOver)) return Promise.resolve(undefined);
-    const row = { id: storedText(callId), worker, take_over: takeOver ?? null, with_arguments: withArguments };
+  claim({ callId, worker, withArguments = false }: CallClaim): Promise<Claimed | undefined> {
+    const row = { id: storedText(callId), worker, with_arguments: withArguments };
     return this.writes.submit('claim', row).then((written) => written?.result as unknown as Claimed | undefined);
   }
 

@@ -197,8 +197,6 @@ export interface AuditContext {
 export interface CallClaim {
   callId: string;
   worker: string;
-  /** The fence of an earlier claim: a *safe* call may run again if it is still dispatched under this fence. */
-  takeOver?: string;
   /** The claim must return the arguments: the job does not carry them. */
   withArguments?: boolean;
 }
@@ -218,6 +216,8 @@ export interface CallEnd extends AuditContext {
   /** The isolation under which the tool ran. */
   isolation?: string | undefined;
   outcome: ToolOutcome;
+  /** `outcome` as JSON, if it has been made. */
+  outcomeText?: string | undefined;
 }
 
 export interface Journal {

@@ -17,7 +17,8 @@ export function addUsage(left: Usage, right: Usage): Usage {
 
 function addMembers(left: JsonObject, right: JsonObject): JsonObject {
   const sum: JsonObject = { ...left };
-  for (const [key, value] of Object.entries(right)) {
+  for (const key in right) {
+    const value = right[key]!;
     const before = sum[key];
     if (typeof value === 'number' && typeof before === 'number') sum[key] = before + value;
     else if (isJsonObject(value) && isJsonObject(before)) sum[key] = addMembers(before, value);

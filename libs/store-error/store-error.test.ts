@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '#libs/schemas/errors.js';
-import { inItsWords } from '../backing/bullmq/store-away.js';
 import { toRedisError } from '../backing/redis/redis-error.js';
 import { retryWhileAway } from '../backing/retry-while-away.js';
 import { isStoreAway, toStoreError, withinDeadline } from './store-error.js';
@@ -23,21 +22,18 @@ describe('what says that a store is away', () => {
     expect(toStoreError(coded(code))).toMatchObject({ code });
   });
 
-  test('one that is full is called so, also where BullMQ was told that it is away', () => {
+  test('one that is full is called so', () => {
     const full = { code: 'store_unavailable', message: 'The store is full' };
     expect(toStoreError(coded('53100'))).toMatchObject(full);
     const answer = new Error("OOM command not allowed when used memory > 'maxmemory'.");
-    expect(inItsWords(toRedisError(answer))).toMatchObject({ message: full.message });
-    expect(toStoreError(inItsWords(toRedisError(answer)))).toMatchObject(full);
+    expect(toStoreError(toRedisError(answer))).toMatchObject(full);
   });
 
   test('one that answers is not called unreachable', () => {
     const refusal = toRedisError(new Error('MISCONF Redis is configured to save RDB snapshots to /data'));
     const shown = { code: 'store_unavailable', message: 'The store cannot serve now (MISCONF)' };
-    for (const error of [refusal, inItsWords(refusal)]) {
-      expect(isStoreAway(error)).toBe(true);
-      expect(toStoreError(error)).toMatchObject(shown);
-    }
+    expect(isStoreAway(refusal)).toBe(true);
+    expect(toStoreError(refusal)).toMatchObject(shown);
   });
 
   test('what the driver says without a code, and several addresses that refuse', () => {
@@ -75,12 +71,12 @@ describe('a step is tried again', () => {
   test.each(['timeout exceeded when trying to connect', 'Query read timeout', 'Command timed out'])(
     'while others are answered: %s',
     async (message) => {
-      expect(await tried(inItsWords(toRedisError(new Error(message))) as Error)).toBe('taken');
+      expect(await tried(toRedisError(new Error(message)) as Error)).toBe('taken');
     },
   );
 
   test('but not for longer than its time where the store has answered no', async () => {
-    await expect(tried(inItsWords(coded('53100')) as Error)).rejects.toMatchObject({ code: 'store_unavailable' });
+    await expect(tried(coded('53100'))).rejects.toMatchObject({ code: 'store_unavailable' });
   });
 });
 

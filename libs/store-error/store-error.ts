@@ -87,8 +87,6 @@ const diskFull = '53100';
 export function toStoreError(error: unknown): unknown {
   if (error instanceof AppError || !isStoreAway(error)) return error;
   const { cause } = error as { cause?: unknown };
-  // In BullMQ's words it is a lost connection, whatever it was.
-  if (cause instanceof AppError) return cause;
   for (const refusal of [error, cause]) {
     if (refusal instanceof StoreRefuses) return storeUnavailable(refusal.message, refusal);
   }

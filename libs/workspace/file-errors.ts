@@ -1,25 +1,28 @@
 // Converts the operating system's file errors to ones that a caller may see: with the path as the caller gave it.
 import { lstatSync } from 'node:fs';
-import { AppError } from '#libs/schemas/errors.js';
+import { AppError, type ErrorCode } from '#libs/schemas/errors.js';
 import { diskFull } from './free-space.js';
 
 export const errorCode = (error: unknown): string | undefined =>
   error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
 
-export const notFound = (path: string) =>
-  new AppError('file_not_found', `File '${path}' does not exist`, { param: 'path' });
-export const isDirectory = (path: string) =>
-  new AppError('invalid_value', `'${path}' is a directory`, { param: 'path' });
-export const notDirectory = (path: string) =>
-  new AppError('invalid_value', `'${path}' is not a directory`, { param: 'path' });
-export const isLink = (path: string) =>
-  new AppError('path_outside_workspace', `'${path}' is a symbolic link: links are not followed`, { param: 'path' });
-export const notRegular = (path: string) =>
-  new AppError('path_outside_workspace', `'${path}' is a device, pipe or socket, not a file`, { param: 'path' });
-export const hardLinked = (path: string) =>
-  new AppError('path_outside_workspace', `'${path}' has other hard links, which may lie outside the workspace`, {
-    param: 'path',
-  });
+const ofPath =
+  (code: ErrorCode, words: (path: string) => string) =>
+  (path: string): AppError =>
+    new AppError(code, words(path), { param: 'path' });
+const outside = 'path_outside_workspace';
+
+export const notFound = ofPath('file_not_found', (path) => `File '${path}' does not exist`);
+export const isDirectory = ofPath('invalid_value', (path) => `'${path}' is a directory`);
+export const notDirectory = ofPath('invalid_value', (path) => `'${path}' is not a directory`);
+export const isLink = ofPath(outside, (path) => `'${path}' is a symbolic link: links are not followed`);
+export const notRegular = ofPath(outside, (path) => `'${path}' is a device, pipe or socket, not a file`);
+export const hardLinked = ofPath(
+  outside,
+  (path) => `'${path}' has other hard links, which may lie outside the workspace`,
+);
+const tooLong = ofPath('invalid_value', () => 'The path is too long');
+const alreadyThere = ofPath('invalid_value', (path) => `'${path}' already exists`);
 
 /** For the directory of all workspaces, not a caller's path: the operator must fix it. */
 const unavailable = (message: string, cause: unknown) =>
@@ -41,44 +44,26 @@ function isLinkNow(hostPath: string): boolean {
   }
 }
 
-export function toFileError(error: unknown, path: string): unknown {
-  switch (errorCode(error) ?? '') {
-    case 'ENOENT':
-      return notFound(path);
-    case 'ELOOP':
-      return isLink(path);
-    case 'EISDIR':
-      return isDirectory(path);
-    case 'ENOTDIR':
-      return notDirectory(path);
-    case 'ENXIO':
-    case 'ENODEV':
-      return notRegular(path);
-    case 'EACCES':
-    case 'EPERM':
-      return new AppError('tool_failed', `Permission denied: '${path}'`, { cause: error });
-    case 'ENAMETOOLONG':
-      return new AppError('invalid_value', 'The path is too long', { param: 'path' });
-    case 'EEXIST':
-    case 'ENOTEMPTY':
-      return new AppError('invalid_value', `'${path}' already exists`, { param: 'path' });
-    case 'ENOSPC':
-    case 'EDQUOT':
-      return diskFull(error);
-    case 'EFBIG':
-      return unavailable('No space is left for workspaces', error);
-    case 'EROFS':
-    case 'EIO':
-    case 'ESTALE':
-      return storageFails(error);
-    case 'EMFILE':
-    case 'ENFILE':
-      return new AppError('tool_failed', 'Too many files are open, try again', {
-        http: 503,
-        retryAfterSeconds: 1,
-        cause: error,
-      });
-    default:
-      return error;
-  }
-}
+const noPermission = (path: string, cause: unknown) =>
+  new AppError('tool_failed', `Permission denied: '${path}'`, { cause });
+const tooManyOpen = (_path: string, cause: unknown) =>
+  new AppError('tool_failed', 'Too many files are open, try again', { http: 503, retryAfterSeconds: 1, cause });
+
+const kinds: readonly [codes: string, (path: string, cause: unknown) => AppError][] = [
+  ['ENOENT', notFound],
+  ['ELOOP', isLink],
+  ['EISDIR', isDirectory],
+  ['ENOTDIR', notDirectory],
+  ['ENXIO ENODEV', notRegular],
+  ['EACCES EPERM', noPermission],
+  ['ENAMETOOLONG', tooLong],
+  ['EEXIST ENOTEMPTY', alreadyThere],
+  ['ENOSPC EDQUOT', (_path, cause) => diskFull(cause)],
+  ['EFBIG', (_path, cause) => unavailable('No space is left for workspaces', cause)],
+  ['EROFS EIO ESTALE', (_path, cause) => storageFails(cause)],
+  ['EMFILE ENFILE', tooManyOpen],
+];
+const byCode = new Map(kinds.flatMap(([codes, make]) => codes.split(' ').map((code) => [code, make] as const)));
+
+export const toFileError = (error: unknown, path: string): unknown =>
+  byCode.get(errorCode(error) ?? '')?.(path, error) ?? error;

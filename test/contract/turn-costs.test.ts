@@ -58,9 +58,9 @@ const requests: Record<string, () => Promise<void>> = {
 
 /** Of the gateway, then of the worker. */
 const bounds: Record<string, { kilobytes: number[]; promises: number[] }> = {
-  'a plain chat': { kilobytes: [92, 5], promises: [20, 3] },
-  'a streamed chat': { kilobytes: [98, 5], promises: [24, 3] },
-  'a loop with one tool call': { kilobytes: [325, 245], promises: [118, 222] },
+  'a plain chat': { kilobytes: [80, 5], promises: [20, 3] },
+  'a streamed chat': { kilobytes: [90, 5], promises: [24, 3] },
+  'a loop with one tool call': { kilobytes: [300, 170], promises: [118, 96] },
 };
 
 verifies(

@@ -1,7 +1,7 @@
 // The gateway as an MCP server, judged by the official clients, with real queue, journal and worker.
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { z } from 'zod';
-import { McpRoute } from '../../apps/gateway/http/mcp/mcp-route.js';
+import { McpController } from '../../apps/gateway/http/mcp/mcp.controller.js';
 import { TurnAdmission } from '../../apps/gateway/http/turns/turn-admission.js';
 import { bridge, lateSseClient, mcpClients, type McpCaller, stdioClient, withClients } from '../support/mcp-clients.js';
 import { type OpenMcpServer, openMcpServer } from '../support/open-mcp-server.js';
@@ -290,7 +290,7 @@ verifies('mcp.stops', 'a stream that waits, one that comes late, a call under wa
     const listen = { headers: { 'mcp-session-id': String(opened.headers['mcp-session-id']) } };
     const stream = await fetch(`${url}/mcp`, listen);
     expect(stream.headers.get('content-type')).toBe('text/event-stream');
-    server.app.get(McpRoute).stopWaiting();
+    server.app.get(McpController).stopWaiting();
     expect(await stream.text()).toMatch(/^(: keep-alive\n\n)+$/);
     const late = await fetch(`${url}/mcp`, listen);
     expect([late.status, await late.json()]).toMatchObject([503, { error: { data: { code: 'shutting_down' } } }]);

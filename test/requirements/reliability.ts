@@ -84,6 +84,8 @@ export const reliabilityRequirements = {
   'reliability.few-connections': 'a gateway or worker has at most twelve connections to PostgreSQL at any moment',
   'reliability.gateway-drains':
     'a gateway that is told to stop is not ready at once, begins nothing, ends what runs, then itself, with status 0',
+  'reliability.handed-over':
+    'a gateway that stops at the end of its grace time ends no call of a run that others go on with',
   'reliability.gateway-killed':
     'a retry with the same key completes a turn whose gateway was killed, without running its tools again',
   'reliability.idle-session-freed': 'a session that is not used is freed, its servers first',
@@ -166,6 +168,8 @@ export const reliabilityRequirements = {
   'store.group-commit': 'concurrent writes share statements and commits',
   'store.group-commit-bounded': 'a write that finds no room or no time is refused, not kept',
   'store.group-commit-isolates': 'a bad row fails alone, not those that share its statement',
+  'store.written-later':
+    'what the store could not take is written when it is back, in shared statements: a bounded number of writes, each for its time',
   'transitions.call':
     'what the transition table says of a call is what the store does: its state, its audit rows, and nothing where nothing is said',
   'transitions.run':

@@ -120,8 +120,6 @@ export const toolRequirements = {
     'a call that is refused because a store is away does not run: where nobody can say so, its outcome is told as unknown',
   'tools.large-arguments-by-journal':
     'large arguments stay out of the queue, and the tool gets them whole from the journal',
-  'tools.late-cancels-bounded':
-    'calls that were refused while the journal was away are ended when it is back, in shared statements, a bounded number of them',
   'tools.slow-queue':
     'a call whose queue is slow to take it ends by what its worker says or its caller does, whatever the queue says later',
   'tools.starts-bounded':

@@ -2,7 +2,6 @@
 import { silentLogger } from '#libs/logging/logger.js';
 import { McpController } from '../../apps/gateway/http/mcp/mcp.controller.js';
 import { openGatewayEndpoint } from '../../apps/gateway/mcp/gateway-server.js';
-import { McpRoute } from '../../apps/gateway/http/mcp/mcp-route.js';
 import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
 import { openHttpServer, type OpenHttpServer } from './open-http-server.js';
 import type { Services, TestGateway } from './queue-path.js';
@@ -40,13 +39,9 @@ export async function openMcpServer(
     if (session !== null) sessions.add(session);
     return answer(request, ...rest);
   };
-  const server = await openHttpServer(
-    services,
-    [McpController],
-    [{ provide: McpEndpoint, useValue: endpoint }, McpRoute],
-  );
+  const server = await openHttpServer(services, [McpController], [{ provide: McpEndpoint, useValue: endpoint }]);
   const close = async () => {
-    await server.app.get(McpRoute).close();
+    await server.app.get(McpController).close();
     await server.close();
   };
   return { ...server, errors, sessions, close };

@@ -28,6 +28,7 @@ import { PostgresProcessRegistry } from '#libs/runs/processes/postgres-process-r
 import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
 import { PostgresSessionStore } from '#libs/runs/sessions/postgres-session-store.js';
 import { StoreWrites } from '#libs/runs/store-writes.js';
+import { WriteLater } from '#libs/runs/write-later.js';
 import { PostgresSessionLeases } from '#libs/runs/sessions/session-leases.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { startRedis } from './services/start-redis.js';
@@ -194,6 +195,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     questions: sampling,
     gatewayId: id,
     reserve: () => () => undefined,
+    later: new WriteLater(() => undefined),
     logger: silentLogger,
   });
   await Promise.all([runner.start(), catalog.start(), approvals.start()]);

@@ -70,6 +70,7 @@ function depthOf(value: Json): number {
 
 /** @throws AppError invalid_value */
 export function refuseTwice(tools: readonly RequestedTool[], pathOfName: (index: number) => string): void {
+  if (tools.length < 2) return;
   const seen = new Set<string>();
   tools.forEach((tool, index) => {
     if (tool.type !== 'function') return;
@@ -86,6 +87,7 @@ export function refuseStrayResults(
   messages: readonly ChatMessage[],
   pathOf: (result: ToolMessage, index: number) => string,
 ): void {
+  if (!messages.some(({ role }) => role === 'tool')) return;
   const called = new Set<string>();
   messages.forEach((message, index) => {
     if (message.role === 'assistant') for (const call of message.tool_calls ?? []) called.add(call.id);

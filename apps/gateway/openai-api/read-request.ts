@@ -58,10 +58,10 @@ function readable(body: JsonObject): JsonObject {
 
 function messageWithoutNulls(message: Json): Json {
   if (!isJsonObject(message)) return message;
-  const read = withoutNullMembers(message);
+  const { tool_calls: calls } = message;
   // Clients that send back an SDK's message object may have `tool_calls: []` in it.
-  if (Array.isArray(read['tool_calls']) && read['tool_calls'].length === 0) delete read['tool_calls'];
-  return read;
+  if (Array.isArray(calls) && calls.length === 0) return withoutNullMembers({ ...message, tool_calls: null });
+  return Object.values(message).includes(null) ? withoutNullMembers(message) : message;
 }
 
 type BodyTool = NonNullable<ChatRequestBody['tools']>[number];
@@ -115,7 +115,7 @@ function readNamed(choice: NamedChoice): { name: string } | ChosenServer {
 
 function unknownMembers(request: ChatRequestBody): Record<string, Json> {
   const unknown: Record<string, Json> = {};
-  for (const key of Object.keys(request)) if (!known.has(key)) unknown[key] = request[key] as Json;
+  for (const key in request) if (!known.has(key)) unknown[key] = request[key] as Json;
   return unknown;
 }
 

@@ -325,8 +325,9 @@ export const callTable = {
   ),
 
   'cancel asked': stopped,
-  // At the end of the grace time calls are cancelled in any run: whoever continues the run cannot run them any more.
-  'gateway stopping': stopped,
+  'gateway stopping, plain run': stopped,
+  // The call is not ended: the next owner of the run continues the call.
+  'gateway stopping, keyed or detached run': call({ dispatched: finishes }, continuable),
   'cancel asked, its worker silent': call({ parked: endOfRunDecides }, cancelled('journal.end')),
   'time is up': call({ parked: waits, dispatched: workerDecides }, timedOut),
   'time is up, its worker silent': call({ parked: waits }, timedOut),

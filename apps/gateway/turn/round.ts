@@ -241,8 +241,9 @@ function inLines(calls: readonly Call[]): Call[][] {
 }
 
 function failureOf(error: unknown): ToolOutcome {
-  // The store may or may not have cancelled the call, so only the journal may decide how the call ends.
-  if (!(error instanceof AppError) || error.code === 'store_unavailable') throw error;
+  if (!(error instanceof AppError)) throw error;
+  // Only the journal may decide how the call ends: the store may have cancelled the call, or another gateway may continue it.
+  if (error.code === 'store_unavailable' || error.code === 'shutting_down') throw error;
   // Within a turn, a full queue counts as a failure of the tool: the model may answer without the result.
   return failedOutcome('failed', 'tool_unavailable', error.message);
 }

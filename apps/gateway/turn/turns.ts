@@ -27,7 +27,7 @@ import type { ActiveRun, ActiveRuns } from './runs/active-runs.js';
 import { endOf, storedError } from './runs/run-errors.js';
 import { type RecordPorts, RunRecord, type TakeTurnEvents } from './record.js';
 import { continuedRun, newRun } from './runs/new-run.js';
-import type { StartedTurn } from './runs/started-turn.js';
+import { type StartedTurn, TurnHere } from './runs/started-turn.js';
 import { TurnState } from './turn-state.js';
 import { replayedEvents } from './replay-events.js';
 import { turnOfCall } from './runs/turn-of-call.js';
@@ -206,7 +206,10 @@ export class Turns {
     } catch (error) {
       release(here, error);
       const underWay = from !== undefined;
-      if (written) await this.endEarly(run.id, endOf(error, active.signal, { ...prepared.run, underWay }));
+      if (written) {
+        const end = endOf(error, active.signal, { ...prepared.run, underWay });
+        await this.ports.runs.end(run.id, this.gatewayId, end).catch(() => this.ports.endLater(run.id, end));
+      }
       throw error;
     }
   }
@@ -215,7 +218,7 @@ export class Turns {
     const run = from === undefined ? prepared.run : continuedRun(prepared.run, from);
     const { id: runId, sessionId } = run;
     const { model, dialect } = prepared.request;
-    const active = this.ports.activeRuns.register(runId, prepared.context, run.detached);
+    const active = this.ports.activeRuns.register(runId, prepared.context, run);
     // Each of a turn's many calls listens to the signal: Node would warn of a leak.
     if (prepared.offer.runsHere) setMaxListeners(0, active.signal);
     const span = tracing?.start(turnSpan({ runId, sessionId, model, dialect }), prepared.context.traceparent);
@@ -256,16 +259,8 @@ export class Turns {
       measure: new TurnMeasure(turn, this.ports.measuring, span),
     });
     prepared.context.runsTurn = true;
-    const started: StartedTurn = {
-      runId: run.id,
-      get createdAt() {
-        return record.createdAt;
-      },
-      catalog: prepared.catalog,
-      detached: run.detached,
-      run: (take, reader) => this.run({ turn, past, record, active }, take, reader),
-    };
-    return started;
+    const runHere: StartedTurn['run'] = (take, reader) => this.run({ turn, past, record, active }, take, reader);
+    return new TurnHere(run, prepared.catalog, record, runHere);
   }
 
   private async run(
@@ -283,15 +278,6 @@ export class Turns {
       record.close();
       if (record.ending === undefined) active.release();
       else this.ports.activeRuns.releaseAfter(turn.runId, record.ending);
-    }
-  }
-
-  /** Ends a stored run that was refused, or stopped, before its first event. */
-  private async endEarly(id: string, end: RunEnd): Promise<void> {
-    try {
-      await this.ports.runs.end(id, this.gatewayId, end);
-    } catch {
-      // The caller gets the error that ended the run.
     }
   }
 

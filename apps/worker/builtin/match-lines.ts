@@ -48,28 +48,15 @@ function compile(pattern: string, ignoreCase: boolean): RE2JS {
   }
 }
 
+const globParts = new Map(Object.entries({ '{': '(?:', '**/': '(?:.*/)?', '**': '.*', '*': '[^/]*', '?': '[^/]' }));
+
 function globExpression(glob: string): string {
   let alternatives = 0;
   return glob.replaceAll(/\*\*\/|\*\*|\*|\?|\{|\}|,|[^*?{},]+/g, (part) => {
-    switch (part) {
-      case '**/':
-        return '(?:.*/)?';
-      case '**':
-        return '.*';
-      case '*':
-        return '[^/]*';
-      case '?':
-        return '[^/]';
-      case '{':
-        alternatives += 1;
-        return '(?:';
-      case '}':
-        return alternatives-- > 0 ? ')' : '\\}';
-      case ',':
-        return alternatives > 0 ? '|' : ',';
-      default:
-        return RE2JS.quote(part);
-    }
+    if (part === '{') alternatives += 1;
+    if (part === '}') return alternatives-- > 0 ? ')' : '\\}';
+    if (part === ',') return alternatives > 0 ? '|' : ',';
+    return globParts.get(part) ?? RE2JS.quote(part);
   });
 }
 

@@ -2,10 +2,15 @@ import { expect } from 'vitest';
 import { contentText } from '#libs/schemas/content-block.js';
 import { verifies } from '../../../test/verifies.js';
 import { clampResult } from './clamp-result.js';
-import { readResult, type ReadOutcome } from './read-result.js';
+import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { readResult } from './read-result.js';
 
 const bounds = { maxResultBytes: 1_000, maxReadBytes: 10_000 };
-const text = (value: string): ReadOutcome => ({ state: 'completed', blocks: [{ type: 'text', text: value }] });
+const text = (value: string): ToolOutcome => ({
+  state: 'completed',
+  blocks: [{ type: 'text', text: value }],
+  durationMs: 0,
+});
 
 verifies('tools.results-clamped', 'head, tail and the path of the whole', async () => {
   const kept: string[] = [];

@@ -1,8 +1,8 @@
 // Limits a result to what a model receives: a larger one is stored whole in the workspace, and the model gets head,
 // tail, the path and how to read on.
 import type { ContentBlock } from '#libs/schemas/content-block.js';
+import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { OnServerBound } from '../mcp/wire/server-bound.js';
-import type { ReadOutcome } from './read-result.js';
 import { failed } from './read-result.js';
 
 export interface ResultBounds {
@@ -18,10 +18,10 @@ export type KeepWhole = (text: string) => Promise<string>;
 
 /** At once, if nothing has to be stored. */
 export function clampResult(
-  outcome: ReadOutcome,
+  outcome: ToolOutcome,
   bounds: ResultBounds,
   keep: KeepWhole,
-): ReadOutcome | Promise<ReadOutcome> {
+): ToolOutcome | Promise<ToolOutcome> {
   const bytes = bytesOf(outcome);
   if (bytes <= bounds.maxResultBytes) return outcome;
   if (bytes > bounds.maxReadBytes) {
@@ -32,11 +32,11 @@ export function clampResult(
 }
 
 async function shortened(
-  outcome: ReadOutcome,
+  outcome: ToolOutcome,
   bytes: number,
   bounds: ResultBounds,
   keep: KeepWhole,
-): Promise<ReadOutcome> {
+): Promise<ToolOutcome> {
   const whole = wholeText(outcome);
   const path = await keep(whole).catch((error: unknown) => (error instanceof Error ? error : new Error('not stored')));
   const where =
@@ -45,23 +45,21 @@ async function shortened(
       : 'the full result could not be stored in the workspace';
   const note = `\n… [${bytes} bytes, shortened; ${where}] …\n`;
   const half = Math.floor((bounds.maxResultBytes - Buffer.byteLength(note)) / 2);
-  const { structuredContent: _inTheFile, ...rest } = outcome;
-  return {
-    ...rest,
-    blocks: [{ type: 'text', text: headAndTail(whole, half, note) }],
-    truncated: true,
-  };
+  outcome.structuredContent = undefined;
+  outcome.blocks = [{ type: 'text', text: headAndTail(whole, half, note) }];
+  outcome.truncated = true;
+  return outcome;
 }
 
 /** Structured content that is there as text too counts once. */
-function bytesOf({ blocks, structuredContent }: ReadOutcome): number {
+function bytesOf({ blocks, structuredContent }: ToolOutcome): number {
   const structured = structuredContent === undefined ? '' : JSON.stringify(structuredContent);
   const isTold = (block: ContentBlock) => block.type === 'text' && block.text === structured;
   const sizes = blocks.map((block) => (isTold(block) ? 0 : Buffer.byteLength(JSON.stringify(block))));
   return sizes.reduce((sum, size) => sum + size, Buffer.byteLength(structured));
 }
 
-function wholeText({ blocks }: ReadOutcome): string {
+function wholeText({ blocks }: ToolOutcome): string {
   return blocks.map((block) => (block.type === 'text' ? block.text : JSON.stringify(block))).join('\n');
 }
 

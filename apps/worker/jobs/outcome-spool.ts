@@ -59,7 +59,7 @@ export class OutcomeSpool {
 
   /** Resolves when the outcome is on disk. @throws AppError store_unavailable if the spool or the disk is full. */
   async add(end: CallEnd): Promise<void> {
-    const text = JSON.stringify(end);
+    const text = JSON.stringify({ ...end, outcomeText: undefined });
     const bytes = Buffer.byteLength(text);
     if (this.bytes + bytes > this.maxBytes) throw new AppError('store_unavailable', 'The outcome spool is full');
     this.bytes += bytes;

@@ -10,7 +10,7 @@ import { someCall, someJob } from '../../../test/support/stored-rows.js';
 import { verifies } from '../../../test/verifies.js';
 import { OutcomeSpool } from './outcome-spool.js';
 import { OutcomeWriter } from './outcome-writer.js';
-import { RunToolCall, type RunToolCallParts } from './run-tool-call.js';
+import { CallRunner, type CallRunnerParts } from './run-call.js';
 import { RunningCalls } from './running-calls.js';
 
 let directory: string;
@@ -47,9 +47,10 @@ async function open(maxBytes: number): Promise<OutcomeWriter> {
 }
 
 const deliver = (outcomes: OutcomeWriter, callId: string) => {
-  const parts = { outcomes, running: new RunningCalls(), workerId: 'w', journal, logger: silentLogger };
+  const pool = { server: () => undefined };
+  const parts = { outcomes, pool, running: new RunningCalls(), workerId: 'w', journal, logger: silentLogger };
   const job = { ...someJob(someCall()), callId };
-  return new RunToolCall(parts as unknown as RunToolCallParts).run({ job, redelivered: true });
+  return new CallRunner(parts as unknown as CallRunnerParts).run({ job, redelivered: true });
 };
 
 verifies('reliability.spool-full', 'no new call begins, what ended is kept until the store is back', async () => {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { CallEnd, Journal } from '#libs/runs/run-store.js';
-import { AppError } from '#libs/schemas/errors.js';
+import { isStoreAway } from '#libs/store-error/store-error.js';
 import type { OutcomeSpool } from './outcome-spool.js';
 
 /** `stale`: the call had already ended, or another run of it has taken over: nothing was written. */
@@ -96,10 +96,6 @@ export class OutcomeWriter {
 }
 
 const said = (written: boolean): Ended => (written ? 'written' : 'stale');
-
-export function isStoreAway(error: unknown): boolean {
-  return error instanceof AppError && error.code === 'store_unavailable';
-}
 
 /** Retries while the store is unavailable. @throws the last error after `deadline` (epoch ms) or on abort. */
 export async function untilStoreAnswers<T>(ask: () => Promise<T>, deadline: number, signal?: AbortSignal): Promise<T> {

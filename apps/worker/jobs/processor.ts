@@ -1,10 +1,10 @@
-// The shell around RunToolCall: takes jobs from the queue, receives cancellations, stops in order.
+// The shell around CallRunner: takes jobs from the queue, receives cancellations, stops in order.
 import type { Backing } from '#libs/backing/backing.js';
 import type { JobConsumer, JobDelivery } from '#libs/backing/job-queue.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { channelNames, toolControlSchema } from '#libs/schemas/tool-job.js';
 import type { ReplySender } from './reply-sender.js';
-import type { RunToolCall } from './run-tool-call.js';
+import type { CallRunner } from './run-call.js';
 import type { RunningCalls } from './running-calls.js';
 import type { SessionAffinity } from './session-affinity.js';
 
@@ -12,7 +12,7 @@ export interface ProcessorParts {
   workerId: string;
   concurrency: number;
   backing: Pick<Backing, 'consume' | 'channels'>;
-  calls: RunToolCall;
+  calls: CallRunner;
   affinity: SessionAffinity;
   running: RunningCalls;
   replies: ReplySender;

@@ -19,7 +19,7 @@ import { mintApprovalId } from '#libs/schemas/identifiers.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import { untilStoreAnswers } from './outcome-writer.js';
 import type { ReplySender } from './reply-sender.js';
-import type { ToolCall } from './tool-call.js';
+import type { Call } from './call.js';
 
 export interface QuestionsParts {
   questions: Pick<QuestionStore, 'ask'>;
@@ -54,20 +54,20 @@ export class Questions {
   }
 
   /** @throws AppError store_unavailable; tool_failed if the call is not this worker's any more; the signal's reason */
-  async ask(call: ToolCall, question: Question, signal: AbortSignal): Promise<Answer> {
+  async ask(call: Call, question: Question, signal: AbortSignal): Promise<Answer> {
     const { questions: settings } = call.job;
     if (settings === undefined) throw notAsked();
     return this.put(call, { kind: 'question', ...question, ...settings }, answerOf, signal);
   }
 
   /** The same for a model. A call whose gateway has gone has nobody who asks one. */
-  sample(call: ToolCall, request: SamplingRequest, signal: AbortSignal): Promise<SamplingAnswer> {
+  sample(call: Call, request: SamplingRequest, signal: AbortSignal): Promise<SamplingAnswer> {
     const asked = { kind: 'sampling', request, expiresMs: samplingLeaseMs, notify: false } as const;
     return this.put(call, asked, samplingAnswerOf, signal);
   }
 
   private async put<T>(
-    { job: { callId, replyTo }, fence, arguments: args = {} }: ToolCall,
+    { job: { callId, replyTo }, fence, arguments: args = {} }: Call,
     question: Asked,
     read: ReadAnswer<T>,
     signal: AbortSignal,

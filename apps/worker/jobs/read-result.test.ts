@@ -14,7 +14,7 @@ verifies('tools.results-carried', 'every kind of content, as it came', () => {
     { type: 'resource', resource: { uri: 'file:///a.txt', mimeType: 'text/plain', text: 'inside' } },
     { type: 'resource', resource: { uri: 'file:///a.pdf', mimeType: 'application/pdf', blob: 'AAAA' } },
   ];
-  expect(readResult({ content }, undefined)).toEqual({ state: 'completed', blocks: content });
+  expect(readResult({ content }, undefined)).toEqual({ state: 'completed', blocks: content, durationMs: 0 });
 });
 
 verifies('tools.results-carried', 'what is no picture, sound or known kind is told as text', () => {
@@ -52,7 +52,11 @@ verifies('tools.hostile-servers', 'content that is no list, a failure that is ne
   for (const result of [{ content: 'done' }, { content: {} }, { content: [], isError: 'yes' }, { isError: 1 }]) {
     expect(readResult(result, undefined)).toMatchObject({ state: 'failed', error: { code: 'invalid_tool_result' } });
   }
-  expect(readResult({ content: null, isError: null }, undefined)).toEqual({ state: 'completed', blocks: [] });
+  expect(readResult({ content: null, isError: null }, undefined)).toEqual({
+    state: 'completed',
+    blocks: [],
+    durationMs: 0,
+  });
 });
 
 test('structured content keeps what its tool promised, where it promised something', () => {
@@ -78,7 +82,7 @@ verifies('tools.results-as-text', 'structured content without a text beside it',
     [0, '0'],
     [false, 'false'],
   ]) {
-    const expected = { state: 'completed', blocks: [{ type: 'text', text }], structuredContent };
+    const expected = { state: 'completed', blocks: [{ type: 'text', text }], structuredContent, durationMs: 0 };
     for (const content of [[], undefined, null, [{ type: 'text', text: ' ' }]]) {
       expect(readResult({ content, structuredContent }, undefined)).toEqual(expected);
     }

@@ -4,23 +4,21 @@ import { isSpecType } from '@modelcontextprotocol/client';
 import { contentBlockSchema, contentText, type ContentBlock } from '#libs/schemas/content-block.js';
 import type { ToolErrorCode } from '#libs/schemas/errors.js';
 import type { Json } from '#libs/schemas/json.js';
-import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { readErrorCode } from '#libs/mcp-server/call-meta.js';
 import type { RawToolResult } from '../mcp/servers/connection.js';
 import type { OnServerBound } from '../mcp/wire/server-bound.js';
-
-export type ReadOutcome = Omit<ToolOutcome, 'durationMs' | 'queueWaitMs'>;
 
 const maxMessageLength = 4_000;
 /** Each block is checked, which is slow for unknown kinds. */
 const maxBlocks = 10_000;
 
-/** `checkOutput` reports what is wrong with structured content if the tool declares a schema for it. */
+/** Its times are the call's. `checkOutput` reports what is wrong with structured content if the tool declares a schema for it. */
 export function readResult(
   result: RawToolResult,
   checkOutput: ((value: Json, bytes: number) => string | undefined) | undefined,
   onBound?: OnServerBound,
-): ReadOutcome {
+): ToolOutcome {
   const { content, isError } = result;
   if (!(content == null || Array.isArray(content)) || !(isError == null || typeof isError === 'boolean')) {
     return failed('invalid_tool_result', 'The answer of the tool is not valid MCP');
@@ -35,12 +33,10 @@ export function readResult(
   if (isError === true) {
     const text = contentText(blocks) || 'The tool failed';
     const message = text.length > maxMessageLength ? `${text.slice(0, maxMessageLength)}…` : text;
-    return {
-      state: 'failed',
-      blocks: blocks.length === 0 ? [{ type: 'text', text: message }] : blocks,
-      ...(structured === undefined ? {} : { structuredContent: structured }),
-      error: { code: readErrorCode(result._meta) ?? 'tool_failed', message },
-    };
+    const failure = failedOutcome('failed', readErrorCode(result._meta) ?? 'tool_failed', message);
+    if (blocks.length > 0) failure.blocks = blocks;
+    failure.structuredContent = structured;
+    return failure;
   }
   if (checkOutput !== undefined) {
     if (structured === undefined) return failed('invalid_tool_result', 'The tool returned no structured content');
@@ -49,12 +45,12 @@ export function readResult(
       return failed('invalid_tool_result', `The result of the tool does not match its output schema: ${problem}`);
     }
   }
-  return { state: 'completed', blocks, ...(structured === undefined ? {} : { structuredContent: structured }) };
+  return { state: 'completed', blocks, structuredContent: structured, durationMs: 0, queueWaitMs: undefined };
 }
 
-export function failed(code: ToolErrorCode, message: string): ReadOutcome {
+export function failed(code: ToolErrorCode, message: string): ToolOutcome {
   const state = code === 'cancelled' ? 'cancelled' : code === 'tool_outcome_unknown' ? 'indeterminate' : 'failed';
-  return { state, blocks: [{ type: 'text', text: message }], error: { code, message } };
+  return failedOutcome(state, code, message);
 }
 
 /** Models, and clients that read only content, get structured content as text too, as the protocol wants it of servers. */

@@ -17,6 +17,7 @@ interface Addressed {
   gatewayId: string;
   /** The serialised reply. */
   text: string;
+  bytes: number;
 }
 
 export class ReplySender {
@@ -33,17 +34,18 @@ export class ReplySender {
       schedule: process.nextTick,
       oneByOne: false,
       maxSize: this.room,
-      sizeOf: ({ text }) => Buffer.byteLength(text) + 1,
+      sizeOf: ({ bytes }) => bytes + 1,
       fits: ({ gatewayId }, other) => gatewayId === other.gatewayId,
       maxWaiting,
       refusal: () => storeUnavailable('Too many replies wait to be sent'),
     });
   }
 
-  send(gatewayId: string, reply: ToolReply): void {
-    const text = this.fit(reply);
+  /** `outcomeText`: the outcome as JSON, if it has been made. */
+  send(gatewayId: string, reply: ToolReply, outcomeText?: string): void {
+    const text = this.fit(reply, outcomeText);
     if (text === undefined) return;
-    this.held.push({ gatewayId, text });
+    this.held.push({ gatewayId, text, bytes: Buffer.byteLength(text) });
     if (reply.kind === 'started' && !this.batch.isWaiting) {
       this.holding ??= setTimeout(() => this.release(), startedHoldMs);
     } else {
@@ -60,7 +62,10 @@ export class ReplySender {
   private release(): void {
     clearTimeout(this.holding);
     this.holding = undefined;
-    for (const reply of this.held.splice(0)) this.batch.submit(reply).catch(this.onLost);
+    for (const reply of this.held.splice(0)) {
+      const refusal = this.batch.push(reply);
+      if (refusal !== undefined) this.onLost(refusal);
+    }
   }
 
   private get room(): number {
@@ -68,9 +73,12 @@ export class ReplySender {
   }
 
   /** Too large an outcome is sent as a reference, too large a progress message without its text. */
-  private fit(reply: ToolReply): string | undefined {
-    const text = JSON.stringify(reply);
-    if (Buffer.byteLength(text) <= this.room) return text;
+  private fit(reply: ToolReply, outcomeText: string | undefined): string | undefined {
+    const text =
+      outcomeText === undefined
+        ? JSON.stringify(reply)
+        : `{"kind":"outcome","callId":${JSON.stringify(reply.callId)},"outcome":${outcomeText}}`;
+    if (text.length * 3 <= this.room || Buffer.byteLength(text) <= this.room) return text;
     if (reply.kind === 'outcome') return JSON.stringify({ kind: 'outcome', callId: reply.callId } satisfies ToolReply);
     if (reply.kind !== 'progress') return undefined;
     const { message: _tooLong, ...rest } = reply;

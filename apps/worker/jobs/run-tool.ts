@@ -1,6 +1,7 @@
-// Runs a call that was allowed: session, server, MCP call within its time, result within its limits. Always resolves
-// with an outcome; knows neither the queue nor the journal.
+// Runs the tool of a call that was allowed: session, server, MCP call within its time, result within its limits. Always ends
+// the call with an outcome; knows neither the queue nor the journal.
 import type { CallTokenMint } from '#libs/access/call-tokens.js';
+import { secretsOfHeader, strikeOutKnown } from '#libs/audit/known-secrets.js';
 import type { SealedValues } from '#libs/backing/sealed-values.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Faults } from '#libs/config/fault-points.js';
@@ -10,6 +11,7 @@ import type { SessionStore } from '#libs/runs/sessions/session-store.js';
 import { AppError, toAppError, toolErrorCodes, type ToolErrorCode } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
+import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { mcpClientSpan, toolErrorType } from '#libs/tracing/spans.js';
 import { tracing } from '#libs/tracing/tracing.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
@@ -22,8 +24,8 @@ import { resultsDirectory } from '../builtin/search-tools.js';
 import type { OutputCheck } from '../mcp/catalog/output-schemas.js';
 import { clampResult, type ResultBounds } from './clamp-result.js';
 import { untilStoreAnswers } from './outcome-writer.js';
-import { failed, readResult, type ReadOutcome } from './read-result.js';
-import { Stopped, type ToolCall } from './tool-call.js';
+import { failed, readResult } from './read-result.js';
+import { type Call, Stopped } from './call.js';
 
 export interface ToolRunParts {
   sessions: SessionStore;
@@ -45,13 +47,17 @@ const headersMs = 2_000;
 /** How long a worker keeps a session in memory. */
 const madeSessionMs = 5_000;
 
-export async function runTool(parts: ToolRunParts, call: ToolCall): Promise<ReadOutcome> {
+export async function runTool(parts: ToolRunParts, call: Call): Promise<void> {
   const { job, user } = call;
   call.start();
   const outputCheck = parts.outputCheck(job);
+  let outcome: ToolOutcome;
   try {
     user.directory = madeDirectory(job) ?? (await makeSession(parts, call));
-    if (job.sealedHeaders !== undefined) call.useHeaders(await unsealed(job.sealedHeaders, parts));
+    if (job.sealedHeaders !== undefined) {
+      user.headers = await unsealed(job.sealedHeaders, parts);
+      call.holdSecrets(Object.values(user.headers).flatMap(secretsOfHeader));
+    }
     const result = await parts.pool.use(job.server, call, (connection, server) =>
       askTool(parts, call, connection, server),
     );
@@ -59,22 +65,21 @@ export async function runTool(parts: ToolRunParts, call: ToolCall): Promise<Read
     if (parts.faults !== undefined) await parts.faults.at('after-effect');
     const onBound = (bound: ServerBound) => parts.onBound?.(job.server, bound);
     const check = outputCheck instanceof Promise ? await outputCheck : outputCheck;
-    const read = clampResult(readResult(result, check, onBound), { ...parts.bounds, onBound }, (text) =>
+    const clamped = clampResult(readResult(result, check, onBound), { ...parts.bounds, onBound }, (text) =>
       keepWhole(parts, call, text),
     );
-    return read instanceof Promise ? await read : read;
+    outcome = clamped instanceof Promise ? await clamped : clamped;
   } catch (error) {
-    return toOutcome(error, call, parts.logger);
-  } finally {
-    const claiming = call.end();
-    if (claiming !== undefined) await claiming;
+    outcome = toOutcome(error, call, parts.logger);
   }
+  const claiming = call.end(outcome.error === undefined ? outcome : withoutSecrets(outcome));
+  if (claiming !== undefined) await claiming;
 }
 
 /** Our error codes in a result count only if the result is from our own servers. */
 async function askTool(
   parts: ToolRunParts,
-  call: ToolCall,
+  call: Call,
   connection: ToolConnection,
   server: ConfiguredServer,
 ): Promise<RawToolResult> {
@@ -98,7 +103,7 @@ function madeDirectory({ sessionDirectory, queuedAt }: ToolJob): string | undefi
   return steadyNow() - queuedAt > madeSessionMs ? undefined : sessionDirectory;
 }
 
-async function makeSession({ pool, sessions }: ToolRunParts, { job, signal }: ToolCall): Promise<string> {
+async function makeSession({ pool, sessions }: ToolRunParts, { job, signal }: Call): Promise<string> {
   const session = await pool.offerSpare(job.server, (directory) =>
     untilStoreAnswers(() => sessions.ensure(job.principal, job.sessionId, { directory }), job.deadline, signal),
   );
@@ -114,7 +119,7 @@ async function unsealed(headers: NonNullable<ToolJob['sealedHeaders']>, { sealed
 }
 
 /** Made here, where the call runs: a job carries no secret. @throws AppError tool_unavailable */
-async function callTokenOf(call: ToolCall, { callTokens }: ToolRunParts): Promise<string> {
+async function callTokenOf(call: Call, { callTokens }: ToolRunParts): Promise<string> {
   const { principal, keyId, callId, maxTimeoutMs } = call.job;
   const token = await callTokens.mint({ principal, keyId, callId }, maxTimeoutMs);
   call.holdSecrets([token]);
@@ -122,7 +127,7 @@ async function callTokenOf(call: ToolCall, { callTokens }: ToolRunParts): Promis
 }
 
 /** Only servers of this process receive the caller and the location of the files. */
-function metaOf({ job, user }: ToolCall, { builtin }: ConfiguredServer, traceparent: string | undefined): JsonObject {
+function metaOf({ job, user }: Call, { builtin }: ConfiguredServer, traceparent: string | undefined): JsonObject {
   const { requestId, principal, sessionId } = job;
   const meta: JsonObject = builtin
     ? toCallMeta({ requestId, userId: principal, sessionId, workspaceDirectory: user.directory })
@@ -132,7 +137,7 @@ function metaOf({ job, user }: ToolCall, { builtin }: ConfiguredServer, tracepar
 }
 
 /** Resolves with the path as the session's tools know it. @throws AppError workspace_quota_exceeded */
-async function keepWhole({ workspaces }: ToolRunParts, { job, user }: ToolCall, text: string): Promise<string> {
+async function keepWhole({ workspaces }: ToolRunParts, { job, user }: Call, text: string): Promise<string> {
   const workspace = workspaces.workspace({ id: job.sessionId, directory: user.directory });
   const path = `${resultsDirectory}/${job.callId}.txt`;
   await workspace.write(path, Buffer.from(text), { createDirectories: true });
@@ -141,7 +146,7 @@ async function keepWhole({ workspaces }: ToolRunParts, { job, user }: ToolCall, 
 
 const toolCodes: ReadonlySet<string> = new Set(toolErrorCodes);
 
-function toOutcome(error: unknown, { job, limitMs }: ToolCall, logger: Logger): ReadOutcome {
+function toOutcome(error: unknown, { job, limitMs }: Call, logger: Logger): ToolOutcome {
   if (error instanceof Stopped) {
     return error.reason === 'cancelled'
       ? failed('cancelled', 'The call was cancelled')
@@ -153,4 +158,9 @@ function toOutcome(error: unknown, { job, limitMs }: ToolCall, logger: Logger): 
   }
   logger.error({ error, tool: job.name, requestId: job.requestId }, 'a tool call failed in the worker');
   return failed('tool_failed', 'The tool failed');
+}
+
+/** What failed tells why, which may be with the very token that was refused. */
+function withoutSecrets(failure: ToolOutcome): ToolOutcome {
+  return JSON.parse(strikeOutKnown(JSON.stringify(failure))) as ToolOutcome;
 }

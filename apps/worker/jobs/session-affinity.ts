@@ -5,8 +5,9 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { ProcessRegistry } from '#libs/runs/processes/process-registry.js';
 import type { SessionLease, SessionLeases, SessionName } from '#libs/runs/sessions/session-leases.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
+import { isStoreAway } from '#libs/store-error/store-error.js';
 import { KeyedLock } from '#libs/workspace/keyed-lock.js';
-import { isStoreAway, untilStoreAnswers } from './outcome-writer.js';
+import { untilStoreAnswers } from './outcome-writer.js';
 
 export interface SessionAffinityParts {
   workerId: string;
@@ -52,9 +53,12 @@ export class SessionAffinity {
    * Runs `work` if this worker holds the session; otherwise forwards the job to the worker that does.
    * @throws PutBack if neither is possible now; AppError store_unavailable
    */
-  async run(job: ToolJob, work: () => Promise<void>): Promise<void> {
+  run(job: ToolJob, work: () => Promise<void>): Promise<void> {
     const idleTtlMs = this.parts.idleTtlMs(job.server);
-    if (idleTtlMs === undefined) return work();
+    return idleTtlMs === undefined ? work() : this.runInSession(job, idleTtlMs, work);
+  }
+
+  private async runInSession(job: ToolJob, idleTtlMs: number, work: () => Promise<void>): Promise<void> {
     const seat = await this.lock.run(keyOf(job), undefined, () => this.take(job, idleTtlMs));
     if (seat === undefined) return;
     try {

@@ -39,7 +39,7 @@ export class CarriedChannels implements Channels {
       onReconnect: () => this.tell([...this.reconnectListeners]),
     });
     this.batch = new Batch({
-      flush: (messages) => this.send(messages),
+      flush: (messages) => this.send(messages) as Promise<void>,
       schedule: queueMicrotask,
       oneByOne: true,
       sizeOf: ({ payload }) => payload.length,
@@ -67,7 +67,7 @@ export class CarriedChannels implements Channels {
     });
   }
 
-  private send(messages: readonly Outgoing[]): Promise<void> {
+  private send(messages: readonly Outgoing[]): Promise<unknown> {
     const wanted = messages.filter(({ abandoned }) => !abandoned);
     return wanted.length > 0 ? this.carrier.send(wanted) : Promise.resolve();
   }

@@ -3,8 +3,6 @@
 import { type IQueueBackend, PostgresConnection, PostgresQueueBackend, type QueueBaseOptions } from 'bullmq';
 import type pg from 'pg';
 import type { BullmqSource } from '../bullmq/bullmq-source.js';
-import { queueSettings } from '../bullmq/queue-settings.js';
-import { told } from '../bullmq/store-away.js';
 import { isStoreAway } from '#libs/store-error/store-error.js';
 import type { Database } from './database.js';
 
@@ -17,11 +15,11 @@ class QueuePool {
   constructor(private readonly database: Database) {}
 
   query(text: string, values: readonly unknown[] = []): Promise<pg.QueryResult> {
-    return told(() => this.database.runRaw(text, values));
+    return this.database.runRaw(text, values);
   }
 
   async connect(): Promise<pg.Client & { release(): void }> {
-    const client = await told(() => this.database.openClient());
+    const client = await this.database.openClient();
     return Object.assign(client, { release: () => void this.database.endClient(client) });
   }
 
@@ -43,13 +41,6 @@ class OpenedConnection extends PostgresConnection {
   }
 }
 
-class ToolQueueBackend extends PostgresQueueBackend {
-  /** BullMQ waits up to an hour if it knows of a delayed job, assuming that no wake-up is lost. */
-  override get maximumBlockTimeout(): number {
-    return queueSettings.idlePollSeconds;
-  }
-}
-
 export function bullmqOnPostgres(database: Database): BullmqSource {
   const pool = new QueuePool(database) as unknown as PgPool;
   const shared = new OpenedConnection(pool);
@@ -58,8 +49,8 @@ export function bullmqOnPostgres(database: Database): BullmqSource {
     factory: (name, options, given): IQueueBackend => {
       const settings = options as QueueBaseOptions<never>;
       return given?.withBlockingConnection === true
-        ? new ToolQueueBackend(new OpenedConnection(pool), name, settings, true)
-        : new ToolQueueBackend(shared, name, settings, false);
+        ? new PostgresQueueBackend(new OpenedConnection(pool), name, settings, true)
+        : new PostgresQueueBackend(shared, name, settings, false);
     },
     isAway: isStoreAway,
   };

@@ -5,6 +5,8 @@ import { destroy } from '#libs/postgres/pool.js';
 import type { Database } from './database.js';
 import { notifyLimits, shardOf } from './notify-shards.js';
 
+/** Without arrays, whose text form escapes every quote of a message. */
+const oneStatement = 'select pg_notify($1, $2)';
 const statement = 'select pg_notify(m.shard, m.payload) from unnest($1::text[], $2::text[]) as m(shard, payload)';
 
 export class NotifyCarrier implements Carrier {
@@ -16,9 +18,11 @@ export class NotifyCarrier implements Carrier {
     this.timeoutMs = database.timeoutMs;
   }
 
-  async send(messages: readonly CarriedMessage[]): Promise<void> {
+  send(messages: readonly CarriedMessage[]): Promise<unknown> {
+    const [first] = messages;
+    if (messages.length === 1) return this.database.runRaw(oneStatement, [first!.name, first!.payload]);
     const columns = [messages.map(({ name }) => name), messages.map(({ payload }) => payload)];
-    await this.database.runRaw(statement, columns);
+    return this.database.runRaw(statement, columns);
   }
 
   async openLink(events: LinkEvents): Promise<ListenLink> {

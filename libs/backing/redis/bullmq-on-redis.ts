@@ -8,22 +8,11 @@ import {
   type QueueBaseOptions,
 } from 'bullmq';
 import type { BullmqSource } from '../bullmq/bullmq-source.js';
-import { queueSettings } from '../bullmq/queue-settings.js';
-import { inItsWords } from '../bullmq/store-away.js';
 import { isStoreAway } from '#libs/store-error/store-error.js';
 import { queuePrefix } from './keys.js';
 import type { RedisClient } from './redis-client.js';
 import { toRedisError } from './redis-error.js';
 import type { RedisStore } from './redis-store.js';
-
-/** Converts errors to those that BullMQ expects when Redis is unavailable. */
-async function told<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw inItsWords(toRedisError(error));
-  }
-}
 
 /** One of our clients as BullMQ sees it: BullMQ neither closes it nor asks for its version (check-server.ts did). */
 class OpenedConnection extends RedisConnection {
@@ -37,15 +26,8 @@ class OpenedConnection extends RedisConnection {
   }
 }
 
-class ToolQueueBackend extends RedisQueueBackend {
-  // oxlint-disable-next-line typescript/no-explicit-any -- BullMQ's own signature
-  override execCommand(...given: Parameters<RedisQueueBackend['execCommand']>): any {
-    return told(async () => super.execCommand(...given) as unknown);
-  }
-}
-
 /** For a worker: waits for jobs on a connection of its own, which it closes. */
-class WaitingBackend extends ToolQueueBackend {
+class WaitingBackend extends RedisQueueBackend {
   private readonly interrupted: Promise<void>;
   private interrupt = () => {};
 
@@ -56,14 +38,6 @@ class WaitingBackend extends ToolQueueBackend {
   ) {
     super(...given);
     this.interrupted = new Promise((resolve) => (this.interrupt = resolve));
-  }
-
-  override get maximumBlockTimeout(): number {
-    return queueSettings.idlePollSeconds;
-  }
-
-  override waitForJob(blockTimeout: number): ReturnType<RedisQueueBackend['waitForJob']> {
-    return told(() => super.waitForJob(blockTimeout));
   }
 
   /** Permanent: a stopped worker takes no jobs again. Never waits for an unavailable server. */
@@ -93,7 +67,7 @@ export function bullmqOnRedis(store: RedisStore): BullmqSource {
       const settings = { ...(options as QueueBaseOptions), prefix: queuePrefix };
       const toKey = (type: string) => keys.toKey(name, type);
       if (given?.withBlockingConnection !== true) {
-        return new ToolQueueBackend(shared, name, keys.getKeys(name), toKey, settings, undefined, false);
+        return new RedisQueueBackend(shared, name, keys.getKeys(name), toKey, settings, undefined, false);
       }
       const client = store.openBlocking();
       const waiting = new OpenedConnection(client, true);

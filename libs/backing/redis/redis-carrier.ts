@@ -28,9 +28,9 @@ export class RedisCarrier implements Carrier {
     return channelPrefix + storedKey(channel);
   }
 
-  async send(messages: readonly CarriedMessage[]): Promise<void> {
+  send(messages: readonly CarriedMessage[]): Promise<unknown> {
     const values = messages.flatMap(({ name, payload }) => [name, payload]);
-    await this.store.runRaw((client) => publish.run(client, [publisherKey], values));
+    return this.store.runRaw((client) => publish.run(client, [publisherKey], values));
   }
 
   async openLink(events: LinkEvents): Promise<ListenLink> {

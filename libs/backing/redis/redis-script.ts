@@ -12,12 +12,10 @@ export class RedisScript {
   }
 
   /** All keys are in one slot. The caller must know the type of the server's answer. */
-  async run(client: RedisClient, keys: readonly string[], values: readonly Argument[]): Promise<unknown> {
-    try {
-      return await client.evalsha(this.digest, keys.length, ...keys, ...values);
-    } catch (error) {
+  run(client: RedisClient, keys: readonly string[], values: readonly Argument[]): Promise<unknown> {
+    return client.evalsha(this.digest, keys.length, ...keys, ...values).catch((error: unknown) => {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
       return client.eval(this.lua, keys.length, ...keys, ...values);
-    }
+    });
   }
 }

@@ -65,15 +65,17 @@ export class RedisStore implements Store, Answering {
   }
 
   /** Without the port's deadline, for callers with one of their own. The driver's deadline applies. */
-  async runRaw<T>(work: (client: RedisClient) => Promise<T>): Promise<T> {
-    if (this.closed) throw storeUnavailable('The store is closed');
-    try {
-      const result = await work(this.commands);
-      this.answeredAt = performance.now();
-      return result;
-    } catch (error) {
-      throw toRedisError(error);
-    }
+  runRaw<T>(work: (client: RedisClient) => Promise<T>): Promise<T> {
+    if (this.closed) return Promise.reject(storeUnavailable('The store is closed'));
+    return work(this.commands).then(
+      (result) => {
+        this.answeredAt = performance.now();
+        return result;
+      },
+      (error: unknown) => {
+        throw toRedisError(error);
+      },
+    );
   }
 
   /** A full server still answers PING. */

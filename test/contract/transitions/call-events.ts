@@ -269,7 +269,8 @@ export const callEvents: Record<CallEvent, CallEventPath> = {
   'late or cancelled before its worker began': ends(timedOut, () => ({ worker })),
 
   'cancel asked': stops(cancelled),
-  'gateway stopping': stops(cancelled),
+  'gateway stopping, plain run': stops(cancelled),
+  'gateway stopping, keyed or detached run': sweeps({ run: 'keyed' }, endsRun('interrupted')),
   'cancel asked, its worker silent': stops(cancelled, true),
   'time is up': stops(timedOut),
   'time is up, its worker silent': stops(timedOut, true),

@@ -78,7 +78,7 @@ const fails = (code: ErrorCode, facts: RunFacts): RunEventPath => ({
 /** The turn is stopped from outside; what its gateway then writes. */
 const stopped = (
   facts: RunFacts,
-  how: (cancels: ActiveRuns, runId: string, caller: StoppableContext) => void,
+  how: (activeRuns: ActiveRuns, runId: string, caller: StoppableContext) => void,
 ): RunEventPath => ({
   facts,
   apply: async (run, { runs }) => {
@@ -90,16 +90,16 @@ const stopped = (
       deadline: forever,
       abort: (reason: AppError) => gone.abort(reason),
     };
-    const cancels = new ActiveRuns();
-    const { signal } = cancels.register(run.id, caller, run.detached);
-    how(cancels, run.id, caller);
+    const activeRuns = new ActiveRuns();
+    const { signal } = activeRuns.register(run.id, caller, run);
+    how(activeRuns, run.id, caller);
     if (!signal.aborted) return undefined;
     return runs.end(run.id, run.owner, endOf(signal.reason, signal, { ...run, underWay: true }));
   },
 });
-const leaves = (_cancels: ActiveRuns, _runId: string, caller: StoppableContext) =>
+const leaves = (_activeRuns: ActiveRuns, _runId: string, caller: StoppableContext) =>
   caller.abort(new AppError('cancelled', 'The client has gone'));
-const stops = (cancels: ActiveRuns) => cancels.stopAll();
+const stops = (activeRuns: ActiveRuns) => activeRuns.stopAll();
 const alone = (facts: RunFacts, withKey = true): RunEventPath => ({
   facts,
   apply: async (_run, { runs }) => {
@@ -184,7 +184,7 @@ export const runEvents: Record<RunEvent, RunEventPath> = {
     facts: both,
     apply: async (run, world, state) => {
       if (state !== 'running') return world.runs.cancel(run.principal, run.id);
-      return stopped(both, (cancels, runId) => cancels.cancel(runId)).apply(run, world, state);
+      return stopped(both, (activeRuns, runId) => activeRuns.cancel(runId)).apply(run, world, state);
     },
   },
   'cancel asked, its gateway gone': { facts: both, apply: (run, { runs }) => runs.cancel(run.principal, run.id) },

@@ -9,7 +9,6 @@ import { rawRequest, type RawRequest } from '../../../../test/support/raw-reques
 import { serveEndpoint } from '../../../../test/support/serve-endpoint.js';
 import { verifies } from '../../../../test/verifies.js';
 import { withClients } from '../../../../test/support/mcp-clients.js';
-import { McpRoute } from './mcp-route.js';
 import { McpController } from './mcp.controller.js';
 import { TurnAdmission } from '../turns/turn-admission.js';
 
@@ -35,11 +34,11 @@ beforeAll(async () => {
     },
   });
   const { endpoint } = serveEndpoint(server);
-  const providers = [{ provide: McpEndpoint, useValue: endpoint }, McpRoute];
+  const providers = [{ provide: McpEndpoint, useValue: endpoint }];
   http = await openHttpServer({ config: readConfig({ environment: {} }) }, [McpController], providers);
 });
 afterAll(async () => {
-  await http?.app.get(McpRoute).close();
+  await http?.app.get(McpController).close();
   await http?.close();
 });
 
@@ -89,7 +88,7 @@ verifies('mcp.sse', 'the SDK 1.x client lists, calls with progress, and leaves n
 verifies('mcp.sse', 'a stop: the streams end, no new one begins', async () => {
   const stream = await fetch(`${http.url}/sse`);
   expect(stream.headers.get('content-type')).toBe('text/event-stream');
-  http.app.get(McpRoute).stopWaiting();
+  http.app.get(McpController).stopWaiting();
   expect(await stream.text()).toMatch(/^: keep-alive\n\nevent: endpoint\ndata: \/sse\/messages\?sessionId=\w+\n\n$/);
   const late = await fetch(`${http.url}/sse`);
   expect([late.status, await late.json()]).toMatchObject([503, { error: { data: { code: 'shutting_down' } } }]);

@@ -101,21 +101,17 @@ function operationOf(route: string, path: string, shapes: Shapes): object {
   };
 }
 
-const otherTags: Record<string, string> = {
-  messages: 'chat',
-  responses: 'chat',
-  servers: 'tools',
-  mcp: 'tools',
-  sse: 'tools',
-  usage: 'keys',
-  health: 'operations',
-  metrics: 'operations',
-};
+const otherTags = new Map([
+  ...['messages', 'responses'].map((part) => [part, 'chat'] as const),
+  ...['servers', 'mcp', 'sse'].map((part) => [part, 'tools'] as const),
+  ...['health', 'metrics'].map((part) => [part, 'operations'] as const),
+  ['usage', 'keys'],
+]);
 
 /** By the first part of the path, which for most is the tag. */
 function tagOf(path: string): string {
   const [, part = ''] = /^\/(?:api\/|v1\/)?(\w+)/.exec(path) ?? [];
-  return otherTags[part] ?? part;
+  return otherTags.get(part) ?? part;
 }
 
 function parametersOf(path: string, { query = {}, headers = {} }: DescribedOperation, shapes: Shapes) {

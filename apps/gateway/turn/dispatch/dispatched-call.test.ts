@@ -5,17 +5,14 @@ import { silentLogger } from '#libs/logging/logger.js';
 import type { Channels } from '#libs/backing/channels.js';
 import type { Approval } from '#libs/approvals/approval.js';
 import type { Journal, StoredCall } from '#libs/runs/run-store.js';
-import { forever } from '../../../../test/support/runnable-call.js';
 import { MapQueue } from '../../../../test/support/map-queue.js';
 import { someCall, someJob, someOutcome } from '../../../../test/support/stored-rows.js';
-import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
+import type { CallContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
-import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { verifies } from '../../../../test/verifies.js';
-import type { Call } from '../call.js';
-import { type ToolCallPorts, DirectCalls } from './call-tool.js';
+import { HandedOver } from '../runs/active-runs.js';
 import { DispatchedCall } from './dispatched-call.js';
 import { LateCancels } from './late-cancels.js';
 import { ReplyInbox } from './reply-inbox.js';
@@ -101,6 +98,22 @@ verifies('tools.slow-queue', 'the caller leaves before the queue has answered', 
   expect([ends, [...queue.jobs]]).toEqual([['cancelled'], []]);
 });
 
+verifies(
+  'reliability.handed-over',
+  'its run goes on elsewhere: the call stays as it is in queue and journal',
+  async () => {
+    const queue = new MapQueue();
+    const ends: string[] = [];
+    const journal: Partial<Journal> = { end: async ({ outcome }) => ends.push(outcome.state) > 0 };
+    const gateway = new AbortController();
+    const { call, callId } = open(queue, { journal, signal: gateway.signal });
+    const ended = call.run();
+    gateway.abort(new HandedOver());
+    await expect(ended).rejects.toThrow(HandedOver);
+    expect([ends, [...queue.jobs.keys()]]).toEqual([[], [callId]]);
+  },
+);
+
 verifies('tools.slow-queue', 'a worker runs what the queue is not known to have', async () => {
   const queue = new SlowQueue();
   const { call, callId } = open(queue);
@@ -148,43 +161,6 @@ verifies('tools.refusal-means-nothing-ran', 'neither queue nor journal can say',
     if (!('runId' in members)) await expect.poll(() => states).toContain(callId);
   }
   expect(states).toHaveLength(2);
-});
-
-verifies('tools.refusal-means-nothing-ran', 'its plan was written, and nobody was told so', async () => {
-  const planned: string[] = [];
-  const cancelled: string[] = [];
-  const journal: Partial<Journal> = {
-    plan: async ({ id }) => {
-      planned.push(id);
-      throw away;
-    },
-    cancelPlanned: async ([callId]) => {
-      // At first the statement is still under way.
-      if (cancelled.push(callId!) < 2) return [];
-      return [callId!];
-    },
-  };
-  const tool = { name: 'write_file', timeoutMs: 1_000, maxTimeoutMs: 1_000 } as CatalogTool;
-  const calls = new DirectCalls({
-    catalog: { find: () => tool },
-    validator: { validate: () => ({ ok: true, arguments: {} }) },
-    decide: () => ({ effect: 'allow' }),
-    deniedTool: () => undefined,
-    journal,
-    untilWorker: async () => undefined,
-    lateCancels: new LateCancels({ journal: journal as Journal, onDropped: () => undefined }),
-    runner: {
-      plan: (call: Call, tool: CatalogTool, args: JsonObject) =>
-        call.prepare(tool, args, { replyTo: 'gateway-1', questions: { expiresMs: 1_000, notify: false } }),
-    },
-  } as unknown as ToolCallPorts);
-  const from = { requestId: 'req_1', principal: 'local', signal: new AbortController().signal, deadline: forever };
-  const request = { name: 'write_file', argumentsText: '{}' };
-  await expect(calls.prepare(request, from as RequestContext)).rejects.toBe(away);
-  await expect.poll(() => cancelled).toEqual([planned[0], planned[0]]);
-  // Under a key its caller comes again and finds it.
-  await expect(calls.prepare({ ...request, callId: 'call_key' }, from as RequestContext)).rejects.toBe(away);
-  expect(cancelled).not.toContain('call_key');
 });
 
 verifies('tools.planned-call-taken-up', 'the earlier job is gone, and this gateway is told', async () => {

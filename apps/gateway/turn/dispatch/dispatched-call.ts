@@ -7,6 +7,7 @@ import { channelNames, type ToolControl, type ToolJob, type ToolReply } from '#l
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { ApprovalNeeded } from '../../govern/approval-needed.js';
 import type { RunnableCall } from '../call.js';
+import { isHandedOver } from '../runs/active-runs.js';
 import type { DispatchServices } from './dispatch-services.js';
 import { QueuedJob } from './queued-job.js';
 import type { ReplyListener } from './reply-inbox.js';
@@ -84,7 +85,11 @@ export class DispatchedCall implements ReplyListener {
     return outcome;
   }
 
-  private readonly aborted = (): void => void this.stop('cancelled');
+  private readonly aborted = (): void => {
+    const { signal } = this.call.context;
+    if (isHandedOver(signal)) this.fail(signal.reason);
+    else void this.stop('cancelled');
+  };
 
   /** `isOurs` false: somebody else has begun or ended the call; the journal knows its outcome. */
   private readonly added = (isOurs: boolean): void => {

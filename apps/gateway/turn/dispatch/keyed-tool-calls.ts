@@ -6,6 +6,7 @@ import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
 import type { Journal, RunEnd, RunStore, StoredCall, StoredRun } from '#libs/runs/run-store.js';
+import type { WriteLater } from '#libs/runs/write-later.js';
 import type { CallContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
@@ -26,6 +27,7 @@ export interface KeyedToolCallPorts {
   gatewayId: string;
   /** Counts a run as under way here, so that it is not interrupted, until the returned function is called. */
   reserve: (runId: string) => () => void;
+  later: Pick<WriteLater, 'add'>;
   logger: Logger;
 }
 
@@ -116,11 +118,11 @@ export class KeyedToolCalls {
     const prepared = await this.ports.calls
       .prepare({ ...request, sessionId, callId }, context)
       .catch((error: unknown) => {
-        void this.settle(run, attempt);
+        this.settle(run, attempt);
         throw error;
       });
     let listener: (progress: ToolProgress) => void = () => undefined;
-    const ended = prepared.run((progress) => listener(progress)).finally(() => void this.settle(run, attempt));
+    const ended = prepared.run((progress) => listener(progress)).finally(() => this.settle(run, attempt));
     ended.catch(() => undefined);
     return {
       context: prepared.context,
@@ -198,23 +200,13 @@ export class KeyedToolCalls {
     }
   }
 
-  /** Ends the run with its call. If the call never began, or waits for a person, a retry continues the run. Never rejects. */
-  private async settle(run: StoredRun, attempt: Attempt): Promise<void> {
-    const { runs, journal, gatewayId, logger } = this.ports;
-    const giveUpAt = steadyNow() + settlePatienceMs;
-    for (let pause = askAgainMs.first; ; pause *= 2) {
-      try {
-        await runs.end(run.id, gatewayId, endOf(attempt, await journal.get(attempt.callId)));
-        break;
-      } catch (error) {
-        if (steadyNow() + pause > giveUpAt) {
-          logger.warn({ runId: run.id, error }, 'the end of a keyed tool call was not stored');
-          break;
-        }
-        await delay(pause, undefined, { ref: false });
-      }
-    }
-    this.leave(run.id);
+  /** Ends the run with its call. If the call never began, or waits for a person, a retry continues the run. */
+  private settle(run: StoredRun, attempt: Attempt): void {
+    const { runs, journal, gatewayId, later } = this.ports;
+    const write = async () => runs.end(run.id, gatewayId, endOf(attempt, await journal.get(attempt.callId)));
+    void write()
+      .catch(() => later.add(run.id, write, settlePatienceMs))
+      .finally(() => this.leave(run.id));
   }
 
   private take(runId: string): void {

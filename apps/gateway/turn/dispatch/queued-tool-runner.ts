@@ -16,6 +16,7 @@ import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { tracing } from '#libs/tracing/tracing.js';
 import type { Call, JobOptions, RunnableCall } from '../call.js';
+import { isHandedOver } from '../runs/active-runs.js';
 import type { DispatchServices, SamplingDesk } from './dispatch-services.js';
 import { DispatchedCall } from './dispatched-call.js';
 import type { ApprovalSettings } from '../../govern/decide.js';
@@ -268,6 +269,7 @@ export class QueuedToolRunner implements ToolRunner {
 
   /** Ends a call that will not be queued in the journal. A caller who left gets an outcome, any other the error. */
   private async neverQueued(error: unknown, { id, context, audit, again }: RunnableCall): Promise<ToolOutcome> {
+    if (isHandedOver(context.signal)) throw error;
     const why = context.signal.aborted ? undefined : error;
     // An approved call outside of runs stays parked, so that its caller can repeat the call without another approval.
     const staysParked = again && context.runId === undefined;

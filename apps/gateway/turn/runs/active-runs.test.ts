@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AppError } from '#libs/schemas/errors.js';
-import { ActiveRuns, wasCancelled } from './active-runs.js';
+import { isHandedOver, ActiveRuns, wasCancelled } from './active-runs.js';
 import { forever } from '../../../../test/support/runnable-call.js';
 
 function caller() {
@@ -12,11 +12,11 @@ function caller() {
 test('a run ends with its caller or when it is cancelled, and is under way until it is released', () => {
   const activeRuns = new ActiveRuns();
   const [leaving, waiting] = [caller(), caller()];
-  const left = activeRuns.register('run_1', leaving, false);
+  const left = activeRuns.register('run_1', leaving, { detached: false });
   leaving.abort(new AppError('cancelled', 'The client has gone'));
   expect([left.signal.aborted, wasCancelled(left.signal)]).toEqual([true, false]);
 
-  const stopped = activeRuns.register('run_2', waiting, false);
+  const stopped = activeRuns.register('run_2', waiting, { detached: false });
   expect(activeRuns.cancel('run_2')).toBe(true);
   expect([stopped.signal.aborted, wasCancelled(stopped.signal)]).toEqual([true, true]);
   stopped.release();
@@ -30,9 +30,26 @@ test('a run ends with its caller or when it is cancelled, and is under way until
 test('a detached run outlives its caller and can be cancelled', () => {
   const activeRuns = new ActiveRuns();
   const leaving = caller();
-  const run = activeRuns.register('run_1', leaving, true);
+  const run = activeRuns.register('run_1', leaving, { detached: true });
   leaving.abort(new AppError('cancelled', 'The client has gone'));
   expect(run.signal.aborted).toBe(false);
   activeRuns.cancel('run_1');
   expect(run.signal.aborted).toBe(true);
+});
+
+test('of a gateway that stops, detached runs and those with a key are handed over', () => {
+  const activeRuns = new ActiveRuns();
+  const runs = [
+    activeRuns.register('run_1', caller(), { detached: false }),
+    activeRuns.register('run_2', caller(), { detached: true }),
+    activeRuns.register('run_3', caller(), { detached: false, idempotencyKey: 'k' }),
+  ];
+  activeRuns.stopAll();
+  runs.push(activeRuns.register('run_4', caller(), { detached: true }));
+  expect(runs.map(({ signal }) => [signal.aborted, isHandedOver(signal)])).toEqual([
+    [true, false],
+    [true, true],
+    [true, true],
+    [true, true],
+  ]);
 });

@@ -1,6 +1,10 @@
 // The runs under way in this gateway. Each can be stopped: when its caller leaves, on a request to cancel, or at shutdown.
+import type { NewRun } from '#libs/runs/run-store.js';
 import type { StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
+
+/** The caller of a detached run may leave. The caller of a run with a key may come back, on another gateway. */
+type RegisteredRun = Pick<NewRun, 'detached' | 'idempotencyKey'>;
 
 export interface ActiveRun {
   signal: AbortSignal;
@@ -15,21 +19,31 @@ class Cancelled extends AppError {
   }
 }
 
+/** The abort reason of a run that continues elsewhere when this gateway stops; its calls are not ended here. */
+export class HandedOver extends AppError {
+  constructor() {
+    super('shutting_down', 'This gateway is stopping');
+  }
+}
+
+export const isHandedOver = (signal: AbortSignal): boolean => signal.reason instanceof HandedOver;
+
 export const wasCancelled = (signal: AbortSignal): boolean => signal.reason instanceof Cancelled;
 
 export class ActiveRuns {
-  /** By run id, the function that stops the run. */
-  private readonly running = new Map<string, StoppableContext['abort']>();
+  /** By run id: the function that stops the run, and whether the run outlives this gateway. */
+  private readonly running = new Map<string, { abort: StoppableContext['abort']; outlives: boolean }>();
   private readonly reserved = new Set<string>();
   /** Runs that have answered and whose end is still being written. */
   private readonly ending = new Map<string, Promise<void>>();
-  private stopped: AppError | undefined;
+  private stopped = false;
 
-  /** `detached`: the run goes on when its caller leaves. `release` must be called when the run has ended. */
-  register(runId: string, caller: StoppableContext, detached: boolean): ActiveRun {
+  /** `release` must be called when the run has ended. */
+  register(runId: string, caller: StoppableContext, { detached, idempotencyKey }: RegisteredRun): ActiveRun {
     const { signal, abort } = detached ? alone() : caller;
-    this.running.set(runId, abort);
-    if (this.stopped !== undefined) abort(this.stopped);
+    const running = { abort, outlives: detached || idempotencyKey !== undefined };
+    this.running.set(runId, running);
+    if (this.stopped) stop(running);
     return { signal, abort, release: () => void this.running.delete(runId) };
   }
 
@@ -65,9 +79,9 @@ export class ActiveRuns {
 
   /** False if the run is not registered here. */
   cancel(runId: string): boolean {
-    const abort = this.running.get(runId);
-    abort?.(new Cancelled());
-    return abort !== undefined;
+    const running = this.running.get(runId);
+    running?.abort(new Cancelled());
+    return running !== undefined;
   }
 
   /**
@@ -75,9 +89,13 @@ export class ActiveRuns {
    * gateway; a retry can continue runs with an Idempotency-Key.
    */
   stopAll(): void {
-    this.stopped = new AppError('shutting_down', 'This gateway is stopping');
-    for (const abort of this.running.values()) abort(this.stopped);
+    this.stopped = true;
+    for (const running of this.running.values()) stop(running);
   }
+}
+
+function stop({ abort, outlives }: { abort: StoppableContext['abort']; outlives: boolean }): void {
+  abort(outlives ? new HandedOver() : new AppError('shutting_down', 'This gateway is stopping'));
 }
 
 function alone(): Pick<StoppableContext, 'signal' | 'abort'> {

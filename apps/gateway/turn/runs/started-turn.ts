@@ -1,4 +1,5 @@
 // A turn that is ready to run.
+import type { NewRun } from '#libs/runs/run-store.js';
 import type { ToolCatalog } from '../../tools/tool-catalog.js';
 import type { RunReader } from '../follow.js';
 import type { TakeTurnEvents } from '../record.js';
@@ -17,4 +18,24 @@ export interface StartedTurn {
    * @throws AppError for a turn that fails
    */
   run: (take: TakeTurnEvents, reader?: RunReader) => Promise<void>;
+}
+
+/** A turn that runs here. A class: V8 keeps an object with its own getter, and everything that the object refers to, until a full collection. */
+export class TurnHere implements StartedTurn {
+  readonly runId: string;
+  readonly detached: boolean;
+
+  constructor(
+    { id, detached }: Pick<NewRun, 'id' | 'detached'>,
+    readonly catalog: ToolCatalog,
+    private readonly record: { createdAt: Date },
+    readonly run: StartedTurn['run'],
+  ) {
+    this.runId = id;
+    this.detached = detached;
+  }
+
+  get createdAt(): Date {
+    return this.record.createdAt;
+  }
 }

@@ -1,8 +1,9 @@
 // Looks for runs that no gateway runs any more. If a run of this gateway could not be begun or ended in the store, its known end is
-// written, or the run becomes interrupted, so that followers and retries can continue. Interrupted detached runs of any gateway
-// are advanced here; the store alone says which are due, so the order of events does not matter.
+// written later, or the run becomes interrupted, so that followers and retries can continue. Interrupted detached runs of any
+// gateway are advanced here; the store alone says which are due, so the order of events does not matter.
 import type { Logger } from '#libs/logging/logger.js';
 import type { DetachedRun, RunEnd, RunStore } from '#libs/runs/run-store.js';
+import type { WriteLater } from '#libs/runs/write-later.js';
 import type { StartedTurn } from './started-turn.js';
 import type { ActiveRuns } from './active-runs.js';
 
@@ -10,11 +11,14 @@ const intervalMs = 2_000;
 /** How many runs are advanced here at once, and how many are read to find them. */
 const maxAdvancing = 256;
 const maxSeen = 256;
+/** How long writing an end is retried: afterwards no key can ask for the run. */
+const endForMs = 86_400_000;
 
 export interface UnownedRunsParts {
   gatewayId: string;
   runs: Pick<RunStore, 'end' | 'interruptOrphans' | 'interruptedDetached'>;
   activeRuns: Pick<ActiveRuns, 'isUnderWay'>;
+  later: Pick<WriteLater, 'add' | 'has'>;
   /** Undefined if the run cannot be advanced here, or not yet. */
   advance: (run: DetachedRun) => Promise<Pick<StartedTurn, 'run'> | undefined>;
   logger: Logger;
@@ -25,8 +29,6 @@ export class UnownedRuns {
   private looking: Promise<void> = Promise.resolve();
   private willLook = false;
   private takesNoMore = false;
-  /** Bounded by the turns under way when the store failed, because no run begins without the store. */
-  private readonly lateEnds = new Map<string, RunEnd>();
   /** Turns that no request waits for. These promises never reject. */
   private readonly advancing = new Set<Promise<void>>();
 
@@ -37,10 +39,10 @@ export class UnownedRuns {
     this.timer.unref();
   }
 
-  /** Writes an end whose first write failed or was not confirmed: at once, then periodically. */
+  /** Retries an end whose write failed or was not confirmed. */
   endLater(runId: string, end: RunEnd): void {
-    this.lateEnds.set(runId, end);
-    this.lookSoon();
+    const { gatewayId, runs, later } = this.parts;
+    void later.add(runId, () => runs.end(runId, gatewayId, end), endForMs);
   }
 
   /** Looks again as soon as possible, because a run may be due. */
@@ -67,18 +69,13 @@ export class UnownedRuns {
 
   async close(): Promise<void> {
     clearInterval(this.timer);
-    if (this.lateEnds.size > 0) this.lookSoon();
     await this.looking;
   }
 
   private async look(): Promise<void> {
-    const { gatewayId, runs, activeRuns, logger } = this.parts;
+    const { gatewayId, runs, activeRuns, later, logger } = this.parts;
     try {
-      for (const [runId, end] of this.lateEnds) {
-        await runs.end(runId, gatewayId, end);
-        this.lateEnds.delete(runId);
-      }
-      const isKnown = (id: string) => activeRuns.isUnderWay(id) || this.lateEnds.has(id);
+      const isKnown = (id: string) => activeRuns.isUnderWay(id) || later.has(id);
       const found = await runs.interruptOrphans(gatewayId, isKnown);
       for (const runId of found) logger.warn({ runId }, 'an orphaned run was interrupted');
       if (!this.takesNoMore) await this.takeUp(await runs.interruptedDetached(maxSeen));

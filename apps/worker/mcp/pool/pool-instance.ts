@@ -21,10 +21,11 @@ export interface Instance {
   server: ConfiguredServer;
   user: PoolUser;
   connection: Promise<ToolConnection>;
-  connected: boolean;
+  /** What `connection` has resolved to. */
+  connected: ToolConnection | undefined;
   /** It has completed a call or a listing. */
   proven: boolean;
-  slots: Pick<FairSlots, 'take'>;
+  slots: Pick<FairSlots, 'take' | 'takeFree'>;
   inUse: number;
   idleTimer?: NodeJS.Timeout;
   /** Aborts its start, if it is not connected yet. */
@@ -91,6 +92,6 @@ export function countInstances(
 
 function stateOf({ closing, connected, inUse }: Instance): InstanceState {
   if (closing !== undefined) return 'closing';
-  if (!connected) return 'connecting';
+  if (connected === undefined) return 'connecting';
   return inUse > 0 ? 'busy' : 'idle';
 }

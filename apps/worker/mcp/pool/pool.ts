@@ -120,12 +120,46 @@ export class ServerPool {
    * @throws AppError tool_unavailable, and errors of `work`
    */
   async use<T>(name: string, options: UseOptions, work: PoolWork<T>): Promise<T> {
-    try {
-      return await this.useInstance(this.known(name), options, work);
-    } catch (error) {
-      if (!(error instanceof SessionLost)) throw error;
-      return this.useInstance(this.known(name), options, work);
+    for (let again = false; ; again = true) {
+      const server = this.known(name);
+      const instance = this.enter(server, options);
+      let giveBack: (() => void) | undefined;
+      try {
+        const line = lineOf(instance, options);
+        giveBack = instance.slots.takeFree(line) ?? (await this.waitForPlace(instance, line, options));
+        const connection = instance.connected ?? (await started(instance, options));
+        try {
+          return await work(connection, server);
+        } finally {
+          if (!connection.closed) this.proven(instance);
+        }
+      } catch (error) {
+        if (!(error instanceof SessionLost)) throw error;
+        // Other calls on it may still get their answers.
+        this.retire(instance, 'forgotten');
+        if (again) throw error;
+      } finally {
+        giveBack?.();
+        instance.inUse -= 1;
+        this.leaveIdle(instance);
+      }
     }
+  }
+
+  /** @throws AppError tool_unavailable */
+  private enter(server: ConfiguredServer, { user, deadline }: UseOptions): Instance {
+    if (this.deleted.has(user.directory)) throw new AppError('tool_unavailable', 'The session was deleted');
+    const instance = this.instance(server, user);
+    instance.inUse += 1;
+    instance.wantedUntil = Math.max(instance.wantedUntil, deadline);
+    clearTimeout(instance.idleTimer);
+    return instance;
+  }
+
+  private waitForPlace({ server, slots }: Instance, line: string, options: UseOptions): Promise<() => void> {
+    return slots.take(line, options).catch((error: unknown) => {
+      throw options.signal.aborted ? error : this.refusal(server, 'concurrency');
+    });
   }
 
   private isCurrent(server: ConfiguredServer): boolean {
@@ -140,32 +174,6 @@ export class ServerPool {
       name,
       this.configured.refused.find((each) => each.name === name),
     );
-  }
-
-  private async useInstance<T>(server: ConfiguredServer, options: UseOptions, work: PoolWork<T>): Promise<T> {
-    if (this.deleted.has(options.user.directory)) throw new AppError('tool_unavailable', 'The session was deleted');
-    const instance = this.instance(server, options.user);
-    instance.inUse += 1;
-    instance.wantedUntil = Math.max(instance.wantedUntil, options.deadline);
-    clearTimeout(instance.idleTimer);
-    try {
-      const giveBack = await instance.slots.take(lineOf(instance, options), options).catch((error: unknown) => {
-        throw options.signal.aborted ? error : this.refusal(server, 'concurrency');
-      });
-      try {
-        const connection = await (instance.connected ? instance.connection : started(instance, options));
-        return await work(connection, server).finally(() => connection.closed || this.proven(instance));
-      } catch (error) {
-        // Other calls on it may still get their answers.
-        if (error instanceof SessionLost) this.retire(instance, 'forgotten');
-        throw error;
-      } finally {
-        giveBack();
-      }
-    } finally {
-      instance.inUse -= 1;
-      this.leaveIdle(instance);
-    }
   }
 
   async closeSession(session: Pick<PoolUser, 'principal' | 'sessionId'>): Promise<void> {
@@ -203,13 +211,13 @@ export class ServerPool {
     const start = new AbortController();
     const connection = this.connect(server, user, AbortSignal.any([this.stop.signal, start.signal]));
     const slots = server.slots ?? new FairSlots(server.concurrency, maxWaitingCalls, `server ${server.name}`);
-    const state = { inUse: 0, connected: false, proven: false, wantedUntil: 0 };
+    const state = { inUse: 0, connected: undefined, proven: false, wantedUntil: 0 };
     const instance: Instance = { key, server, user, slots, connection, start, ...state };
     this.byKey.set(key, instance);
     const begunAt = performance.now();
     instance.connection.then(
       (connection) => {
-        instance.connected = true;
+        instance.connected = connection;
         // Not before: a spare of a program that hangs while it starts would be one more of them.
         this.spares.used(server);
         // Start the idle timeout.
@@ -287,7 +295,7 @@ export class ServerPool {
     if (same.length + this.spares.ready(server.name) < server.maxInstances) return undefined;
     if (this.spares.endOne(server.name)) return undefined;
     const idle = same.filter(({ inUse }) => inUse === 0);
-    const oldest = idle.find(({ connected }) => connected) ?? idle[0];
+    const oldest = idle.find(({ connected }) => connected !== undefined) ?? idle[0];
     if (oldest === undefined) throw this.refusal(server, 'instances');
     this.remove(oldest, 'room');
     return this.closing.untilFewer(server);
@@ -304,7 +312,8 @@ export class ServerPool {
     clearTimeout(instance.idleTimer);
     const { connected, server, wantedUntil } = instance;
     const unwantedMs = Math.max(0, Math.min(unwantedStartMs, wantedUntil - steadyNow()));
-    const [reason, ms] = connected ? (['idle', server.idleTtlMs] as const) : (['unwanted', unwantedMs] as const);
+    const [reason, ms] =
+      connected !== undefined ? (['idle', server.idleTtlMs] as const) : (['unwanted', unwantedMs] as const);
     instance.idleTimer = setTimeout(() => this.remove(instance, reason), ms);
     instance.idleTimer.unref();
   }

@@ -23,7 +23,7 @@ import type { ServerBound } from '../wire/server-bound.js';
 import type { ServerStarts } from './server-starts.js';
 import { absoluteWord, CommandRefused, resolveCommand, type Program } from '../../sandbox/resolve-command.js';
 import type { StdioOptions } from '../wire/stdio-transport.js';
-import { ShownPaths, TranslatedConnection, type ShownDirectory } from './shown-paths.js';
+import { ShownPaths, translated, type ShownDirectory } from './shown-paths.js';
 import { samplingOf } from './sampling.js';
 import type { ConfiguredServer, OpenServer, SpareInstance } from './configured-server.js';
 
@@ -212,7 +212,7 @@ export class CommandServer {
     const hidden = [{ host: dirname(directory.host), shown: dirname(directory.shown) }];
     const { packages } = this.program;
     if (packages !== undefined) hidden.push({ host: packages, shown: `/mcp_servers/${this.name}` });
-    return new TranslatedConnection(connection, new ShownPaths(directory, hidden), activity);
+    return translated(connection, new ShownPaths(directory, hidden), activity);
   }
 
   private get kept(): string[] {

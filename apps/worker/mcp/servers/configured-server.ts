@@ -41,7 +41,7 @@ export interface ConfiguredServer {
   scope: 'session' | 'shared';
   concurrency: number;
   /** Places for its calls that all workers share; absent: those of an instance are its own. */
-  slots?: Pick<FairSlots, 'take'> | undefined;
+  slots?: Pick<FairSlots, 'take' | 'takeFree'> | undefined;
   maxInstances: number;
   idleTtlMs: number;
   /** From its start, or the first connection, to the answer to its greeting. */

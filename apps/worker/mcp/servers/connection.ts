@@ -4,8 +4,6 @@ import { pathToFileURL } from 'node:url';
 import { Client, ProtocolError, SseError, type PriorDiscovery, type Tool } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { ownClientName } from '#libs/mcp-server/call-meta.js';
-import type { Answer, Question } from '#libs/approvals/question.js';
-import type { SamplingAnswer, SamplingRequest } from '#libs/approvals/sampling-request.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { McpPeer } from '#libs/tracing/spans.js';
@@ -20,8 +18,8 @@ import {
   toElicitResult,
 } from './elicitation.js';
 import { isOverBounds, readSampling, type SamplingSettings, toSamplingResult } from './sampling.js';
-import { callScope, type ScopedCall } from '../wire/call-scope.js';
-import type { GuardedTransport, Progress } from '../wire/guarded-transport.js';
+import { callScope, type CallOptions } from '../wire/call-scope.js';
+import type { GuardedTransport } from '../wire/guarded-transport.js';
 import { keepListening } from '../wire/keep-listening.js';
 import { messageSize } from '../wire/message-size.js';
 import { declaresHeaders } from '../wire/param-headers.js';
@@ -33,17 +31,6 @@ export interface ToolRequest {
   tool: string;
   arguments: JsonObject;
   meta: JsonObject;
-}
-
-export interface CallOptions extends ScopedCall {
-  signal: AbortSignal;
-  /** Limit for calls whose server reports progress. */
-  maxTimeoutMs: number;
-  onProgress(progress: Progress): void;
-  /** Absent: nobody can be asked. Rejects when the signal aborts, and with an error for the server to see. */
-  onQuestion?: ((question: Question, signal: AbortSignal) => Promise<Answer>) | undefined;
-  /** The same, for a model. */
-  onSampling?: ((request: SamplingRequest, signal: AbortSignal) => Promise<SamplingAnswer>) | undefined;
 }
 
 export interface RawToolResult {
@@ -316,7 +303,7 @@ export class ClientConnection implements ToolConnection {
    */
   private asking(): CallOptions | undefined {
     const scope = callScope.getStore();
-    if (scope !== undefined) return [...this.calling].find((call) => call === scope);
+    if (scope !== undefined) return this.calling.has(scope) ? scope : undefined;
     if (this.options.shared === true || this.calling.size === 0) return undefined;
     if (this.calling.size > 1) throw refused('several calls are in progress, and it is unknown which one asks');
     return [...this.calling][0];

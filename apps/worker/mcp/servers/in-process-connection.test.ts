@@ -10,7 +10,8 @@ import type { ToolContext } from '#libs/mcp-server/tool-context.js';
 import type { ToolServer } from '#libs/mcp-server/tool-server.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { establish } from './connect.js';
-import type { CallOptions, ToolConnection } from './connection.js';
+import type { ToolConnection } from './connection.js';
+import type { CallOptions } from '../wire/call-scope.js';
 import { InProcessConnection } from './in-process-connection.js';
 
 @McpServer({ name: 'table', authorize: (tool) => tool !== 'forbidden' })
@@ -98,7 +99,8 @@ async function connected(way: keyof typeof ways) {
   const tools = new TableTools();
   const lines: [level: string, LogFields, string][] = [];
   const at = (level: string) => (fields: LogFields, message: string) => void lines.push([level, fields, message]);
-  const logger = { ...silentLogger, debug: at('debug'), info: at('info'), child: () => logger };
+  const write = { debug: at('debug'), info: at('info'), isLevelEnabled: () => true };
+  const logger = { ...silentLogger, ...write, child: () => logger };
   const server = createMcpServer(tools, { logger, openWorkspace: () => ({}) as never });
   open.push(server);
   const connection = await ways[way](server);

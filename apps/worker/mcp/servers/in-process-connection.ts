@@ -2,7 +2,8 @@
 // in-process-connection.test.ts runs the same cases with both.
 import type { ServedCall, ServerListener } from '#libs/mcp-server/tool-server.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { notify, type CallOptions, type RawToolResult, type ToolConnection, type ToolRequest } from './connection.js';
+import { notify, type RawToolResult, type ToolConnection, type ToolRequest } from './connection.js';
+import type { CallOptions } from '../wire/call-scope.js';
 import { CountWindow } from '../wire/flood-gate.js';
 import { readProgress } from '../wire/guarded-transport.js';
 

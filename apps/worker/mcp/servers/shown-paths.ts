@@ -1,8 +1,9 @@
 // Maps the directories of a tool server to names such as `/mcp_workspaces/<session>` for models and callers, and back, so that
 // no host path leaves the worker. In-process servers need no mapping.
 import { AppError } from '#libs/schemas/errors.js';
-import type { JsonObject } from '#libs/schemas/json.js';
-import type { CallOptions, RawToolResult, ToolConnection, ToolRequest } from './connection.js';
+import { replaceMembers } from '#libs/schemas/replace-members.js';
+import type { ToolConnection } from './connection.js';
+import type { CallOptions } from '../wire/call-scope.js';
 import { SessionLost } from './connection-errors.js';
 import type { CallActivity } from '../../workspace/quota-watch.js';
 
@@ -54,65 +55,27 @@ function mapStrings(value: unknown, change: (text: string) => string): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [change(key), mapStrings(inner, change)]));
 }
 
-export class TranslatedConnection implements ToolConnection {
-  constructor(
-    private readonly inner: ToolConnection,
-    private readonly paths: ShownPaths,
-    private readonly activity: CallActivity,
-  ) {}
-
-  get closed(): boolean {
-    return this.inner.closed;
-  }
-
-  get failure(): AppError | undefined {
-    return this.inner.failure;
-  }
-
-  get peer(): ToolConnection['peer'] {
-    return this.inner.peer;
-  }
-
-  onClosed(listener: () => void): void {
-    this.inner.onClosed(listener);
-  }
-
-  onToolsChanged(listener: () => void): void {
-    this.inner.onToolsChanged(listener);
-  }
-
-  async listTools(signal: AbortSignal): Promise<unknown[]> {
-    return this.paths.toShown(await this.inner.listTools(signal));
-  }
-
-  async callTool(request: ToolRequest, options: CallOptions): Promise<RawToolResult> {
-    const translated = { ...request, arguments: this.paths.toHost<JsonObject>(request.arguments) };
-    try {
-      const result = await this.activity.during(() =>
-        this.inner.callTool(translated, {
-          signal: options.signal,
-          maxTimeoutMs: options.maxTimeoutMs,
-          onProgress: (progress) => options.onProgress(this.paths.toShown(progress)),
-          onQuestion: this.translated(options.onQuestion),
-          onSampling: this.translated(options.onSampling),
-          questionsMs: options.questionsMs ?? 0,
-        }),
-      );
-      return this.paths.toShown(result);
-    } catch (error) {
-      if (!(error instanceof AppError) || error instanceof SessionLost) throw error;
-      throw new AppError(error.code, this.paths.toShown(error.message), { cause: error });
-    }
-  }
-
-  close(): Promise<void> {
-    return this.inner.close();
-  }
-
-  private translated<Asked, Answer>(ask: ((asked: Asked, signal: AbortSignal) => Promise<Answer>) | undefined) {
-    return (
-      ask &&
-      (async (asked: Asked, signal: AbortSignal) => this.paths.toHost(await ask(this.paths.toShown(asked), signal)))
-    );
-  }
+export function translated(inner: ToolConnection, paths: ShownPaths, activity: CallActivity): ToolConnection {
+  const asking = <Asked, Answer>(ask: ((asked: Asked, signal: AbortSignal) => Promise<Answer>) | undefined) =>
+    ask && (async (asked: Asked, signal: AbortSignal) => paths.toHost(await ask(paths.toShown(asked), signal)));
+  return replaceMembers(inner, {
+    listTools: async (signal) => paths.toShown(await inner.listTools(signal)),
+    callTool: async (request, { signal, maxTimeoutMs, onProgress, onQuestion, onSampling, questionsMs = 0 }) => {
+      const onHost = { ...request, arguments: paths.toHost(request.arguments) };
+      const options: CallOptions = {
+        signal,
+        maxTimeoutMs,
+        onProgress: (progress) => onProgress(paths.toShown(progress)),
+        onQuestion: asking(onQuestion),
+        onSampling: asking(onSampling),
+        questionsMs,
+      };
+      try {
+        return paths.toShown(await activity.during(() => inner.callTool(onHost, options)));
+      } catch (error) {
+        if (!(error instanceof AppError) || error instanceof SessionLost) throw error;
+        throw new AppError(error.code, paths.toShown(error.message), { cause: error });
+      }
+    },
+  });
 }

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { replaceMembers } from '#libs/config/fault-points.js';
+import { replaceMembers } from '#libs/schemas/replace-members.js';
 import { openDatabase } from '#libs/postgres/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
@@ -12,7 +12,7 @@ import { createMigratedDatabase } from '../../../test/support/services/test-data
 import { verifies } from '../../../test/verifies.js';
 import { OutcomeSpool } from './outcome-spool.js';
 import { OutcomeWriter } from './outcome-writer.js';
-import { RunToolCall, type RunToolCallParts } from './run-tool-call.js';
+import { CallRunner, type CallRunnerParts } from './run-call.js';
 import { RunningCalls } from './running-calls.js';
 
 verifies('worker.lost-answer', 'the gateway is told to look', async () => {
@@ -43,7 +43,7 @@ verifies('worker.lost-answer', 'the gateway is told to look', async () => {
       logger: silentLogger,
     };
     const job = someJob(call);
-    await new RunToolCall(parts as unknown as RunToolCallParts).run({ job, redelivered: false });
+    await new CallRunner(parts as unknown as CallRunnerParts).run({ job, redelivered: false });
     expect(await stored.get(call.id)).toMatchObject({ state: 'cancelled' });
     expect(replies).toEqual([[job.replyTo, { kind: 'outcome', callId: call.id }]]);
   } finally {

@@ -2,7 +2,9 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { someCall, someJob } from '../../../test/support/stored-rows.js';
 import type { Answer, Question } from '#libs/approvals/question.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
-import { Stopped, ToolCall, type StopReason } from './tool-call.js';
+import { silentLogger } from '#libs/logging/logger.js';
+import { Call, Stopped, type StopReason } from './call.js';
+import { failed } from './read-result.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -13,7 +15,7 @@ let long: number;
 /** Settles what is asked. */
 let answer: (answer: Answer) => void;
 const asked: string[] = [];
-const onQuestion = (_call: ToolCall, { message }: Question, signal: AbortSignal) => {
+const ask = (_call: Call, { message }: Question, signal: AbortSignal) => {
   asked.push(message);
   return new Promise<Answer>((resolve, reject) => {
     answer = resolve;
@@ -21,17 +23,21 @@ const onQuestion = (_call: ToolCall, { message }: Question, signal: AbortSignal)
   });
 };
 
-function start(job: Partial<ToolJob>, fence?: string): ToolCall {
+function start(job: Partial<ToolJob>, fence?: string): Call {
   long = 0;
-  const onSampling = async () => ({ refused: 'not here' });
-  const listener = { onProgress: () => undefined, onLong: async () => void (long += 1), onQuestion, onSampling };
-  const call = new ToolCall({ job: { ...someJob(someCall()), ...job }, redelivered: false }, listener);
+  const claim = async () => ({ fence: String((long += 1)), attempt: 1 });
+  const questions = { ask, sample: async () => ({ refused: 'not here' }) };
+  const replies = { send: () => undefined };
+  const parts = { workerId: 'worker-1', journal: { claim }, replies, questions, logger: silentLogger };
+  const call = new Call({ job: { ...someJob(someCall()), ...job }, redelivered: false }, parts);
   call.fence = fence;
   call.start();
   return call;
 }
 
-const reasonOf = ({ signal }: ToolCall): StopReason | undefined =>
+const end = (call: Call): Promise<void> | undefined => call.end(failed('cancelled', 'The call was cancelled'));
+
+const reasonOf = ({ signal }: Call): StopReason | undefined =>
   signal.reason instanceof Stopped ? signal.reason.reason : undefined;
 
 test('its time is moved by progress, never past its maximum', async () => {
@@ -56,7 +62,7 @@ test('a result ends its time, and the first reason to stop it stands', async () 
   answered.onProgress({ progress: 1 });
   await vi.advanceTimersByTimeAsync(1_000);
   expect(answered.signal.aborted).toBe(false);
-  await answered.end();
+  await end(answered);
   const stopped = start(times, '1');
   stopped.stop('cancelled');
   await vi.advanceTimersByTimeAsync(200);
@@ -68,14 +74,14 @@ test('one without a claim says once that it takes its time', async () => {
   const claimed = start({ timeoutMs: 5_000, maxTimeoutMs: 5_000 }, '1');
   await vi.advanceTimersByTimeAsync(2_000);
   expect(long).toBe(0);
-  await claimed.end();
+  await end(claimed);
   const unclaimed = start({ timeoutMs: 5_000, maxTimeoutMs: 5_000 });
   await vi.advanceTimersByTimeAsync(999);
   expect(long).toBe(0);
   await vi.advanceTimersByTimeAsync(3_000);
   expect(long).toBe(1);
   expect(unclaimed.signal.aborted).toBe(false);
-  await unclaimed.end();
+  await end(unclaimed);
   expect(vi.getTimerCount()).toBe(0);
 });
 
@@ -105,7 +111,7 @@ test('a question ends with its call; nobody is asked where the job does not say 
   const waiting = call.onQuestion!({ message: 'still', schema: {} }, new AbortController().signal);
   const ended = expect(waiting).rejects.toBeInstanceOf(Stopped);
   await vi.advanceTimersByTimeAsync(0);
-  await call.end();
+  await end(call);
   await ended;
   const many = Array.from({ length: 11 }, () => call.onQuestion!({ message: 'x', schema: {} }, AbortSignal.abort()));
   const settled = await Promise.allSettled(many);

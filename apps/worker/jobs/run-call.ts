@@ -1,0 +1,163 @@
+// One delivery of one call, step by step: claim (the journal decides who may run it), run, write its one outcome, reply.
+// No Nest, no BullMQ. Reliability rules: an unsafe call runs at most once, a late outcome is dropped.
+import { PutBack, type JobDelivery } from '#libs/backing/job-queue.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import { requestFields } from '#libs/logging/request-fields.js';
+import type { Journal, StoredCall } from '#libs/runs/run-store.js';
+import type { ToolJob } from '#libs/schemas/tool-job.js';
+import { terminalStates, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { Call, type CallParts } from './call.js';
+import { type Ended, untilStoreAnswers, type OutcomeWriter } from './outcome-writer.js';
+import { failed } from './read-result.js';
+import type { RunningCalls } from './running-calls.js';
+import { runTool, type ToolRunParts } from './run-tool.js';
+
+export interface CallRunnerParts extends ToolRunParts, CallParts {
+  journal: Journal;
+  outcomes: OutcomeWriter;
+  running: RunningCalls;
+  /** Whether a worker is still registered: the reaper removes those that stopped. */
+  isKnown: (worker: string) => Promise<boolean>;
+}
+
+/** What a delivery does next; each step is followed by those after it. `drop`: it is not this delivery's to end. */
+type Step = 'run' | 'write' | 'reply' | 'drop';
+
+/** A safe call that waited longer may have been cancelled before this worker could receive it. */
+const lookAfterMs = 1_000;
+/** How long an unavailable store is retried, even if the call's own time seems to be over. */
+const storePatienceMs = 5_000;
+
+export class CallRunner {
+  constructor(private readonly parts: CallRunnerParts) {}
+
+  /** Resolves when the delivery is handled. @throws AppError store_unavailable if no store answered in time. */
+  async run(delivery: JobDelivery): Promise<void> {
+    const { faults, outcomes, pool, replies, running, workerId } = this.parts;
+    const { callId, replyTo, server } = delivery.job;
+    // Delivered twice to this process: the first delivery is still running.
+    if (running.has(callId)) return;
+    // It has ended; its outcome is about to be written to the store, which was unavailable.
+    if (outcomes.isSpooled(callId)) return;
+    if (!outcomes.canKeep(running.size)) throw new PutBack('the outcome spool is full');
+    const call = new Call(delivery, this.parts);
+    // Read now: the server's configuration may have changed when the call ends.
+    call.isolation = pool.server(server)?.isolation;
+    running.begin(call);
+    try {
+      if (faults !== undefined) await faults.at('before-dispatch');
+      const step = this.mayRunAtOnce(call) ? 'run' : await this.claim(call);
+      if (step === 'run') {
+        if (faults !== undefined) await faults.at('after-dispatch');
+        running.markStarted(callId);
+        replies.send(replyTo, { kind: 'started', callId, worker: workerId });
+        await runTool(this.parts, call);
+      }
+      if (step === 'run' || step === 'write') {
+        const ended = await outcomes.end(call.written());
+        this.log(call, ended);
+        // Perhaps ended by this very outcome: the write got no answer and was retried. The journal has what counts.
+        if (ended === 'stale') call.outcome = call.outcomeText = undefined;
+        else if (faults !== undefined) await faults.at('after-outcome');
+      }
+      if (step !== 'drop') {
+        if (faults !== undefined) await faults.at('before-reply');
+        replies.send(replyTo, { kind: 'outcome', callId, outcome: call.outcome }, call.outcomeText);
+      }
+      if (faults !== undefined) await faults.at('before-ack');
+    } finally {
+      call.forgetSecrets?.();
+      running.end(callId);
+      call.span?.end(call.outcome?.error?.code);
+    }
+  }
+
+  /** The usual safe call: it is written only with its outcome, because running it twice is harmless. */
+  private mayRunAtOnce({ job, redelivered, repeated, queueWaitMs }: Call): boolean {
+    const isFirst = !redelivered && !repeated && queueWaitMs <= lookAfterMs;
+    const isWanted = steadyNow() <= job.deadline && !this.parts.running.wasCancelled(job.callId);
+    return job.safe && job.arguments !== undefined && isFirst && isWanted;
+  }
+
+  private async claim(call: Call): Promise<Step> {
+    const { job, redelivered, repeated } = call;
+    if (redelivered || repeated || (job.safe && call.queueWaitMs > lookAfterMs)) {
+      const stored = await this.stored(job);
+      if (stored?.state !== 'planned') return this.judge(call, stored);
+    }
+    const refusal = await this.refusal(job);
+    if (refusal !== undefined) {
+      void call.end(refusal);
+      return 'write';
+    }
+    if (job.safe && job.arguments !== undefined) return 'run';
+    return (await this.ask(job, () => call.claim())) ? 'run' : this.judge(call, await this.stored(job));
+  }
+
+  /** Its time is over, or it was cancelled before it arrived: it ends without starting. */
+  private async refusal(job: ToolJob): Promise<ToolOutcome | undefined> {
+    if (await this.isLate(job)) return failed('tool_timeout', 'The call waited in the queue until its deadline');
+    return this.parts.running.wasCancelled(job.callId) ? failed('cancelled', 'The call was cancelled') : undefined;
+  }
+
+  /** Its times are from its gateway's clock. If that and ours disagree, the database's clock decides. */
+  private async isLate(job: ToolJob): Promise<boolean> {
+    if (steadyNow() <= job.deadline) return false;
+    const ask = () => this.parts.journal.plannedSinceMs(job.callId);
+    const plannedSinceMs = await untilStoreAnswers(ask, steadyNow() + storePatienceMs);
+    return plannedSinceMs !== undefined && plannedSinceMs > job.deadline - job.queuedAt;
+  }
+
+  private stored(job: ToolJob): Promise<StoredCall | undefined> {
+    return this.ask(job, () => this.parts.journal.get(job.callId));
+  }
+
+  private ask<T>({ deadline }: ToolJob, ask: () => Promise<T>): Promise<T> {
+    return untilStoreAnswers(ask, Math.max(deadline, steadyNow() + storePatienceMs));
+  }
+
+  /** What the journal says of a call that is not planned (any more). */
+  private async judge(call: Call, stored: StoredCall | undefined): Promise<Step> {
+    const { job } = call;
+    const { logger, running, workerId } = this.parts;
+    if (stored === undefined) {
+      logger.warn({ tool: job.name, requestId: job.requestId }, 'a job without a journaled call was dropped');
+      return 'drop';
+    }
+    if ((terminalStates as readonly string[]).includes(stored.state)) {
+      call.outcome = stored.outcome;
+      return 'reply';
+    }
+    // Planned (put back between two reads) and parked calls get a job of their own when their time comes.
+    if (stored.state !== 'dispatched' || stored.fence === null) return 'drop';
+    call.fence = stored.fence;
+    call.arguments = stored.arguments;
+    // The answer to the claim was lost: no worker has started the tool.
+    const isUnstarted = stored.worker === workerId && !running.wasStarted(job.callId);
+    if (isUnstarted || job.safe) return 'run';
+    if (!call.redelivered) return 'drop';
+    await this.leaveToItsWorker(stored);
+    call.outcome = failed('tool_outcome_unknown', unknown);
+    return 'write';
+  }
+
+  /** A lost lock does not mean a dead worker: until it is given up, its outcome may still arrive. */
+  private async leaveToItsWorker({ worker }: StoredCall): Promise<void> {
+    if (worker === null || worker === this.parts.workerId) return;
+    const known = await untilStoreAnswers(() => this.parts.isKnown(worker), steadyNow() + storePatienceMs);
+    if (known) throw new PutBack('its worker is not known to have stopped');
+  }
+
+  /** A call's one line is the gateway's, which also knows of calls that no worker saw. Of an outcome that comes too late it does not. */
+  private log({ job, outcome }: Call, ended: Ended): void {
+    const { logger } = this.parts;
+    const level = ended === 'stale' ? 'info' : 'debug';
+    if (!logger.isLevelEnabled(level)) return;
+    const { state, error, durationMs } = outcome!;
+    const metadata = { server: job.server, state, code: error?.code, ended };
+    const fields = { tool: job.name, ...requestFields(job), duration: Math.round(durationMs), metadata };
+    logger[level](fields, 'tool call run');
+  }
+}
+
+const unknown = 'The worker stopped during the call: it is unknown whether it took effect';
