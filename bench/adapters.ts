@@ -105,13 +105,13 @@ interface Read {
 async function read(stream: Stream, pieces: number, onPiece?: (index: number) => void): Promise<Read> {
   let sent = 0;
   const assembler = new MessageAssembler({
-    tell(events) {
+    emit(events) {
       for (const event of events) sent += Buffer.byteLength(renderer.render(event));
       return undefined;
     },
     isClientCall: () => true,
     serverOf: () => undefined,
-    idsAreKept: false,
+    idsAreStored: false,
     onStart: (model) => ({ type: 'start', model, runId: 'run_bench' }),
     separator: '',
     numbering: { calls: 0, clientCalls: 0 },

@@ -1,7 +1,7 @@
 // What a reader of the sources can rely on, and what no rule of the linter says.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
 
 const sources = execFileSync('git', ['ls-files', 'apps/**.ts', 'clients/**.ts', 'libs/**.ts'], { encoding: 'utf8' })
@@ -59,7 +59,51 @@ test('private members are `private`, constants are written like other names', ()
 });
 
 test('a folder has at most seventeen files', () => {
-  const counts = new Map<string, number>();
-  for (const path of sources) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
-  expect([...counts].filter(([, count]) => count > 17)).toEqual([]);
+  expect(namesAbove(countsOf(sources.map((path) => dirname(path))), 17)).toEqual([]);
 });
+
+/** Folders whose comments all name their subject. */
+const plain =
+  /^(?:apps\/gateway\/(?:turn|govern|tools|sampling|mcp|[a-z]+-api|chat-apis|http\/turns)|libs\/(?:runs|approvals|concurrency|limits|schemas))\//;
+/** Comments elsewhere that begin with "Of". The number only goes down. */
+const mostBegunWithOf = 99;
+
+test('comments name their subject: none begins with "Of"', () => {
+  const begun = /\/\*\*?\s+(?:\*\s+)?Of\b|(?<!^[ \t]*\/\/.*\n[ \t]*)\/\/ Of\b/gm;
+  const found = sources.flatMap((path) => Array.from(texts.get(path)!.matchAll(begun), () => path));
+  expect(found.filter((path) => plain.test(path))).toEqual([]);
+  expect(found.length).toBeLessThanOrEqual(mostBegunWithOf);
+});
+
+test('at most two files have one name', () => {
+  const counts = countsOf(sources.map((path) => basename(path)));
+  // Every process begins in its `main.ts`.
+  expect(namesAbove(counts, 2)).toEqual(['connection.ts', 'main.ts']);
+});
+
+/** Names that two files of apps or libs still export. The client library, a package of its own, is not counted. */
+const exportedTwice = new Set(
+  `AnswerReading Call CallOptions Caller ContentRules Conversation Database DatabaseOptions EndedBy Gateway MessageRules Metrics
+  RequestRules describeError languageOf mapFinishReason readConversation readResult readText readUsage runTool
+  say shownKey takesSampling toPayload toUsage tokensOf withoutForeign`.split(/\s+/),
+);
+
+test('an exported name stands for one thing', () => {
+  const declared = /^export (?:abstract |async )?(?:const|function\*?|class|interface|type) (\w+)/gm;
+  const counts = countsOf(
+    sources
+      .filter((path) => !path.startsWith('clients/'))
+      // A file may give a type and a value one name.
+      .flatMap((path) => [...new Set(Array.from(texts.get(path)!.matchAll(declared), ([, name]) => name!))]),
+  );
+  expect(namesAbove(counts, 1)).toEqual([...exportedTwice].sort());
+});
+
+function countsOf(names: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
+}
+
+const namesAbove = (counts: ReadonlyMap<string, number>, most: number): string[] =>
+  [...counts].flatMap(([name, count]) => (count > most ? [name] : [])).sort();

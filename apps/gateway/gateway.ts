@@ -15,7 +15,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import { PostgresSessionLeases } from '#libs/runs/sessions/session-leases.js';
-import { listenForDeleted, tellOfDeleted } from '#libs/runs/sessions/deleted-sessions.js';
+import { listenForDeleted, announceDeleted } from '#libs/runs/sessions/deleted-sessions.js';
 import { PostgresCatalogStore } from '#libs/runs/catalog/postgres-catalog-store.js';
 import { PostgresEventLog } from '#libs/runs/postgres-event-log.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
@@ -30,10 +30,10 @@ import { WriteLater } from '#libs/runs/write-later.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { Turns } from './turn/turns.js';
 import { openAuditKeeper, openStores } from './open-stores.js';
-import { goOnAlone, ownerOf, type GoOnAlonePorts } from './turn/runs/go-on-alone.js';
-import { OrphanedRuns } from './turn/runs/orphaned-runs.js';
+import { advanceDetached, ownerOf, type AdvanceDetachedPorts } from './turn/runs/advance-detached.js';
+import { UnownedRuns, type UnownedRunsParts } from './turn/runs/unowned-runs.js';
 import { RunAnnouncements } from './turn/runs/run-announcements.js';
-import { RunCancels } from './turn/runs/run-cancels.js';
+import { ActiveRuns } from './turn/runs/active-runs.js';
 import { listenForCancels } from './turn/runs/listen-for-cancels.js';
 import { faultyPorts } from './inject-faults.js';
 import { createModelObservers, ModelCallMeasure } from './models/routing/measure-model-calls.js';
@@ -43,7 +43,7 @@ import { OfflineProvider } from './models/offline/offline-provider.js';
 import { ApprovalWebhook } from './govern/approval-webhook.js';
 import { ApprovalRoom } from './govern/approval-room.js';
 import { Approvals } from './govern/approvals.js';
-import { ToolCalls } from './turn/dispatch/call-tool.js';
+import { DirectCalls } from './turn/dispatch/call-tool.js';
 import { KeyedToolCalls } from './turn/dispatch/keyed-tool-calls.js';
 import { argumentBounds, CompiledArgumentValidator } from './tools/compiled-argument-validator.js';
 import { LateCancels } from './turn/dispatch/late-cancels.js';
@@ -76,7 +76,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const sessions = new PostgresSessionStore(database, {
     idleTtlMs: config.workspaces.idle_ttl_ms,
     writes,
-    onDeleted: tellOfDeleted({ channels: backing.channels, leases: new PostgresSessionLeases(database), logger }),
+    onDeleted: announceDeleted({ channels: backing.channels, leases: new PostgresSessionLeases(database), logger }),
   });
   const usage = openUsage({ database, writes, counters: backing.counters, config, metrics, logger });
   const { accounts, budgets } = usage;
@@ -99,8 +99,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const questions = new QuestionStore(database, audit);
   const { webhook: hook, expires_ms: expiresMs } = config.approvals;
   const approval = { expiresMs, notify: hook !== undefined };
-  const room = { store: approvalStore, limit: config.limits.waiting_approvals };
-  const approvalRoom = new ApprovalRoom({ ...room, metrics });
+  const approvalRoom = new ApprovalRoom({ store: approvalStore, limit: config.limits.waiting_approvals, metrics });
   const sampling = new Sampling({
     gatewayId: id,
     questions,
@@ -151,21 +150,22 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     webhook,
     clocks,
     onEnded: (state) => metrics.approvals.inc({ state }),
-    onDecided: () => orphans.lookSoon(),
+    onDecided: () => unownedRuns.lookSoon(),
     logger,
   });
 
-  const cancels = new RunCancels();
+  const activeRuns = new ActiveRuns();
   const later = new WriteLater((runId, error) => logger.error({ runId, error }, 'the end of a run was not stored'));
   const here = { gatewayId: id, runs, later, logger };
-  const alone: GoOnAlonePorts = {
+  const detachedPorts: AdvanceDetachedPorts = {
     ...here,
     runner,
     callerOf: ownerOf(keys, keyRing),
     advance: (run, context) => turns.advance(run, context),
     turnMs: config.limits.turn_ms,
   };
-  const orphans = new OrphanedRuns({ ...here, cancels, goOnAlone: (run) => goOnAlone(run, alone) });
+  const advance: UnownedRunsParts['advance'] = (run) => advanceDetached(run, detachedPorts);
+  const unownedRuns = new UnownedRuns({ ...here, activeRuns, advance });
   const announcements = new RunAnnouncements(backing.channels);
   const turns: Turns = new Turns(
     {
@@ -185,9 +185,9 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       runs,
       log,
       channels: backing.channels,
-      cancels,
+      activeRuns,
       announce: (runId) => announcements.announce(runId),
-      endLater: (runId, end) => orphans.endLater(runId, end),
+      endLater: (runId, end) => unownedRuns.endLater(runId, end),
       measuring,
       notes,
       logger,
@@ -195,7 +195,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     config,
     id,
   );
-  const toolCalls = new ToolCalls({
+  const toolCalls = new DirectCalls({
     catalog,
     validator,
     decide,
@@ -215,7 +215,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     approvals: approvalStore,
     questions: sampling,
     ...here,
-    hold: (runId) => cancels.hold(runId),
+    reserve: (runId) => activeRuns.reserve(runId),
   });
   const toolChanges = new PostgresToolChanges(database, audit);
   const toolChangeDecisions = new ToolChangeDecisions({
@@ -263,7 +263,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     policy,
     usage,
     toolServers: new ToolServers(registry, catalog),
-    cancels,
+    activeRuns,
     approvals,
     approvalStore,
     auditKeeper,
@@ -271,25 +271,25 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       const mark = await workspaces.mark().catch(() => null);
       await registry.register({ id, kind: 'gateway', details: { workspaces: mark } });
       await Promise.all([runner.start(), catalog.start(), approvals.start()]);
-      stopListening.push(await listenForCancels(backing.channels, id, cancels));
+      stopListening.push(await listenForCancels(backing.channels, id, activeRuns));
       stopListening.push(await listenForDeleted(backing.channels, (session) => sessions.forget(session)));
       reaper.start();
       auditKeeper?.start();
-      orphans.start();
+      unownedRuns.start();
     },
     /** Runs of other gateways go on elsewhere. */
-    takeNoMore: () => orphans.takeNoMore(),
+    takeNoMore: () => unownedRuns.takeNoMore(),
     /** Call it after all turns have ended. */
     async close(): Promise<void> {
       firstCatalog.close();
-      cancels.stopAll();
-      await orphans.aloneEnded();
-      await cancels.written();
+      activeRuns.stopAll();
+      await unownedRuns.finishAdvancing();
+      await activeRuns.written();
       announcements.close();
       for (const stop of stopListening) await stop();
       await Promise.allSettled([
         approvals.close(),
-        orphans.close(),
+        unownedRuns.close(),
         catalog.close(),
         reaper.close(),
         runner.close(),

@@ -23,7 +23,7 @@ import {
 import type { HealthCheck } from '#libs/health/health.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { GaugeSources } from '#libs/metrics/collect-gauges.js';
-import { listenForDeleted, tellOfDeleted } from '#libs/runs/sessions/deleted-sessions.js';
+import { listenForDeleted, announceDeleted } from '#libs/runs/sessions/deleted-sessions.js';
 import { PostgresCatalogStore } from '#libs/runs/catalog/postgres-catalog-store.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/processes/postgres-process-registry.js';
@@ -101,7 +101,7 @@ export async function openWorker(
   const sessions = new PostgresSessionStore(database, {
     idleTtlMs: config.workspaces.idle_ttl_ms,
     writes,
-    onDeleted: tellOfDeleted({ channels: backing.channels, leases, logger }),
+    onDeleted: announceDeleted({ channels: backing.channels, leases, logger }),
   });
   const registry = new PostgresProcessRegistry(database, { logger });
   const workspaceServer = createWorkspaceServer({

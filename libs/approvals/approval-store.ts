@@ -5,7 +5,7 @@ import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
-import type { Approval, ApprovalState, Decision } from './approval.js';
+import type { Approval, ApprovalState, ApprovalDecision } from './approval.js';
 
 export interface Approver {
   principal: string;
@@ -15,7 +15,7 @@ export interface Approver {
 }
 
 export interface ApprovalQuery {
-  /** Only approvals of this principal. */
+  /** Selects approvals of this principal. */
   principal?: string | undefined;
   state?: ApprovalState | undefined;
   after?: string | undefined;
@@ -38,7 +38,7 @@ export interface RepeatedCall {
 const repeated = `principal = $1 and run_id is null and name = $2 and asked_hash = $3
   and ($4::text is null or session_id = $4)`;
 
-/** The calls of such a run can no longer run: it is over, or broke off and nobody can continue it. */
+/** The run has ended, or is interrupted and nobody can continue it, so that its calls can no longer run. */
 const isOver = `(run.state in ('cancelled', 'failed')
   or (run.state = 'interrupted' and run.idempotency_key is null and not run.detached))`;
 
@@ -121,7 +121,7 @@ export class ApprovalStore {
     );
   }
 
-  /** Newest first, without what models are asked. */
+  /** Approvals and questions, newest first; requests to models are left out. */
   list({ principal, state, after, limit }: ApprovalQuery): Promise<Approval[]> {
     return this.database.query<Approval>(
       `/* approvals.list */ select ${approvalColumns} from approvals
@@ -132,8 +132,8 @@ export class ApprovalStore {
     );
   }
 
-  /** Undefined if it was decided before, has expired, or its call has ended. */
-  async decide(id: string, { decision, reason, arguments: edited }: Decision, by: Approver) {
+  /** Undefined if the approval was decided before, has expired, or its call has ended. */
+  async decide(id: string, { decision, reason, arguments: edited }: ApprovalDecision, by: Approver) {
     const [decided] = await this.database.query<Approval>(decide, [
       uuidv7(),
       storedText(by.requestId),
@@ -155,7 +155,7 @@ export class ApprovalStore {
     return this.database.query<Approval>(lapsed, [limit]);
   }
 
-  /** False if it was decided or closed before. */
+  /** False if the approval was decided or closed before. */
   async close(id: string, state: 'expired' | 'cancelled'): Promise<boolean> {
     return (await this.database.query(close, [id, state])).length > 0;
   }
@@ -164,7 +164,7 @@ export class ApprovalStore {
     await this.database.query(forget, []);
   }
 
-  /** How many calls wait for a person, and for how long the first of them does: 0 if none. */
+  /** How many calls wait for a person, and how long the oldest has waited: 0 if none waits. */
   async waiting(): Promise<{ count: number; oldestAgeMs: number }> {
     const statement = `/* approvals.count */ select count(*)::int as count,
         coalesce(extract(epoch from clock_timestamp() - min(created_at)) * 1000, 0)::float8 as "oldestAgeMs"

@@ -1,12 +1,12 @@
-// A call that waits for a person's decision, or for the answer to a question of its tool server, and how it ends. Pure; the
-// stores are in the files beside it.
+// An approval: a call that waits for a person's decision, or for the answer to a question of its tool server. Pure; the stores are
+// in other files of this folder.
 import type { JsonObject } from '#libs/schemas/json.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 
 export const approvalStates = ['waiting', 'approved', 'denied', 'expired', 'cancelled'] as const;
 export type ApprovalState = (typeof approvalStates)[number];
 
-/** As written together with its call, which has the arguments and the policy rule. */
+/** An approval before it is written together with its call, which has the arguments and the policy rule. */
 export interface NewApproval {
   /** `appr_` + 24 hex digits. */
   id: string;
@@ -19,7 +19,7 @@ export interface NewApproval {
 
 export interface Approval {
   id: string;
-  /** `question`: the call runs, and its tool server asks its caller something. `sampling`: it asks a model; nobody sees that. */
+  /** `question`: the tool server asks the caller while the call runs. `sampling`: the tool server asks a model; no person sees it. */
   kind: 'approval' | 'question' | 'sampling';
   callId: string;
   principal: string;
@@ -31,7 +31,7 @@ export interface Approval {
   tool: string;
   name: string;
   definitionHash: string;
-  /** What runs after the approval: the arguments of the call, or the approver's edited version. */
+  /** The arguments that run after the approval: those of the call, or the approver's edited version. */
   arguments: JsonObject;
   argumentsHash: string;
   /** Null for a question. */
@@ -39,9 +39,9 @@ export interface Approval {
   reason: string | null;
   /** The text of the question. Null for an approval, like the next two. */
   message: string | null;
-  /** Of the content of an answer: flat, as MCP defines it. Of sampling, the request. */
+  /** The flat schema of an answer's content, as MCP defines it; for sampling, the request. */
   schema: JsonObject | null;
-  /** The content, after somebody has answered. */
+  /** The content of the answer, once somebody has answered. */
   answer: JsonObject | null;
   state: ApprovalState;
   createdAt: Date;
@@ -52,7 +52,7 @@ export interface Approval {
   edited: boolean;
 }
 
-export interface Decision {
+export interface ApprovalDecision {
   decision: 'approve' | 'deny';
   reason?: string;
   /** Replaces the arguments of the call; for a question, the content of the answer. */
@@ -61,7 +61,7 @@ export interface Decision {
 
 export const maxReasonLength = 1_000;
 
-/** Which rule asks, and why. The default of the policy, and a request, say so in their reason. Undefined for a question. */
+/** The rule that requires the approval, and its reason. Undefined for a question. */
 export function whyAsked({ rule, reason }: Pick<Approval, 'rule' | 'reason'>): string | undefined {
   if (rule === null || ((rule === 'request' || rule.startsWith('default')) && reason !== null))
     return reason ?? undefined;

@@ -1,23 +1,23 @@
-// Questions of tool servers in the database, to people and to models, as rows beside the approvals. Each belongs to one claim
-// of its call: once another worker has the call, or the call has ended, nobody can answer it any more.
+// Questions of tool servers to people and to models, as rows of `approvals`. A question belongs to one claim of its call: once
+// another worker has the call, or the call has ended, nobody can answer the question any more.
 import { auditArguments } from '#libs/audit/call-audit.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedJson, storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { Approval, Decision } from './approval.js';
+import type { Approval, ApprovalDecision } from './approval.js';
 import { approvalColumns, type Approver } from './approval-store.js';
 import type { Question } from './question.js';
-import type { Sampled, SamplingRequest } from './sampling.js';
+import type { Sampled, SamplingRequest } from './sampling-request.js';
 
 export type NewQuestion = NewRow & (({ kind: 'question' } & Question) | { kind: 'sampling'; request: SamplingRequest });
 
 interface NewRow {
-  /** As an approval's. */
+  /** Same form as the id of an approval. */
   id: string;
   callId: string;
-  /** Of the claim under which the call runs. */
+  /** The fence of the claim under which the call runs. */
   fence: string;
   arguments: JsonObject;
   expiresMs: number;
@@ -58,7 +58,7 @@ const answer = `/* questions.answer */ with
     from answered where $11::boolean)
   select ${approvalColumns} from answered`;
 
-/** By one gateway only, which is to say so again before the time is up. */
+/** Gives a request to one gateway, which must take it again before its lease is over. */
 const take = `/* questions.take */ update approvals set decided_by = $2,
     expires_at = clock_timestamp() + $3::float8 * interval '1 millisecond'
   where id = $1 and kind = 'sampling' and state = 'waiting' and expires_at > clock_timestamp()
@@ -93,7 +93,7 @@ export class QuestionStore {
     this.audit = audit;
   }
 
-  /** Once for each id. False: the call does not run under that claim any more. */
+  /** Writes a question once for each id. False if the call does not run under that claim any more. */
   async ask(question: NewQuestion): Promise<boolean> {
     const { id, kind, callId, fence, arguments: args, expiresMs, notify } = question;
     const written = await this.database.query(ask, [
@@ -110,8 +110,8 @@ export class QuestionStore {
     return written.length > 0;
   }
 
-  /** Undefined: it was answered before, its time is up, or its call has ended. */
-  async answer(id: string, { decision, reason, arguments: content = {} }: Decision, by: Approver) {
+  /** Undefined if the question was answered before, has expired, or its call has ended. */
+  async answer(id: string, { decision, reason, arguments: content = {} }: ApprovalDecision, by: Approver) {
     const accepted = decision === 'approve';
     const [answered] = await this.database.query<Approval>(answer, [
       uuidv7(),
@@ -129,12 +129,12 @@ export class QuestionStore {
     return answered;
   }
 
-  /** Sampling, by a gateway that answers it now. False: another one does, or nobody waits for it any more. */
+  /** Takes a sampling request for a gateway that answers it. False if another gateway has it, or nobody waits any more. */
   async take(id: string, gateway: string, leaseMs: number): Promise<boolean> {
     return (await this.database.query(take, [id, gateway, leaseMs])).length > 0;
   }
 
-  /** False: the gateway was too late. */
+  /** Writes the outcome of a sampling. False if the gateway was too late. */
   async sampled({ id, schema }: Approval, gateway: string, outcome: SamplingOutcome): Promise<boolean> {
     const { answer, errorCode, model, durationMs } = outcome;
     const refused = 'refused' in answer;
@@ -155,7 +155,7 @@ export class QuestionStore {
     return written.length > 0;
   }
 
-  /** What these calls wait for, oldest first: answers of people, or those of models too. */
+  /** The open questions of these calls, oldest first. */
   open(callIds: readonly string[], kinds: readonly Approval['kind'][] = ['question']): Promise<Approval[]> {
     if (callIds.length === 0) return Promise.resolve([]);
     return this.database.query<Approval>(open, [callIds.map(storedText), kinds]);

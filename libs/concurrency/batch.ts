@@ -92,7 +92,7 @@ export class Batch<Item, Result = void> {
     await Promise.all([...this.flying, this.waiting].flat().map(settled));
   }
 
-  /** Like `settle`, and refuses further items. */
+  /** Refuses further items, and settles the others. */
   close(): Promise<void> {
     this.closed = true;
     return this.settle();

@@ -1,4 +1,4 @@
-// Wakes waiters when there is news. Rings that nobody heard yet count as one.
+// Wakes those who wait for news. Several rings before somebody waits count as one.
 
 export class Bell {
   private rung = false;
@@ -9,7 +9,7 @@ export class Bell {
     for (const wake of this.wake) wake();
   }
 
-  /** Resolves when it rings, or has rung since the last call, when the time is up, or when the signal aborts. */
+  /** Resolves when the bell rings or has rung since the last call, when the time is up, or when the signal aborts. */
   async heard(timeoutMs: number, signal: AbortSignal): Promise<void> {
     if (!this.rung && !signal.aborted) {
       await new Promise<void>((resolve) => {

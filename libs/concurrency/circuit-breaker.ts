@@ -5,12 +5,12 @@ export const circuitStates = ['closed', 'open', 'half_open'] as const;
 export type CircuitState = (typeof circuitStates)[number];
 
 export interface CircuitSettings {
-  /** Failures in a row after which it opens. */
+  /** Failures in a row after which the circuit opens. */
   failures: number;
   coolDownMs: number;
 }
 
-/** Retries for each call, and those that are there however few calls there are. */
+/** Retries per call, beside the reserve. */
 const retryShare = 0.2;
 const retryReserve = 10;
 /** Time in which an empty reserve refills. */
@@ -38,7 +38,7 @@ export class CircuitBreaker {
     if (this.state !== 'closed') {
       const now = performance.now();
       if (now < this.trialAt) return this.isOpen ? Math.ceil((this.trialAt - now) / 1000) : 1;
-      // Nobody else tries meanwhile; but a trial that never ends does not keep it half open for ever.
+      // No other call tries during the trial. A trial that never ends does not keep the circuit half open for ever.
       this.trialAt = now + this.settings.coolDownMs;
       this.become('half_open');
     }
@@ -47,8 +47,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * Takes a retry, for a call that is under way. All calls together have as many as a share of them, and a small reserve: what
-   * fails every call hardly gets more load than what answers.
+   * Takes a retry for a call under way. Retries are limited to a share of all calls and a small reserve, so that a provider that
+   * fails every call gets hardly more load than one that answers.
    */
   mayRetry(): boolean {
     const now = performance.now();
@@ -59,7 +59,7 @@ export class CircuitBreaker {
     return true;
   }
 
-  /** Any success closes it, even of a call that started before it opened: there are answers again. */
+  /** Any success closes the circuit, even of a call that began before the circuit opened. */
   succeeded(): void {
     this.failuresInARow = 0;
     this.become('closed');
@@ -67,13 +67,13 @@ export class CircuitBreaker {
 
   failed(): void {
     this.failuresInARow += 1;
-    // What was under way when it opened does not extend the time.
+    // Failures of calls that were under way when the circuit opened do not keep it open longer.
     if (this.isOpen || (this.state === 'closed' && this.failuresInARow < this.settings.failures)) return;
     this.trialAt = performance.now() + this.settings.coolDownMs;
     this.become('open');
   }
 
-  /** The call ended before it showed whether there are answers. If it was the trial, another may be. */
+  /** The call ended without success or failure. If that call was the trial, another trial may begin. */
   left(): void {
     if (this.state === 'half_open') this.trialAt = 0;
   }
@@ -89,7 +89,7 @@ export class CircuitBreaker {
   }
 }
 
-/** One for each key that has failed. */
+/** A circuit for each key that has failed. */
 export class CircuitBreakers {
   private readonly circuits = new Map<string, CircuitBreaker>();
 
@@ -103,7 +103,7 @@ export class CircuitBreakers {
     return (this.circuits.get(key)?.enter() ?? 0) === 0;
   }
 
-  /** Whether it is open now. */
+  /** Counts a failure. Returns whether the circuit is open now. */
   failed(key: string): boolean {
     const circuit = this.circuits.get(key) ?? new CircuitBreaker(this.settings);
     this.circuits.delete(key);
@@ -113,7 +113,7 @@ export class CircuitBreakers {
     return circuit.isOpen;
   }
 
-  /** Call it after a success, or when the key stands for something else now. */
+  /** Forgets the key after a success, or when the key stands for something else. */
   forget(key: string): void {
     this.circuits.delete(key);
   }

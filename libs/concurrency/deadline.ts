@@ -1,4 +1,4 @@
-// A deadline that stands still while somebody else is waited for: a person's decision, the answer to a question.
+// A deadline that can be paused, while a person's decision or the answer to a question is waited for.
 import { steadyNow } from './steady-now.js';
 
 export class Deadline {
@@ -10,7 +10,7 @@ export class Deadline {
   /** `planned`: by `steadyNow()`, without any pause. */
   constructor(private readonly planned: number) {}
 
-  /** By `steadyNow()`; while it is paused it moves on with the clock. */
+  /** The end of the time, by `steadyNow()`; moves on with the clock during a pause. */
   get at(): number {
     return this.planned + this.pausedMs;
   }

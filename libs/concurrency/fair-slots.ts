@@ -1,13 +1,13 @@
 // Limits concurrency per key. Waiters are served in order. The queue is bounded: when it is full, the refusal is immediate.
-// Slots may be shared with other processes: then someone else says how many of them are this one's.
+// Slots may be shared with other processes; `SlotShares` then says how many belong to this process.
 import { setMaxListeners } from 'node:events';
 import { steadyNow } from './steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
 
-/** For slots that are shared: how many of a key's this process may use, which may change at any time. */
+/** The share of a key's slots that this process may use; the share may change at any time. */
 export interface SlotShares {
   allowed(key: string): number;
-  /** After each change. Call `admit` when more are allowed. */
+  /** Called after each change. Call `admit` when more slots are allowed. */
   onChange(key: string, taken: number, waiting: number): void;
 }
 
@@ -40,7 +40,7 @@ export class FairSlots {
     return this.taken(key, line);
   }
 
-  /** Like `take` where nothing has to be waited for, else undefined. */
+  /** Takes a slot if one is free now; otherwise undefined. */
   takeFree(key: string): (() => void) | undefined {
     const line = this.lineOf(key);
     if (line.taken >= this.allowed(key)) return undefined;
@@ -64,7 +64,7 @@ export class FairSlots {
     };
   }
 
-  /** Serves those who wait for the key, as far as slots are allowed. */
+  /** Gives slots to those who wait for the key, as far as slots are allowed. */
   admit(key: string): void {
     const line = this.lines.get(key);
     if (line === undefined) return;

@@ -1,22 +1,22 @@
-// What one gateway knows of one caller's rates: the requests that it may still admit without asking, the tokens that are left,
-// and since when it knows. Knows no store.
+// One gateway's knowledge of one caller's rates: how many requests may be admitted without asking the store, how many tokens are
+// left, and how old that knowledge is. Does not use the store.
 import { type WindowState, windowSteps, type WindowUse } from '#libs/backing/counters.js';
 
-/** A minute, and the second for which taken requests may be used: none counts for less than a minute. */
+/** A minute plus the second in which leased requests may be used, so that every request counts for at least a minute. */
 export const windowMs = 61_200;
 const leaseMs = 1_200;
-/** When what was counted by now has left the window. */
+/** After this time everything counted now has left the window. */
 const resetMs = windowMs + windowMs / windowSteps;
 const maxLease = 32;
-/** Of what is left: the less there is, the fewer, so that other gateways get theirs. */
+/** Share of the remaining requests in one lease. Leases shrink with the rest, so that other gateways get some. */
 const leaseShare = 1 / 32;
-/** How long the tokens that are left are taken for known; less when little is left. */
+/** How long the known number of tokens is used; shorter when few are left. */
 const tokensKnownMs = 1_000;
 const fewTokensKnownMs = 200;
-/** How long a refusal stands before the window is asked again: another gateway may have given back. */
+/** How long a refusal stands before the window is asked again: another gateway may have returned requests. */
 const refusedMs = 500;
 
-/** Undefined: any number. */
+/** An undefined rate has no limit. */
 export interface RateLimits {
   requests: number | undefined;
   tokens: number | undefined;
@@ -24,12 +24,12 @@ export interface RateLimits {
 
 export type RateName = 'requests' | 'tokens';
 
-export interface Verdict {
+export interface RateVerdict {
   /** The limit that refuses the request. */
   refusedBy: RateName | undefined;
-  /** Until it may come again. */
+  /** Time until the caller may try again. */
   waitMs: number;
-  /** What is left in the minute. */
+  /** Requests and tokens left in the minute. */
   left: Partial<Record<RateName, number>>;
   resetMs: number;
 }
@@ -41,14 +41,14 @@ export class CallerRates {
   /** Requests that may be admitted here. */
   private lease = 0;
   private leaseUntil = -Infinity;
-  /** The lease was not taken from the shared window: there is nothing to give back. */
-  private alone = false;
+  /** The lease was not taken from the shared window, so nothing is returned. */
+  private countsAlone = false;
   private askedAt = -Infinity;
-  /** Of the shared window, without the lease. */
+  /** Requests left in the shared window, without the lease. */
   private left: number | undefined;
   private refusedUntil = -Infinity;
   private requestsWaitUntil = -Infinity;
-  /** Not counted in the shared window yet, of them on their way. */
+  /** Tokens not counted in the shared window yet, and how many of them are on their way. */
   private tokens = 0;
   private sentTokens = 0;
   private tokensLeft = 0;
@@ -60,19 +60,19 @@ export class CallerRates {
     public limits: RateLimits,
   ) {}
 
-  /** Undefined: the shared window has to be asked. */
-  verdict(now: number): Verdict | undefined {
+  /** The verdict about a request; undefined if the shared window must be asked. */
+  verdict(now: number): RateVerdict | undefined {
     const { requests, tokens } = this.limits;
     if (tokens !== undefined) {
       if (now >= this.tokensKnownUntil) return undefined;
-      if (this.tokensHere < 1) return this.told('tokens', this.tokensWaitUntil - now);
+      if (this.tokensHere < 1) return this.refusal('tokens', this.tokensWaitUntil - now);
     }
-    if (requests === undefined) return this.told(undefined, 0);
+    if (requests === undefined) return this.refusal(undefined, 0);
     if (this.lease > 0 && now < this.leaseUntil) {
       this.lease--;
-      return this.told(undefined, 0);
+      return this.refusal(undefined, 0);
     }
-    return now < this.refusedUntil ? this.told('requests', this.requestsWaitUntil - now) : undefined;
+    return now < this.refusedUntil ? this.refusal('requests', this.requestsWaitUntil - now) : undefined;
   }
 
   addTokens(count: number): void {
@@ -83,7 +83,7 @@ export class CallerRates {
     this.leaseUntil = -Infinity;
   }
 
-  /** What to ask the shared window for. Call `learn` or `countAlone` with what comes of it. */
+  /** The uses to report to the shared window. Call `learn` with the answer, or `countAlone` without an answer. */
   uses(now: number): WindowUse[] {
     const uses: WindowUse[] = [];
     const { requests, tokens } = this.limits;
@@ -103,7 +103,7 @@ export class CallerRates {
     return uses;
   }
 
-  /** The states of the last `uses`. */
+  /** Takes the window's states after the last `uses`. */
   learn(states: readonly WindowState[], now: number): void {
     const { requests, tokens } = this.limits;
     let at = 0;
@@ -127,7 +127,7 @@ export class CallerRates {
     }
   }
 
-  /** Without the shared window: as if this were the only gateway, and its minute began with `forMs`. */
+  /** Counts without the shared window for `forMs`, as if this were the only gateway and a new minute began. */
   countAlone(now: number, forMs: number): void {
     const { requests, tokens } = this.limits;
     if (requests !== undefined) {
@@ -135,7 +135,7 @@ export class CallerRates {
       if (now >= this.leaseUntil) {
         this.lease = share;
         this.leaseUntil = now + forMs;
-        this.alone = true;
+        this.countsAlone = true;
       }
       if (this.lease < 1) {
         this.refusedUntil = this.leaseUntil;
@@ -152,11 +152,11 @@ export class CallerRates {
     }
   }
 
-  /** What is to be given back. */
+  /** Ends an expired lease; returns the number of requests to return. */
   private expire(): number {
-    const unused = this.alone ? 0 : this.lease;
+    const unused = this.countsAlone ? 0 : this.lease;
     this.lease = 0;
-    this.alone = false;
+    this.countsAlone = false;
     return unused;
   }
 
@@ -164,7 +164,7 @@ export class CallerRates {
     return this.lease === 0 && this.tokens === 0;
   }
 
-  /** Whether tokens are to be counted, or requests to be given back. */
+  /** Whether the window must be told of tokens, or of returned requests. */
   shouldSettle(now: number): boolean {
     return this.tokens > 0 || (this.lease > 0 && now >= this.leaseUntil);
   }
@@ -173,9 +173,9 @@ export class CallerRates {
     return this.tokensLeft - this.tokens;
   }
 
-  private told(refusedBy: RateName | undefined, waitMs: number): Verdict {
+  private refusal(refusedBy: RateName | undefined, waitMs: number): RateVerdict {
     const { requests, tokens } = this.limits;
-    const left: Verdict['left'] = {};
+    const left: RateVerdict['left'] = {};
     if (requests !== undefined) left.requests = Math.max(0, (this.left ?? 0) + this.lease);
     if (tokens !== undefined) left.tokens = Math.max(0, this.tokensHere);
     return { refusedBy, waitMs: Math.max(1, waitMs), left, resetMs };

@@ -1,10 +1,10 @@
-// Which rates a caller has, and under which name they are counted: each key has its own, and each user with a token. Pure.
+// The rates of a caller, and the name under which they are counted: each key, and each user with a token, has its own. Pure.
 import { keylessPrincipal, type RequestContext } from '#libs/schemas/call-context.js';
 import type { RateLimits } from './caller-rates.js';
 
 const usual = { requests: 600, tokens: 1_000_000 };
 
-/** Of the configuration: of each key, unless it has its own. */
+/** The configured rates of a key that has none of its own. */
 export interface RateSettings {
   requests_per_minute?: number | undefined;
   tokens_per_minute?: number | undefined;
@@ -14,7 +14,7 @@ export type RatedCaller = Pick<RequestContext, 'principal' | 'keyId' | 'access'>
 
 export const rateIdOf = ({ keyId, principal }: RatedCaller): string => keyId ?? `user:${principal}`;
 
-/** Callers without a key are one, which has limits only where they are configured. Undefined: no limits. */
+/** Callers without a key count as one caller, which has limits only if they are configured. Undefined: no limits. */
 export function rateLimitsOf({ principal, access }: RatedCaller, settings: RateSettings): RateLimits | undefined {
   const own = access?.limits;
   const free = access === undefined && principal === keylessPrincipal;

@@ -1,30 +1,30 @@
-// Requests and tokens of a caller in a minute, on all gateways. Each gateway takes a few requests of a busy caller at once
-// from the shared window, so that most requests ask no store; what it does not use within a second it gives back. Tokens are
-// known only after a model call: they are counted then, and a caller above its limit is refused until they leave the window.
+// Limits requests and tokens of a caller in a minute, on all gateways. Each gateway leases a few requests of a busy caller from the
+// shared window, so that most requests need no store, and returns unused requests after a second. Tokens are counted after their
+// model call; a caller above its limit is refused until enough tokens have left the window.
 import { Batch } from '#libs/concurrency/batch.js';
 import type { Counters, WindowState, WindowUse } from '#libs/backing/counters.js';
 import type { Logger } from '#libs/logging/logger.js';
-import { CallerRates, type RateLimits, type Verdict } from './caller-rates.js';
+import { CallerRates, type RateLimits, type RateVerdict } from './caller-rates.js';
 
 const sweepMs = 200;
-/** Requests wait for it that cannot be counted here. */
+/** Timeout of the shared window, for which some requests wait. */
 const answerMs = 2_000;
-/** After a store that did not answer; until then this gateway counts for itself. */
-const leftAloneMs = 5_000;
-/** One more forgets the caller that came first: what was counted of it is in the shared window. */
+/** How long this gateway counts for itself after the store did not answer. */
+const countAloneMs = 5_000;
+/** How many callers are remembered. The oldest is forgotten first; the shared window still has its counts. */
 const maxCallers = 10_000;
 const maxAtOnce = 256;
 
 export interface RatesParts {
   counters: Pick<Counters, 'useWindows'>;
   logger: Logger;
-  /** Of a steady clock, ms. */
+  /** A steady clock, ms. */
   now?: () => number;
 }
 
 export class Rates {
   private readonly callers = new Map<string, CallerRates>();
-  /** With something to count or to give back. */
+  /** Callers with tokens to count or requests to return. */
   private readonly unsettled = new Set<CallerRates>();
   private readonly asking: Batch<CallerRates>;
   private readonly now: () => number;
@@ -45,13 +45,13 @@ export class Rates {
     this.timer.unref();
   }
 
-  /** Counts a request of the caller, unless it is refused. At once, unless the shared window has to be asked. */
-  admit(id: string, limits: RateLimits): Verdict | Promise<Verdict> {
+  /** Counts a request of the caller, or refuses it. Returns a promise only if the shared window must be asked. */
+  admit(id: string, limits: RateLimits): RateVerdict | Promise<RateVerdict> {
     const caller = this.callerOf(id, limits);
     return caller.verdict(this.now()) ?? this.askFor(caller);
   }
 
-  /** What a model call has used. */
+  /** Counts the tokens of a model call. */
   addTokens(id: string, limits: RateLimits, tokens: number): void {
     if (limits.tokens === undefined || tokens <= 0) return;
     const caller = this.callerOf(id, limits);
@@ -59,7 +59,7 @@ export class Rates {
     this.unsettled.add(caller);
   }
 
-  /** Counts and gives back what is left to. */
+  /** Counts pending tokens, and returns unused requests. */
   async close(): Promise<void> {
     clearInterval(this.timer);
     for (const caller of this.unsettled) caller.endLease();
@@ -79,7 +79,7 @@ export class Rates {
     return caller;
   }
 
-  private async askFor(caller: CallerRates): Promise<Verdict> {
+  private async askFor(caller: CallerRates): Promise<RateVerdict> {
     for (;;) {
       caller.waiting++;
       try {
@@ -93,7 +93,7 @@ export class Rates {
     }
   }
 
-  /** Asked once for all who wait for the caller. Never rejects. */
+  /** Asks the shared window once for all requests of the caller that wait. Never rejects. */
   private settle(caller: CallerRates): Promise<void> {
     return (caller.asking ??= this.asking
       .submit(caller)
@@ -120,7 +120,7 @@ export class Rates {
           'requests and tokens are counted by each gateway on its own: the store is unavailable',
         );
       }
-      this.awayUntil = this.now() + leftAloneMs;
+      this.awayUntil = this.now() + countAloneMs;
       this.countAlone(each.map(({ caller }) => caller));
     }
   }
@@ -130,7 +130,7 @@ export class Rates {
   }
 
   private countAlone(callers: readonly CallerRates[]): void {
-    for (const caller of callers) caller.countAlone(this.now(), leftAloneMs);
+    for (const caller of callers) caller.countAlone(this.now(), countAloneMs);
   }
 
   private sweep(): void {

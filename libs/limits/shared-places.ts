@@ -1,28 +1,28 @@
-// Turns and calls at once that all processes of a kind share. A process that is alone counts by itself, without a store. Where
-// there are others, each asks for what it needs, keeps it for a moment after its use, and counts by itself while the store is away.
+// Limits how many turns and calls run at once in all processes of a kind. A process that is alone counts by itself, without a store.
+// Otherwise each process asks the store for places, keeps unused places for a moment, and counts by itself while the store is away.
 import { Batch } from '#libs/concurrency/batch.js';
 import { FairSlots } from '#libs/concurrency/fair-slots.js';
 import type { Counters } from '#libs/backing/counters.js';
 import type { Logger } from '#libs/logging/logger.js';
 
-/** A process that died gives back its places after this time. */
+/** Places of a process that died are free after this time. */
 const ttlMs = 10_000;
-/** How often those who wait ask again, and the rest is looked through. */
+/** How often waiting requests ask the store again, and unused places are looked for. */
 const sweepMs = 100;
-/** What is in use is reported again. */
+/** How often places in use are reported again. */
 const renewMs = 1_000;
-/** Unused places of calls are kept for the next one. */
+/** How long an unused place of calls is kept for the next call. */
 const keepMs = 500;
-/** Turns wait for it, too: a slow store must not delay plain chats by much. */
+/** Timeout of the store; short, because plain chats wait for the answer too. */
 const answerMs = 1_000;
-/** After a store that did not answer; until then this process counts for itself. */
-const leftAloneMs = 5_000;
+/** How long this process counts for itself after the store did not answer. */
+const countAloneMs = 5_000;
 const maxAtOnce = 256;
 const maxWaiting = 20_000;
 
 export interface SharedPlacesParts {
   counters: Pick<Counters, 'sharePlaces'>;
-  /** This process. */
+  /** Id of this process. */
   holder: string;
   /** Whether no other process has calls of the same limits. */
   isAlone: () => boolean;
@@ -30,29 +30,29 @@ export interface SharedPlacesParts {
 }
 
 export interface SharedLimit {
-  /** Distinguishes its keys from those of other limits. */
+  /** Name of the limit, a part of its keys in the store. */
   name: string;
   limit: number;
-  /** In this process; more are refused. */
+  /** How many may wait in this process; more are refused. */
   maxWaiting: number;
-  /** What has the limit, for messages. */
+  /** The thing that is limited, for messages. */
   what: string;
 }
 
-/** Releases it. */
+/** Releases the place. */
 export type TakenPlace = () => void;
 
 interface Share {
   readonly key: string;
   limit: number;
   readonly admit: () => void;
-  /** Unused places are kept so long for the next call. */
+  /** How long unused places are kept for the next call. */
   readonly keepMs: number;
   taken: number;
   waiting: number;
-  /** Of the store; more may be in use. */
+  /** Places that the store has given; more may be in use. */
   places: number;
-  /** Resolves also where the store did not answer. */
+  /** Resolves even if the store did not answer. */
   asking: Promise<void> | undefined;
   asked: { used: number; wanted: number };
   askedAt: number;
@@ -60,7 +60,7 @@ interface Share {
 }
 
 export class SharedPlaces {
-  /** With something in use, waiting, or held in the store. */
+  /** Keys with a place in use, requests that wait, or places from the store. */
   private readonly shares = new Map<string, Share>();
   private readonly asking: Batch<Share>;
   private readonly timer: NodeJS.Timeout;
@@ -93,8 +93,8 @@ export class SharedPlaces {
   }
 
   /**
-   * A place that nobody waits for, as a function that releases it, once; undefined if all `limit` places are taken. At once,
-   * unless the store has to be asked.
+   * Takes a free place without waiting for one. Returns a function that releases the place; undefined if all `limit` places are
+   * taken; a promise only if the store must be asked.
    */
   takeNow(key: string, limit: number): TakenPlace | undefined | Promise<TakenPlace | undefined> {
     const share = this.shares.get(key) ?? this.open(key, limit, { keepMs: 0, admit: () => undefined });
@@ -107,7 +107,7 @@ export class SharedPlaces {
   private async askForOne(share: Share): Promise<TakenPlace | undefined> {
     share.waiting += 1;
     for (;;) {
-      // What is being asked for has not this one in it.
+      // The request under way does not include this place.
       await share.asking;
       await this.ask(share);
       const places = this.countsAlone ? share.limit : share.places;
@@ -115,7 +115,7 @@ export class SharedPlaces {
         share.waiting -= 1;
         return this.hold(share);
       }
-      // The store had enough for all that it was asked for, but turns that came meanwhile have taken them.
+      // The store had given enough places, but later turns have taken them.
       if (share.taken < share.limit && share.places >= share.asked.wanted) continue;
       this.note(share, share.taken, share.waiting - 1);
       return undefined;
@@ -132,7 +132,7 @@ export class SharedPlaces {
     };
   }
 
-  /** Gives back what is held; what is still in use runs out. */
+  /** Returns all unused places; places in use expire in the store. */
   async close(): Promise<void> {
     clearInterval(this.timer);
     for (const share of this.shares.values()) {
@@ -176,7 +176,7 @@ export class SharedPlaces {
   private askWhereNeeded(share: Share): void {
     const { asked, limit, places, taken, waiting } = share;
     const needsMore = waiting > 0 && Math.min(limit, taken + waiting) > asked.wanted;
-    // Another process waits for what this one used too many.
+    // Another process may wait for places that this process used above its share.
     const owesLess = places < asked.used && taken < asked.used;
     const keepsNothing = share.keepMs === 0 && taken + waiting < asked.wanted;
     if (needsMore || owesLess || keepsNothing) void this.ask(share);
@@ -195,7 +195,7 @@ export class SharedPlaces {
     const uses = shares.map((share) => {
       const { key, limit, taken, waiting } = share;
       share.asked = { used: taken, wanted: Math.min(limit, taken + waiting) };
-      // What it does not want any more may be another's before the answer is here.
+      // Places that this process returns may belong to another process before the answer is here.
       share.places = Math.min(share.places, share.asked.wanted);
       return { key, holder, ...share.asked, limit, ttlMs };
     });
@@ -217,7 +217,7 @@ export class SharedPlaces {
         'calls at once are counted by each process on its own: the store is unavailable',
       );
     }
-    this.awayUntil = now + leftAloneMs;
+    this.awayUntil = now + countAloneMs;
     for (const share of this.shares.values()) share.admit();
   }
 
@@ -228,7 +228,7 @@ export class SharedPlaces {
       const { asked, askedAt, places, taken, usedAt, waiting } = share;
       const idle = taken + waiting === 0;
       if (alone) {
-        // What the store still has of it runs out there.
+        // The places of this process expire in the store.
         share.places = 0;
         share.asked = { used: 0, wanted: 0 };
         if (idle) this.shares.delete(share.key);

@@ -1,5 +1,5 @@
-// Why a turn stops using tools, in words: for its caller, who gets them as a warning of the answer, and for its model, in place
-// of the result of a call that was not run.
+// Says in words why a turn stops using tools: in a warning for the caller, and for the model instead of the result of a call that
+// was not run.
 import type { Config } from '#libs/config/schema.js';
 import type { StopCause } from '#libs/schemas/turn-event.js';
 import type { SpentBudget } from '#libs/usage/budgets.js';
@@ -11,7 +11,7 @@ export interface Stop {
   help: string;
 }
 
-const goOn = 'Send another message to continue.';
+const continueHelp = 'Send another message to continue.';
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 export function boundStop(
@@ -25,17 +25,21 @@ export function boundStop(
       return {
         cause,
         reason: `the turn used tools in ${counted(maxRounds, 'round')}, the most it may (${setting})`,
-        help: goOn,
+        help: continueHelp,
       };
     }
     case 'max_calls':
       return {
         cause,
         reason: `the turn made ${counted(calls, 'tool call')}, the most it may (\`limits.calls\`)`,
-        help: goOn,
+        help: continueHelp,
       };
     case 'max_time':
-      return { cause, reason: `the turn took longer than its ${turn_ms / 1_000} s (\`limits.turn_ms\`)`, help: goOn };
+      return {
+        cause,
+        reason: `the turn took longer than its ${turn_ms / 1_000} s (\`limits.turn_ms\`)`,
+        help: continueHelp,
+      };
     case 'repeated_failure': {
       const reason = `the same call failed ${repeated_failures} times in a row (\`limits.repeated_failures\`)`;
       return { cause, reason, help: 'Its error is among the calls: correct what it names, or ask for something else.' };
@@ -48,7 +52,7 @@ export function budgetStop({ usd, period }: SpentBudget): Stop {
   return { cause: 'budget', reason: `the budget of $${usd} for this ${period} is used up`, help };
 }
 
-export const toldToCaller = ({ reason, help }: Stop): string => `No more tools were used: ${reason}. ${help}`;
+export const noticeForCaller = ({ reason, help }: Stop): string => `No more tools were used: ${reason}. ${help}`;
 
-export const toldToModel = ({ reason }: Stop): string =>
+export const noticeForModel = ({ reason }: Stop): string =>
   `The call was not run: ${reason}. Answer with what is there, and say what is missing`;

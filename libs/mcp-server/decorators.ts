@@ -18,10 +18,10 @@ export interface CallInProgress {
 }
 
 /** What a call ends with: its result, or what its client is asked before it runs again. */
-export type CallEnd = CallToolResult | InputRequiredResult;
+export type ServedResult = CallToolResult | InputRequiredResult;
 
 /** Runs a call and returns what the caller gets; `run` rejects with the tool's error, or the reason of an abort. */
-export type Around = (call: CallInProgress, run: () => Promise<CallEnd>) => Promise<CallEnd>;
+export type Around = (call: CallInProgress, run: () => Promise<ServedResult>) => Promise<ServedResult>;
 
 export interface McpServerOptions {
   name: string;

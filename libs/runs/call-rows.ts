@@ -36,7 +36,7 @@ export function plannedCallRow(
     arguments: argumentsText,
     safe: call.safe,
     job: storedJsonOrNull(call.job),
-    // Both from one machine's clock: the difference is the same on any.
+    // Both times are from one machine's clock, so the difference is right on any machine.
     time_budget_ms: call.job === undefined ? null : call.job.deadline - call.job.queuedAt,
     audit: plannedAudit(call, argumentsText, audit),
     approval: call.approval === undefined ? null : approvalRow(call.approval),
@@ -84,9 +84,9 @@ function plannedAudit(call: PlannedCall, argumentsText: string, audit: AuditCont
   const context = auditContext(audit);
   if (call.policyRule !== undefined) context['policyRule'] = storedText(call.policyRule);
   if (call.approval !== undefined) context['approvalId'] = call.approval.id;
-  const told = auditArguments(call.arguments, argumentsText);
-  context['arguments'] = told.arguments;
-  context['argumentsDigest'] = told.argumentsDigest;
+  const audited = auditArguments(call.arguments, argumentsText);
+  context['arguments'] = audited.arguments;
+  context['argumentsDigest'] = audited.argumentsDigest;
   return context;
 }
 

@@ -1,6 +1,6 @@
-// Deletes a run's parts in the same statement as the run: no foreign key does it.
+// Deletes the parts of runs in the statement that deletes the runs, because no foreign key does so.
 
-/** For a statement whose relation `runs` has the ids of the runs that it deletes. */
+/** `runs`: the relation of the statement with the ids of the deleted runs. */
 export const deletePartsOfRuns = (runs: string): string => `rounds_of_runs as (
     delete from run_rounds using ${runs} where run_rounds.run_id = ${runs}.id),
   events_of_runs as (

@@ -8,7 +8,7 @@ import { addEvents } from './run-rows.js';
 import type { EventLog, NumberedEvent } from './run-store.js';
 import { StoreWrites } from './store-writes.js';
 
-/** Deletes what follows the mark, but keeps the earlier part of a straddling burst; the highest number stays known. */
+/** Deletes events after the mark, but keeps the earlier part of a burst across the mark. The highest number stays known. */
 const cutEvents = `/* events.truncate */ with
   cut as (delete from run_events where run_id = $1 and last_n > $2 returning last_n),
   kept as (

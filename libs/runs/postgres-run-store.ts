@@ -9,7 +9,7 @@ import { makeSessions, type SessionMaker } from './sessions/make-sessions.js';
 import { begunRun, newRunRow, plannedRoundRow, runEndRow, toStoredRound, toStoredRun } from './run-rows.js';
 import type {
   AuditContext,
-  LoneRun,
+  DetachedRun,
   NewRun,
   PlannedRound,
   RunEnd,
@@ -18,7 +18,7 @@ import type {
   StoredRound,
   StoredRun,
 } from './run-store.js';
-import { StoreWrites, type Written } from './store-writes.js';
+import { StoreWrites, type WriteResult } from './store-writes.js';
 
 const removeRun = `/* runs.remove */ with
   gone as (
@@ -30,10 +30,10 @@ const removeRun = `/* runs.remove */ with
   select id from gone`;
 
 /**
- * A call waits for a person as long as its approval or its question does, unless its round was to return to the caller, which
- * decides in its next turn. Any other call that runs ends by itself.
+ * A call waits for a person while its approval or question waits, unless its round went back to the caller, who decides in the next
+ * turn. Any other call that runs ends by itself.
  */
-const leftAlone = `/* runs.left-alone */
+const selectInterruptedDetached = `/* runs.interrupted-detached */
   select id, principal, key_id as "keyId", idempotency_key is not null as keyed, error, adoptions,
     exists (
       select from tool_calls call where call.run_id = runs.id and call.kind = 'server' and case
@@ -54,7 +54,7 @@ export interface RunStoreOptions {
   writes?: StoreWrites;
   /** Creates the sessions of planned calls in the same statements. */
   sessions?: SessionMaker;
-  /** Writes what was used by now, in the statement of the round or the end that it was used for. */
+  /** Writes the usage so far in the statement of the round or end. */
   usage?: { send(): void };
 }
 
@@ -138,8 +138,8 @@ export class PostgresRunStore implements RunStore {
     return adopted === 1;
   }
 
-  leftAlone(limit: number): Promise<LoneRun[]> {
-    return this.database.query<LoneRun>(leftAlone, [limit]);
+  interruptedDetached(limit: number): Promise<DetachedRun[]> {
+    return this.database.query<DetachedRun>(selectInterruptedDetached, [limit]);
   }
 
   async interruptOrphans(owner: string, isUnderWay: (runId: string) => boolean): Promise<string[]> {
@@ -162,7 +162,7 @@ export class PostgresRunStore implements RunStore {
   async cancel(principal: string, runId: string): Promise<boolean> {
     const run = { id: storedText(runId), principal: storedText(principal) };
     const cancelled = await this.database.call(async (prisma) => {
-      // In this order: it may be interrupted in between.
+      // The running state comes first: the run may be interrupted between the two statements.
       await prisma.run.updateMany({ where: { ...run, state: 'running' }, data: { detached: false } });
       return prisma.run.updateMany({ where: { ...run, state: 'interrupted' }, data: { state: 'cancelled' } });
     });
@@ -230,7 +230,7 @@ export class PostgresRunStore implements RunStore {
 
 type BegunRun = Awaited<ReturnType<RunStore['begin']>>;
 
-const created = (run: NewRun, { result }: Written): BegunRun => ({
+const created = (run: NewRun, { result }: WriteResult): BegunRun => ({
   created: true,
   run: begunRun(run, new Date(result as string)),
 });

@@ -79,7 +79,7 @@ export function addEvents(row: JsonObject, events: readonly NumberedEvent[] = []
   row['events'] = storedJson(events);
 }
 
-/** What the model said, stored as one document: byte for byte, even where a text column could not hold it. */
+/** The model's answer, stored as one document: byte for byte, even if a text column could not store it. */
 interface StoredMessage {
   content: string;
   reasoning: string;
@@ -102,7 +102,7 @@ function roundColumns(round: ModelRound): JsonObject {
   };
 }
 
-/** `audit`: its model is that of the calls, if it has one. */
+/** `audit.model`, if set, is the model of the calls. */
 export function plannedRoundRow(round: PlannedRound, audit: AuditContext): JsonObject {
   const context = audit.model === undefined ? { ...audit, model: round.model } : audit;
   const row = roundColumns(round);

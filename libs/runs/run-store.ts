@@ -22,7 +22,7 @@ export interface NewRun {
   sessionId?: string;
   dialect: Dialect;
   detached: boolean;
-  /** The request as it was read, for resuming. */
+  /** The request as it was read, to continue the run. */
   request: JsonObject;
   owner: string;
 }
@@ -33,29 +33,29 @@ export interface StoredRun extends Omit<NewRun, 'owner'> {
   createdAt: Date;
   endedAt: Date | null;
   usage: Usage;
-  /** The folded answer of a finished run: the data of the `done` event and the whole text. */
+  /** The folded answer of a completed run: the data of the `done` event and the whole text. */
   answer: JsonObject | null;
   error: JsonObject | null;
 }
 
-/** A detached run that was interrupted: nobody has to come back for it to go on. */
-export interface LoneRun {
+/** An interrupted detached run, which can be continued without its caller. */
+export interface DetachedRun {
   id: string;
   principal: string;
   keyId: string | null;
-  /** With an Idempotency-Key its caller may continue it, too. */
+  /** The run has an Idempotency-Key, with which its caller may continue it, too. */
   keyed: boolean;
-  /** Why it broke off; null if its gateway died. */
+  /** Why the run was interrupted; null if its gateway died. */
   error: JsonObject | null;
-  /** Somebody has to decide about one of its calls first, or one still runs. */
+  /** One of its calls waits for a decision, or still runs. */
   waits: boolean;
-  /** How often it was continued before. */
+  /** How often the run was continued before. */
   adoptions: number;
 }
 
 /** What a model said in one round. */
 export interface ModelRound {
-  /** From 1, counts model calls. */
+  /** Number of the model call in the run, from 1. */
   round: number;
   provider: string;
   model: string;
@@ -74,14 +74,14 @@ export interface ModelRound {
 /** A round with its calls, committed before any of them is dispatched. */
 export interface PlannedRound extends ModelRound {
   runId: string;
-  /** The gateway that runs it. The round is refused if another gateway has taken over the run. */
+  /** The gateway that runs the turn. The round is refused if another gateway has taken over the run. */
   owner?: string;
   calls: PlannedCall[];
-  /** Events of the run not stored yet, in order: stored with the round or not at all. */
+  /** Events of the run that are not stored yet, in order; stored with the round or not at all. */
   events?: readonly NumberedEvent[];
 }
 
-/** A row of the journal before it has been dispatched. */
+/** A call before its row is in the journal. */
 export interface PlannedCall {
   id: string;
   kind: 'server' | 'client';
@@ -92,16 +92,16 @@ export interface PlannedCall {
   server: string;
   tool: string;
   definitionHash: string;
-  /** As validated and re-serialised; an empty object if `outcome` says why the call can never run. */
+  /** The validated arguments; an empty object if `outcome` says why the call can never run. */
   arguments: JsonObject;
   safe: boolean;
-  /** Set if the call ended before it began (unknown name, bad arguments, denied): it is written as terminal at once. */
+  /** Set if the call ended before it began (unknown name, bad arguments, denied): its row is terminal from the start. */
   outcome?: ToolOutcome;
-  /** The job of a server call, so that a process that finds it missing in the queue can add it again. */
+  /** The job of a server call, so that a process that finds no such job in the queue can add it again. */
   job?: ToolJob;
   /** The rule that decided, for the audit row. */
   policyRule?: string | undefined;
-  /** The call is parked until this is decided. */
+  /** The approval for which the call is parked. */
   approval?: NewApproval;
 }
 
@@ -144,19 +144,19 @@ export interface RunStore {
   rounds(runId: string): Promise<StoredRound[]>;
   /** False if the run has another owner or has ended; a run that was interrupted meanwhile can still be finished. */
   end(runId: string, owner: string, end: RunEnd): Promise<boolean>;
-  /** Gives an interrupted run a new owner; false if another gateway was faster. */
+  /** Gives an interrupted run a new owner; false if another gateway took the run first. */
   adopt(runId: string, owner: string): Promise<boolean>;
-  /** Those that need not wait first, then the newest. Excludes keyed ones that have no round: their callers begin them again. */
-  leftAlone(limit: number): Promise<LoneRun[]>;
+  /** Runs that need not wait come first, then the newest. Excludes keyed runs without a round, which their callers begin again. */
+  interruptedDetached(limit: number): Promise<DetachedRun[]>;
   /**
-   * Marks runs of `owner` that it does not run (their end or their beginning was not confirmed by the store) as
-   * interrupted, so that a retry can continue them. `isUnderWay` must be true from before a run begins or is adopted
-   * until after its end. Returns their ids.
+   * Marks runs that `owner` owns but does not run (the store did not confirm their beginning or end) as interrupted, so that a
+   * retry can continue them. `isUnderWay` must be true from before a run begins or is adopted until after its end. Returns the ids
+   * of the interrupted runs.
    */
   interruptOrphans(owner: string, isUnderWay: (runId: string) => boolean): Promise<string[]>;
   /**
-   * Cancels an interrupted run that has no owner; false in any other state. One that is running does not go on by itself any
-   * more: its gateway stops it, but may be gone without anybody having noticed.
+   * Cancels an interrupted run; false in any other state. A running run becomes undetached, so that nobody continues the run if its
+   * gateway, which should stop it, turns out to be gone.
    */
   cancel(principal: string, runId: string): Promise<boolean>;
   /**
@@ -181,11 +181,11 @@ export interface RunEnd {
   error?: JsonObject;
   /** The round that ended the turn, if its calls were not committed before. */
   round?: ModelRound;
-  /** Its last events, stored with the end or not at all. */
+  /** The last events of the run, stored with the end or not at all. */
   events?: readonly NumberedEvent[];
 }
 
-/** What a row of the audit says about the request around a call. */
+/** Members of an audit row about the request of a call. */
 export interface AuditContext {
   requestId: string;
   traceparent?: string | undefined;
@@ -213,7 +213,7 @@ export interface CallEnd extends AuditContext {
   /** The fence of the claim; absent if the call was not claimed (safe calls, calls that never ran). */
   fence?: string | undefined;
   worker?: string | undefined;
-  /** What the tool ran under. */
+  /** The isolation under which the tool ran. */
   isolation?: string | undefined;
   outcome: ToolOutcome;
   /** `outcome` as JSON, if it has been made. */
@@ -235,7 +235,7 @@ export interface Journal {
    * False if the call had already ended or the fence is stale: nothing was written.
    */
   end(end: CallEnd): Promise<boolean>;
-  /** Cancels those of these calls that are planned (not dispatched), with audit rows that say why; returns their ids. */
+  /** Cancels the given calls that are planned (not dispatched), with audit rows that say why; returns their ids. */
   cancelPlanned(callIds: readonly string[], audit: AuditContext, why?: unknown): Promise<string[]>;
   get(callId: string): Promise<StoredCall | undefined>;
   /** How long ago the call was planned, ms of the database's clock. */
@@ -247,7 +247,7 @@ export interface NumberedEvent {
   event: TurnEvent;
 }
 
-/** The events of stored runs, for resuming on any gateway. Kept until some minutes after the end of their run. */
+/** The events of stored runs, so that a reader can resume on any gateway. Kept until some minutes after the end of the run. */
 export interface EventLog {
   append(runId: string, events: readonly NumberedEvent[]): Promise<void>;
   /** Events after `afterN` in order, from at most `limit` stored rows. */

@@ -11,8 +11,8 @@ export interface StoreWritesOptions {
   audit?: boolean;
 }
 
-/** A row that was written, and its part's result for it. */
-export interface Written {
+/** The result of a part for a written row. */
+export interface WriteResult {
   result: Json;
 }
 
@@ -24,19 +24,19 @@ interface Write {
 
 interface WrittenRow {
   name: WriteName;
-  /** From 1, among the rows of its name; digits of a bigint. */
+  /** Position among the rows of the same part, from 1; digits of a bigint. */
   ordinality: string;
   result: Json;
 }
 
 export class StoreWrites {
-  private readonly group: GroupCommit<Write, Written | undefined>;
+  private readonly group: GroupCommit<Write, WriteResult | undefined>;
   private readonly parts: Record<WriteName, WritePart>;
   /** In the order in which they appear in a statement. */
   private readonly names: readonly WriteName[];
-  /** Prefix of its statements' names: a connection knows one text per name. */
+  /** Prefix of the statements' names: a connection knows one text per name. */
   private readonly kind: string;
-  /** By the names of their parts. */
+  /** Statements by the names of their parts. */
   private readonly statements = new Map<string, string>();
 
   constructor(
@@ -53,14 +53,14 @@ export class StoreWrites {
   }
 
   /**
-   * Resolves when it is on disk: with the part's result for the row, or undefined if its condition did not hold and
-   * nothing was written. @throws AppError store_unavailable
+   * Resolves when the row is on disk, with the part's result; undefined if the part's condition did not hold and nothing was
+   * written. @throws AppError store_unavailable
    */
-  submit(name: WriteName, row: JsonObject): Promise<Written | undefined> {
+  submit(name: WriteName, row: JsonObject): Promise<WriteResult | undefined> {
     return this.group.submit({ name, text: JSON.stringify(row) });
   }
 
-  private write(rows: readonly Write[]): Promise<(Written | undefined)[]> {
+  private write(rows: readonly Write[]): Promise<(WriteResult | undefined)[]> {
     const rowsOf = new Map<WriteName, string[]>();
     const places = rows.map(({ name, text }) => {
       const texts = rowsOf.get(name) ?? [];
@@ -70,13 +70,13 @@ export class StoreWrites {
     const names = this.names.filter((name) => rowsOf.has(name));
     const parameters = names.map((name) => arrayOf(rowsOf.get(name)!));
     return this.database.query<WrittenRow>(this.statementOf(names), parameters).then((found) => {
-      const written = new Map<string, Written>();
+      const written = new Map<string, WriteResult>();
       for (const row of found) written.set(`${row.name} ${row.ordinality}`, { result: row.result });
       return places.map((place) => written.get(place));
     });
   }
 
-  /** Contains exactly the parts that have rows, so that a single write costs no more than itself. */
+  /** The statement with exactly the parts that have rows, so that a single write carries no other parts. */
   private statementOf(names: readonly WriteName[]): string {
     const key = names.join('.');
     const known = this.statements.get(key);

@@ -4,17 +4,17 @@
 import { endedCallColumns, plannedCallColumns } from './call-rows.js';
 
 export interface WritePart {
-  /** Columns of its rows, as jsonb_to_recordset takes them. */
+  /** Columns of the part's rows, for jsonb_to_recordset. */
   columns: string;
-  /** What it does with the relation `<name>_rows`, whose rows are numbered: further relations, named `<name>_…`. */
+  /** Further relations `<name>_…`, made from the relation `<name>_rows` of numbered rows. */
   steps: string;
-  /** The same in a statement with rows of `begin`, whose runs it can see too. */
+  /** Replaces `steps` in a statement that also has rows of `begin`. */
   stepsAfterBegin?: string;
-  /** Selects the `ordinality` of each row that was written, and its result as JSON. */
+  /** Selects the `ordinality` of each written row, and the result as JSON. */
   written: string;
 }
 
-/** Into the journal from a relation of planned calls. */
+/** Inserts into the journal from a relation of planned calls. */
 const insertCalls = (from: string) => `insert into tool_calls (id, run_id, round, "position", kind, principal,
     session_id, name, server, tool, definition_hash, arguments, safe, job, time_budget_ms, audit, state, outcome, ended_at)
   select id, run_id, round, "position", kind, principal, session_id, name, server, tool, definition_hash,
@@ -22,7 +22,7 @@ const insertCalls = (from: string) => `insert into tool_calls (id, run_id, round
     case when outcome is null then null else clock_timestamp() end
   from ${from}`;
 
-/** Of the calls among them that wait for an approval. */
+/** Inserts the approvals of the planned calls that need one. */
 const insertApprovals = (
   from: string,
 ) => `insert into approvals (id, call_id, request_id, principal, key_id, session_id,
@@ -34,7 +34,7 @@ const insertApprovals = (
     case when (approval->>'notify')::boolean then clock_timestamp() end
   from ${from} where approval is not null`;
 
-/** Into the audit from a relation of ended calls: a call's row with the members of its outcome. */
+/** Inserts into the audit from a relation of ended calls: a call's row with the members of its outcome. */
 export const insertAudit = (
   from: string,
   kind = `'tool_call'`,
@@ -49,14 +49,14 @@ export const insertAudit = (
     audit->>'approvalId', audit->>'approver', worker
   from ${from}`;
 
-/** Calls that no worker will end: those that were journaled with their outcome, and those that the caller runs. */
+/** Calls that no worker will end: calls journaled with their outcome, and calls that the caller runs. */
 const auditedWhenPlanned = (from: string) => `select audit_id, id, audit, principal, session_id, run_id, round, server,
     tool, name, definition_hash, result, result_digest, success, state, error_code, duration_ms, queue_wait_ms,
     0 as attempt, cached, null as isolation, null as worker,
     case kind when 'client' then 'client_call' else 'tool_call' end as audit_kind
   from ${from} where outcome is not null or kind = 'client'`;
 
-/** What a model said in a round. */
+/** The model's answer in a round. */
 const roundColumns = `round int, provider text, model text, message text, round_usage text, finish_reason text,
     last_event int, started_at timestamptz`;
 
@@ -70,7 +70,7 @@ const insertBursts = (from: string, runId: string) => `insert into run_events (r
   select ${runId}, first_n, last_n, events::json from ${from} where events is not null
   on conflict do nothing`;
 
-/** Of two runs with one key the first is written. */
+/** Only the first of two runs with one key is written. */
 const begin: WritePart = {
   columns: `id text, principal text, key_id text, request_id text, idempotency_key text, request_hash text,
     session_id text, dialect text, detached boolean, request text, owner text, usage text`,
@@ -167,7 +167,7 @@ const claim: WritePart = {
     else json_build_object('fence', fence::text, 'attempt', attempt, 'arguments', arguments) end from claim_done`,
 };
 
-/** Nothing else than a refusal ends a parked call that nobody has approved, and no worker has one. */
+/** Only a refusal ends a parked call that nobody has approved; no worker has a parked call. */
 const mayEndParked = `call.state = 'parked' and outcome_rows.worker is null and (outcome_rows.state in ('denied', 'cancelled')
           or exists (select from approvals where call_id = call.id and kind = 'approval' and state = 'approved'))`;
 
@@ -195,7 +195,7 @@ const outcome = (audit: boolean): WritePart => ({
   written: `ordinality, null::json from outcome_done`,
 });
 
-/** Creates or renews; a statement must not name a session twice. */
+/** Creates or renews sessions; a statement must not name a session twice. */
 const session: WritePart = {
   columns: `principal text, id text, directory text, metadata text, idle_ttl_ms float8`,
   steps: `session_done as (
@@ -233,7 +233,7 @@ const usage: WritePart = {
   written: `ordinality, null::json from usage_rows`,
 };
 
-/** By name, in the order in which they appear in a statement. */
+/** All parts by name, in the order in which they appear in a statement. */
 export const writeParts = (audit: boolean) => ({
   begin,
   round: round(audit),

@@ -1,4 +1,4 @@
-// Who makes a request, for what, until when: passed to every port between the request and the tool's result.
+// Who makes a request, with which rights, until when: passed to every port between the request and the tool's result.
 import type { AppError } from './errors.js';
 
 /** Principal of all callers without a key. */
@@ -17,15 +17,15 @@ export interface Access {
   /** Globs of `server/tool`. First `allow` (absent: every tool), then `deny`. */
   tools: { allow?: readonly string[]; deny?: readonly string[] };
   limits: { requests_per_minute?: number; tokens_per_minute?: number; turns?: number };
-  /** Absent, as each member of it: what the configuration gives a key. */
+  /** Absent members have the value that the configuration gives every key. */
   budgets?: { day_usd?: number; month_usd?: number };
 }
 
-/** `libs/concurrency/deadline.ts` is one. */
+/** A deadline that can be paused, as in `libs/concurrency/deadline.ts`. */
 export interface RequestDeadline {
-  /** Epoch ms by `steadyNow()`; later, the longer it was paused. */
+  /** Epoch ms by `steadyNow()`, later by the time of all pauses. */
   readonly at: number;
-  /** Time in which a person is waited for does not count. Returns what ends the pause. */
+  /** Stops the time while a person is waited for. Returns a function that ends the pause. */
   pause(): () => void;
 }
 
@@ -34,18 +34,18 @@ export interface RequestContext {
   principal: string;
   /** The id of the key that was presented, never the secret itself; absent for a token. */
   keyId?: string;
-  /** Of the key or token; absent: none. */
+  /** Roles of the key or token; absent: none. */
   roles?: readonly string[];
-  /** What key or token allows; absent: everything. */
+  /** Rights of the key or token; absent: everything is allowed. */
   access?: Access;
-  /** The tool call that asks as this caller, by a call token: it is offered no server tools. */
+  /** The tool call that makes this request with its call token; such a request is offered no server tools. */
   parentCall?: string;
   ip?: string;
   requestId: string;
   traceparent?: string;
   /** Aborts when the caller disconnects, the run is cancelled, or the deadline passes. */
   signal: AbortSignal;
-  /** After it nothing of this request may run. */
+  /** The end of the time in which the request may run. */
   deadline: RequestDeadline;
   /** Cached tool results must not answer this request (`Cache-Control: no-cache`). */
   noCache?: boolean;
@@ -57,7 +57,7 @@ export interface RequestContext {
 export interface StoppableContext extends RequestContext {
   /** Aborts `signal`; the first reason is kept. */
   abort(reason: AppError): void;
-  /** A turn runs for it, whose line in the log tells what there is to tell. */
+  /** A turn runs for the request, and the turn's log line replaces that of the request. */
   runsTurn?: boolean;
 }
 
@@ -71,7 +71,7 @@ export interface CallContext extends RequestContext {
   model?: string;
   priority: 'interactive' | 'batch';
   /**
-   * If its tool server asks its caller something: the caller is told and stays, or is told and comes back. Absent: nobody
+   * Whether the caller stays while a question of the tool server waits (`hold`), or gets the question and comes back. Absent: nobody
    * can be asked.
    */
   questions?: 'hold' | 'return';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { isJsonObject, type Json, type JsonObject } from './json.js';
 
-/** For values from JSON.parse: they can only be JSON, so they need no validation. */
+/** An object from JSON.parse, whose members need no validation because they can only be JSON. */
 export const parsedJsonObject = z.custom<JsonObject>(isJsonObject, 'Invalid input: expected object');
 export const parsedJson = z.custom<Json>((value) => value !== undefined, 'Invalid input: expected a value');
 
@@ -34,7 +34,7 @@ export const contentBlockSchema = z.discriminatedUnion('type', [
 
 export type ContentBlock = z.infer<typeof contentBlockSchema>;
 
-/** The type of a link that a caller gave as a picture of its result. Other links are for the model to decide about. */
+/** The type of a link to a picture in a caller's result. */
 export const anyImage = 'image/*';
 
 /** The blocks as text, for readers of text only (a model's `tool` message, `content` of the tools API). */

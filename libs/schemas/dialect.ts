@@ -1,4 +1,4 @@
-// The chat API that a turn arrived by, which decides the form of its answer. The run store and the metrics name it too.
+// The dialect of a turn: the chat API of the request, which decides the form of the answer. Run store and metrics have it too.
 
 /** `openai` and `events`: chat completions, strict and with typed events. */
 export const dialects = ['openai', 'events', 'anthropic', 'responses'] as const;

@@ -140,7 +140,7 @@ export interface AppErrorDetails {
   cause?: unknown;
 }
 
-/** Registered: a module of own tools can bring its own copy of this file, and throws its own AppError. */
+/** A registered symbol, because a module of own tools may bring its own copy of this file with another AppError. */
 const isAppError = Symbol.for('signalbox:app-error');
 
 /** A failure that its reader may see: the message must be safe to show to the caller. */

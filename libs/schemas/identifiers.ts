@@ -1,11 +1,11 @@
-// Every id that leaves this system is generated here: providers repeat theirs.
+// Generates every id that callers see, because providers repeat their ids.
 import { randomFillSync } from 'node:crypto';
 
 /** Random bytes are fetched in bulk: fetching them per id would dominate the cost of ids. No byte is used twice. */
 const pool = Buffer.alloc(4_096);
 let used = pool.length;
 
-/** Where so many unused bytes of the pool begin. */
+/** Reserves `count` unused bytes of the pool; returns the index of the first. */
 function take(count: number): number {
   if (used + count > pool.length) {
     randomFillSync(pool);
@@ -20,17 +20,17 @@ const random = (count: number) => hex(take(count), count);
 
 /**
  * `call_` + 128 bits. The first digit says whether the run store keeps the call (8–f) or only the caller does (0–7).
- * It distinguishes a follow-up whose turn is no longer stored from one that never was.
+ * So a call whose turn is not stored any more differs from a call whose turn was never stored.
  */
-export function mintCallId(kept: boolean): string {
+export function mintCallId(stored: boolean): string {
   const at = take(16);
-  pool[at] = kept ? pool[at]! | 0x80 : pool[at]! & 0x7f;
+  pool[at] = stored ? pool[at]! | 0x80 : pool[at]! & 0x7f;
   return `call_${hex(at, 16)}`;
 }
 
 const mintedCallId = /^call_[0-9a-f]{32}$/;
 export const isMintedCallId = (id: string): boolean => mintedCallId.test(id);
-export const isKeptCallId = (id: string): boolean => isMintedCallId(id) && id[5]! >= '8';
+export const isStoredCallId = (id: string): boolean => isMintedCallId(id) && id[5]! >= '8';
 
 export const mintApprovalId = (): string => `appr_${random(12)}`;
 export const mintSessionId = (): string => `sess_${random(12)}`;

@@ -1,4 +1,4 @@
-// Chat messages in OpenAI's wire shape: what callers send, what the loop appends, what adapters translate.
+// Chat messages in OpenAI's wire shape: callers send them, the loop appends them, adapters translate them.
 import type { ContentBlock } from './content-block.js';
 import type { JsonObject } from './json.js';
 
@@ -10,7 +10,7 @@ export interface ToolCall {
   id: string;
   type: 'function';
   function: { name: string; arguments: string };
-  /** What Google needs returned with the call: `{google: {thought_signature}}`. Calls may have other members of a vendor. */
+  /** Google needs this returned with the call: `{google: {thought_signature}}`. Other vendors add other members. */
   extra_content?: JsonObject;
 }
 
@@ -33,7 +33,7 @@ export interface AssistantMessage {
   reasoning_content?: string;
   refusal?: string | null;
   name?: string;
-  /** Opaque to everything but the adapter that made it: signatures, response ids, reasoning to replay. */
+  /** Signatures, response ids, reasoning to replay; only the adapter that made the state can read it. */
   provider_state?: ProviderState;
 }
 
@@ -49,7 +49,7 @@ export interface ToolMessage {
 
 export type ChatMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
 
-/** Stored with the round that made it and returned only to the provider that made it. */
+/** State that is stored with its round, and returned only to the provider that made it. */
 export interface ProviderState {
   provider: string;
   state: JsonObject;
@@ -62,7 +62,7 @@ export function messageText(content: MessageContent | null | undefined): string 
   return content.map((part) => (typeof part['text'] === 'string' ? part['text'] : '')).join('');
 }
 
-/** Content as the API wrote it that its caller used, beside its text for everybody else. A symbol, because it is not stored. */
+/** Content as the caller's API wrote it, beside the text for other families. A symbol, because JSON leaves symbols out. */
 const original = Symbol('original');
 
 /** `value` with its original. */

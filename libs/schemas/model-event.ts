@@ -30,7 +30,7 @@ export type ModelEvent =
    */
   | { type: 'tool_call_start'; index: number; id: string; name: string; extras?: JsonObject }
   | { type: 'tool_call_delta'; index: number; arguments: string; extras?: JsonObject }
-  /** Once per complete call. `arguments` is JSON text of an object unless `parseError` says, in our words, why not. */
+  /** Ends a complete call. `arguments` is JSON text of an object, unless `parseError` says in our words why not. */
   | { type: 'tool_call_end'; index: number; id: string; name: string; arguments: string; parseError?: string }
   | { type: 'usage'; usage: Usage }
   | {

@@ -1,4 +1,4 @@
-// How a definition can change after it was approved, and what happens to the change.
+// The kinds of changes of an approved definition, and the states of such a change.
 
 /** `cosmetic`: white space; `wording`: title and description; `contract`: schemas, annotations. */
 export const changeGrades = ['cosmetic', 'wording', 'contract', 'new', 'removed'] as const;

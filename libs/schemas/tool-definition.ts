@@ -1,13 +1,13 @@
 // A tool as the model sees it, and as the catalog stores it.
 import type { JsonObject } from './json.js';
 
-/** What a model is offered; `parameters` is JSON Schema of an object. */
+/** The definition that models are offered; `parameters` is JSON Schema of an object. */
 export interface ToolDefinition {
   name: string;
   description?: string;
   parameters?: JsonObject;
   strict?: boolean;
-  /** What a provider of this API is sent in its place. Its calls are those of a function. */
+  /** The provider's own tool that a provider of this API gets instead. Its calls look like calls of the function. */
   own?: ProviderTool;
 }
 
@@ -19,11 +19,11 @@ export interface ProviderTool {
   chosen?: true;
 }
 
-/** How a caller knows a function that models are offered under another name or in another form. */
+/** The caller's name and form of a function that models know by another name or form. */
 export interface CallerForm {
   name: string;
   namespace?: string;
-  /** It takes free text: models are offered a function with one argument (`chat-apis/free-text.ts`). */
+  /** The caller's tool takes free text; models are offered a function with one argument (`chat-apis/free-text.ts`). */
   custom?: true;
 }
 
@@ -41,7 +41,7 @@ export type ReadOnlyWhen = Readonly<Record<string, readonly string[]>>;
 /** One published tool of one server. */
 export interface CatalogTool {
   server: string;
-  /** The server's own name for it, as used in `tools/call`. */
+  /** The server's name of the tool, as used in `tools/call`. */
   tool: string;
   /** The name callers and models use: bare for the first server that has it, else `server__tool`. */
   name: string;
@@ -55,13 +55,13 @@ export interface CatalogTool {
   definitionHash: string;
   /** False while no worker can reach the server; the last known definition stays. */
   available: boolean;
-  /** May run again after a worker died in the middle. */
+  /** A call may run again after its worker died. */
   safe: boolean;
-  /** Does not change the session: may run in parallel with other calls of its session. */
+  /** Calls do not change the session, so they may run in parallel with others of the session. */
   readOnly: boolean;
-  /** Its calls that are both `safe` and `readOnly`, if not all are. */
+  /** Which calls are both `safe` and `readOnly`, if not all calls are. */
   readOnlyWhen?: ReadOnlyWhen;
-  /** Its server keeps state per session: all calls of a session go to one worker. Absent: any worker can run it. */
+  /** The server keeps state per session, so one worker runs all calls of a session. Absent: any worker can run the tool. */
   stateful?: boolean;
   /** How long a result may answer equal calls of the same principal; absent: not at all. */
   cacheTtlMs?: number;
@@ -69,11 +69,11 @@ export interface CatalogTool {
   cachePerSession?: boolean;
   /** The argument with the file of the workspace that a cached result depends on. */
   readsFile?: string;
-  /** Headers of the caller's request to forward to its server, in lower case. */
+  /** Headers of the caller's request that the server gets, in lower case. */
   forwardHeaders?: string[];
-  /** Its server is given tokens of its calls, and asks models of the gateway as their caller. */
+  /** The server gets tokens of its calls, with which it asks models of the gateway as the caller. */
   actsForCaller?: boolean;
-  /** What its calls run under: `builtin`, `remote`, or a level of isolation. */
+  /** Isolation of the tool's calls: `builtin`, `remote`, or a level of isolation. */
   isolation?: string;
   /** Deadline of one call, and how far progress may extend it. */
   timeoutMs: number;

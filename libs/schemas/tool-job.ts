@@ -23,7 +23,7 @@ const toolJobMembers = z.object({
   round: z.number().int().optional(),
   model: z.string().optional(),
   sessionId: z.string(),
-  /** Directory name of its workspace if the gateway has just created the session; the worker then need not. */
+  /** Directory name of the workspace, if the gateway has just created the session. */
   sessionDirectory: z.string().optional(),
   server: z.string(),
   tool: z.string(),
@@ -33,11 +33,11 @@ const toolJobMembers = z.object({
   /** Absent if they are large: the worker that claims the call reads them from the journal. */
   arguments: parsedJsonObject.optional(),
   safe: z.boolean(),
-  /** Belongs to the worker that holds its session. */
+  /** Only the worker with the session's lease may run the call. */
   stateful: z.boolean().optional(),
   /** Where the caller's sealed headers are stored, and the key that opens them. */
   sealedHeaders: z.object({ ref: z.string(), key: z.string() }).optional(),
-  /** Its tool server may ask its caller something, and this is how long a question waits. Absent: nobody can be asked. */
+  /** The tool server may ask the caller; a question expires after `expiresMs`. Absent: nobody can be asked. */
   questions: z.object({ expiresMs: z.number().positive(), notify: z.boolean() }).optional(),
   priority: z.enum(['interactive', 'batch']),
   timeoutMs: z.number().int().positive(),
@@ -65,15 +65,15 @@ export const toolReplySchema = z.discriminatedUnion('kind', [
     total: z.number().optional(),
     message: z.string().optional(),
   }),
-  /** Its tool server asks its caller, or does not any more; only to gateways whose jobs have `questions`. */
+  /** A question of the tool server was opened or closed; sent only to gateways whose jobs have `questions`. */
   z.object({ kind: z.literal('question'), callId: z.string(), open: z.boolean() }),
-  /** Without `outcome`: it is too large for the channel; read it from the journal. */
+  /** Without `outcome`, the outcome is too large for the channel and must be read from the journal. */
   z.object({ kind: z.literal('outcome'), callId: z.string(), outcome: toolOutcomeSchema.optional() }),
 ]);
 
 export type ToolReply = z.infer<typeof toolReplySchema>;
 
-/** One message of a gateway's reply channel: the replies of one tick. Those of unknown kinds are passed over. */
+/** One message of a gateway's reply channel: the replies of one tick. Replies of unknown kinds are ignored. */
 export const toolReplyMessageSchema = z.object({ version: z.literal(1), replies: z.array(z.unknown()) });
 
 /** A message to every worker: stop these calls. */
@@ -86,17 +86,17 @@ export const toolControlSchema = z.object({
 
 export type ToolControl = z.infer<typeof toolControlSchema>;
 
-/** Channel names, in one place. */
+/** Names of all channels. */
 export const channelNames = {
   replies: (gatewayId: string) => `replies:${gatewayId}`,
   workers: 'workers',
-  /** To one gateway: cancel a run that it owns. */
+  /** Requests to one gateway to cancel a run that it owns. */
   gateway: (gatewayId: string) => `gateway:${gatewayId}`,
-  /** New events of one run were stored. */
+  /** Notifications that new events of a run were stored. */
   runEvents: (runId: string) => `run:${runId}`,
   catalog: 'catalog',
   /** Ids of approvals that were decided, or whose time was up. */
   approvals: 'approvals',
-  /** To every process, which may have the session in memory. */
+  /** Deleted sessions, for every process that has one in memory. */
   deletedSessions: 'deleted-sessions',
 } as const;

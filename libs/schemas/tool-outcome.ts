@@ -1,4 +1,4 @@
-// How a tool call ended, as journal, reply, audit and renderers carry it.
+// The outcome of a tool call, in the form that journal, reply, audit and renderers share.
 import { z } from 'zod';
 import { contentBlockSchema, parsedJson } from './content-block.js';
 import { AppError, toolErrorCodes } from './errors.js';
@@ -37,7 +37,7 @@ export function failedOutcome(
   return { state, blocks: [{ type: 'text', text: message }], error: { code, message }, durationMs };
 }
 
-/** Of a call that was planned and will not run: `why`, or because its caller wanted it no more. */
+/** The outcome of a planned call that will not run: because of the error `why`, or because the caller cancelled it. */
 export function neverBegun(why?: unknown): ToolOutcome {
   if (!(why instanceof AppError) || why.code === 'cancelled') {
     return failedOutcome('cancelled', 'cancelled', 'The call was cancelled before it began');

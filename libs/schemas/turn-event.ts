@@ -1,5 +1,5 @@
-// What happens in one chat turn, as the loop reports it. Both stream dialects, the JSON answer, the stored event log
-// and resume are folds of these. One TurnEvent is one SSE event of the `/api` dialect.
+// The events of one chat turn, as the loop emits them. All streams, the JSON answer, the stored event log and a resumed stream are
+// made of these events. One TurnEvent is one SSE event of the `/api` dialect.
 import type { Json, JsonObject } from './json.js';
 import type { AnswerExtras, FinishReason } from './model-event.js';
 import type { ToolErrorCode } from './errors.js';
@@ -51,7 +51,7 @@ export type TurnEvent =
       name?: string;
       /** Other members of the call, for the caller to send back: `extra_content`. */
       extras?: JsonObject;
-      /** For a call that runs here, on its first fragment, if its tool is known. */
+      /** The server of a server call, on the first fragment, if the tool is known. */
       server?: string;
       /** Set only for renderers: `name` and `arguments` are the caller's own (`chat-apis/caller-events.ts`). */
       form?: CallerForm;
@@ -75,13 +75,12 @@ export type TurnEvent =
       usage: Usage;
       toolExecution?: ToolExecution;
       extras?: AnswerExtras;
-      /** What was left out of the request or changed, each sentence once; never empty. */
+      /** Warnings about the request, without duplicates; never empty. */
       warnings?: Warning[];
     }
-  /** Only in the stored log: the loop itself throws instead. */
+  /** The last event of a failed run, only in the stored log: the loop throws instead. */
   | { type: 'error'; error: JsonObject }
   /**
-   * Only in the stored log, of a run that was continued: what its readers may have of the events numbered above `to` and below
-   * this one does not count.
+   * Only in the stored log of a continued run: withdraws the events numbered above `to` and below the number of this event.
    */
   | { type: 'rewind'; to: number };

@@ -1,9 +1,9 @@
-// What a caller is told in the answer about its request: what was left out of it, or changed, so that it could be served, and
-// which limit ended the use of tools.
+// A warning in an answer: a part of the request that was left out or changed so that the request could be served, or the limit
+// that ended the use of tools.
 
 export interface Warning {
   /** One or more sentences for people. */
   message: string;
-  /** The member of the request that it is about. */
+  /** The member of the request that the warning is about. */
   param?: string;
 }

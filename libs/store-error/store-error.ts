@@ -101,7 +101,7 @@ export interface Answering {
 }
 
 /** With a store: so long without an answer of it to anybody. */
-export type Deadline = number | { timeoutMs: number; store: Answering };
+export type StoreDeadline = number | { timeoutMs: number; store: Answering };
 
 /**
  * Waits for `work` at most until the deadline and while `signal` holds. Work that is given up goes on in the background: it
@@ -109,7 +109,7 @@ export type Deadline = number | { timeoutMs: number; store: Answering };
  * @throws AppError store_unavailable at the deadline, also where the signal is one; else the signal's reason
  */
 export function withinDeadline<T>(
-  deadline: Deadline,
+  deadline: StoreDeadline,
   signal: AbortSignal | undefined,
   work: () => Promise<T>,
 ): Promise<T> {

@@ -10,14 +10,14 @@ export interface WorkspaceLimits {
   maxDepth: number;
 }
 
-export interface Usage {
+export interface DirectoryUsage {
   bytes: number;
   /** Everything except directories. */
   files: number;
   directories: number;
 }
 
-export interface ScannedUsage extends Usage {
+export interface ScannedUsage extends DirectoryUsage {
   /** Deeper than any scan goes: nothing may grow. */
   tooDeep: boolean;
 }
@@ -50,7 +50,7 @@ export class UsageLedger {
     key: string,
     scan: Scan,
     options: { force?: boolean; signal?: AbortSignal | undefined } = {},
-  ): Promise<Usage> {
+  ): Promise<DirectoryUsage> {
     return this.lock.run(key, options.signal, async () => {
       const known = this.accounts.get(key);
       if (known !== undefined && options.force !== true && !stale(known)) return known;
@@ -82,7 +82,7 @@ export class UsageLedger {
     );
   }
 
-  adjust(key: string, by: Partial<Usage>): void {
+  adjust(key: string, by: Partial<DirectoryUsage>): void {
     const account = this.accounts.get(key);
     if (account !== undefined) adjust(account, by);
   }
@@ -108,7 +108,7 @@ export class UsageLedger {
 /** Scans take at most a fiftieth of the time, however large the workspace. */
 const stale = (account: Account) => performance.now() - account.scannedAt > Math.max(minAgeMs, account.scanMs * 50);
 
-function adjust(account: Account, by: Partial<Usage>): void {
+function adjust(account: Account, by: Partial<DirectoryUsage>): void {
   account.bytes = Math.max(0, account.bytes + (by.bytes ?? 0));
   account.files = Math.max(0, account.files + (by.files ?? 0));
   account.directories = Math.max(0, account.directories + (by.directories ?? 0));
@@ -150,7 +150,7 @@ export class Reservation {
   }
 
   /** Turns the reservation into use: `by` is the actual change. */
-  keep(by: Partial<Usage>): void {
+  keep(by: Partial<DirectoryUsage>): void {
     this.release();
     adjust(this.account, by);
   }

@@ -11,7 +11,7 @@ import { listEntries, type Listing, type ListOptions } from './list-entries.js';
 import { OpenFile, toFileInfo, type FileInfo } from './open-file.js';
 import { removeTree } from './remove-tree.js';
 import { scanUsage } from './scan-usage.js';
-import { quota, type Usage } from './usage-ledger.js';
+import { quota, type DirectoryUsage } from './usage-ledger.js';
 import { parsePath, reservedPrefix, shownPath, shownWorkspacePath } from './workspace-path.js';
 import { writeFile, type WriteOptions, type WriteSource, type WriteTarget, type Written } from './write-file.js';
 
@@ -173,7 +173,7 @@ export class Workspace {
   }
 
   /** Its usage, counted again if the last count is old. */
-  async usage(options: { signal?: AbortSignal | undefined; force?: boolean } = {}): Promise<Usage> {
+  async usage(options: { signal?: AbortSignal | undefined; force?: boolean } = {}): Promise<DirectoryUsage> {
     const { bytes, files, directories } = await this.place.ledger.refresh(
       this.place.key,
       () => scanUsage(this.place, options.signal),

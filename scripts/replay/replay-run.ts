@@ -15,7 +15,7 @@ import { StoreWrites } from '#libs/runs/store-writes.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRunId } from '#libs/schemas/identifiers.js';
 import { runTurn } from '../../apps/gateway/turn/loop.js';
-import type { ToldRound, Turn } from '../../apps/gateway/turn/turn.js';
+import type { NewRound, Turn } from '../../apps/gateway/turn/turn.js';
 import { offerTools } from '../../apps/gateway/turn/offer-tools.js';
 import { conversationOf } from '../../apps/gateway/turn/runs/restore-history.js';
 import type { TurnRequest } from '../../apps/gateway/turn/turn-request.js';
@@ -84,10 +84,10 @@ export async function replayRun(runId: string, config: Config, options: ReplayOp
       announce: true,
       open: [],
     };
-    const replayed: { round: ToldRound; calls: PlannedCall[] }[] = [];
-    const add = (round: ToldRound, calls: PlannedCall[]) => Promise.resolve(void replayed.push({ round, calls }));
+    const replayed: { round: NewRound; calls: PlannedCall[] }[] = [];
+    const add = (round: NewRound, calls: PlannedCall[]) => Promise.resolve(void replayed.push({ round, calls }));
     await runTurn(turn, turnPorts(models, runner, config), {
-      tell: () => undefined,
+      emit: () => undefined,
       commit: add,
       finish: (_done, round) => (round === undefined ? Promise.resolve() : add(round, [])),
     });
@@ -141,7 +141,7 @@ function turnPorts(models: ReturnType<typeof openModels>, runner: RecordedToolRu
 }
 
 function showRound(
-  round: ToldRound | StoredRound,
+  round: NewRound | StoredRound,
   calls: readonly (PlannedCall & { state?: string })[],
   sources: ReadonlyMap<string, ResultSource> | undefined,
 ): ShownRound {

@@ -7,7 +7,7 @@ import {
   callStates,
   callTable,
   type CallEvent,
-  type CallState,
+  type CallTableState,
   type Cell,
   runStates,
   runTable,
@@ -143,7 +143,7 @@ for (const event of Object.keys(callTable) as CallEvent[]) {
       };
       const happened = await happens(() => apply(placed, world, state), seen, false);
       expect(isTerminal(happened.from) ? 'ended' : happened.from, `${event} × ${state}`).toBe(
-        state satisfies CallState,
+        state satisfies CallTableState,
       );
       const cell: Cell<string> = callTable[event][state];
       judge(`call: ${event} × ${state}`, cell, happened);

@@ -8,9 +8,9 @@ export const approvalRequirements = {
   'approvals.once': 'of several decisions the first counts, the others are refused',
   'approvals.owner': 'an approval of another principal does not exist, but for those who may decide for others',
   'approvals.held':
-    'a held stream tells of the approval, stays open, and goes on when somebody decided, on any gateway',
+    'a held stream shows the approval, stays open, and goes on when somebody has decided, on any gateway',
   'approvals.left': 'an approval whose caller has gone is cancelled with its call',
-  'approvals.expired': 'a call that nobody decided about in time is denied, and the model is told',
+  'approvals.expired': 'a call that nobody decided about in time is denied, and the model gets the denial',
   'approvals.restarts': 'a parked call, its approval and the decision outlive every process',
   'approvals.alone':
     'a detached run whose gateway died goes on by itself once its calls are decided or have expired, in whatever order that happens',
@@ -19,7 +19,7 @@ export const approvalRequirements = {
     'a call of the tools API that needs an approval answers 202; the same request again runs it once it is approved, once',
   'approvals.refused':
     'an approved call of the tools API that finds no place runs when it is asked for again, without another approval',
-  'approvals.webhook': 'a webhook is told of each call that waits, signed, and again after it failed',
+  'approvals.webhook': 'a webhook is notified of each call that waits, signed, and again after a failure',
   'approvals.audited': 'the audit names who asked and who decided, for the decision and for the call',
   'approvals.tightened': 'a request may ask for approvals that the policy does not ask for',
 } as const;

@@ -20,9 +20,9 @@ export const chatRequirements = {
     'a gateway that has just started waits a moment for its first worker before it decides what is a tool of the caller',
   'chat.idempotency.attach': 'the same key and body at once is one run with one answer',
   'chat.idempotency.mismatch': 'the same key with another body is refused',
-  'chat.json.fold': 'the JSON answer is the fold of what the stream tells',
+  'chat.json.fold': 'the JSON answer is the fold of the stream’s events',
   'chat.manual': 'in manual mode every call goes back to the caller',
-  'chat.mixed.expired': 'a follow-up to a turn that is no longer kept is refused, another caller’s too',
+  'chat.mixed.expired': 'a follow-up to a turn that is no longer stored is refused, another caller’s too',
   'chat.mixed.restored': 'a mixed turn is put back whole for the model, on any gateway, as often as it is posted',
   'chat.no-worker': 'without a worker a turn with server tools is refused before the model is asked',
   'chat.overload':
@@ -31,7 +31,8 @@ export const chatRequirements = {
     'turns of one principal above its limit are refused at once by every chat API, and each that ends gives its place back',
   'chat.overload.principal-shared':
     'turns of one principal are counted over all gateways, and those of a gateway that died are forgotten within its lease',
-  'chat.custom-tools': 'a tool of free text works with any model: its calls are told in that form, and read back',
+  'chat.custom-tools':
+    'a tool of free text works with any model: the caller gets its calls in that form, and they are read back',
   'chat.functions':
     'a request with `functions` is answered by `function_call`, and results of role `function` are read back',
   'chat.plain.not-stored': 'a plain chat writes nothing to the store',
@@ -41,7 +42,7 @@ export const chatRequirements = {
   'chat.runs.cancel': 'a run is cancelled through any gateway',
   'chat.runs.detach': 'a detached run goes on without its caller',
   'chat.runs.resume': 'the events of a run go on after any number, on any gateway',
-  'chat.runs.state': 'a run tells its state, rounds and usage',
+  'chat.runs.state': 'a run shows its state, rounds and usage',
   'chat.sdk': 'the official SDKs read every answer as one message with one finish reason',
   'chat.stream.arrival': 'nothing is collected before it is sent',
   'chat.stream.cut': 'an upstream that is cut makes every client throw',
@@ -52,8 +53,8 @@ export const chatRequirements = {
   'chat.stream.one-finish-reason': 'a stream has one role, one id and one finish reason',
   'chat.stream.strict': 'server calls do not show in the /v1 dialect',
   'chat.tool-choice': 'of the tools of a request only those are called that tool_choice allows, by name or by server',
-  'chat.tools.failures': 'a tool that fails is told to the model and does not fail the turn',
+  'chat.tools.failures': 'the failure of a tool goes to the model and does not fail the turn',
   'chat.warnings':
-    'what was left out of a request or changed is told in the answer of every chat API, each sentence once, and nothing else is',
+    'the answer of every chat API warns of each part of the request that was left out or changed, once, and of nothing else',
   'chat.usage.summed': 'usage is the sum of all rounds, shown on a /v1 stream only when asked for',
 } as const;

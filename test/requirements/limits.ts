@@ -19,8 +19,7 @@ export const limitsRequirements = {
   'limits.budget-away': 'with the database away a known budget goes on for a minute, an unknown one is 503',
   'limits.budget-rotated': 'a key that replaces another goes on with what that has spent',
   'limits.prices': 'the price of the configuration comes before the table, the longest name before a shorter one',
-  'limits.usage-report':
-    'usage is told by key, model, tool and day: of everybody to administrators, of themselves to others',
+  'limits.usage-report': 'usage is shown by key, model, tool and day: administrators see everybody’s, others their own',
   'limits.usage-kept': 'usage is removed after usage.retention_days',
   'limits.usage-right':
     'each model call is counted once, with fallbacks, failures, killed gateways and continued turns',

@@ -14,7 +14,8 @@ export const questionRequirements = {
     'what a tool server asks reaches the MCP client that made the call, if it can be asked, and its answer reaches the server',
   'questions.expired': 'a question that nobody answers in time is cancelled, and its call goes on',
   'questions.gateway-died': 'a call that waits for an answer goes on without the gateway that began it',
-  'questions.word-lost': 'a gateway that was not told of a question finds it, before it gives the call up',
+  'questions.word-lost':
+    'a gateway that missed the message about a question finds the question before it gives up the call',
   'questions.worker-died':
     'a call whose worker dies while it asks ends as any other, and nobody can answer it any more',
   'sampling.answered':
@@ -22,9 +23,9 @@ export const questionRequirements = {
   'sampling.models':
     'hints choose among the models that the server’s settings and the caller’s key allow; where none is allowed no model is asked',
   'sampling.refused':
-    'a tool server that may not ask models, or none that answers, is told so, and never what the upstream said',
+    'a tool server that may not ask models, or gets no answer, learns that, and never the upstream’s words',
   'sampling.bounded': 'what a call asks models is bounded in number, size, kind and tokens',
   'sampling.held': 'the time of a tool stands still while a model works for it',
   'sampling.cancelled': 'a call that ends takes what it asked a model along, up to the upstream',
-  'sampling.gateway-died': 'a tool whose gateway dies while a model works is told that no model answers, and goes on',
+  'sampling.gateway-died': 'a tool whose gateway dies while a model works learns that no model answers, and goes on',
 } as const;

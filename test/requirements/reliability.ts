@@ -19,7 +19,7 @@ export const reliabilityRequirements = {
   'backing.cut-loses-nothing': 'cut connections lose no accepted job and repeat none without saying so',
   'backing.few-connections': 'a process holds a bounded number of connections',
   'backing.job-again': 'a job that has ended can be added again, and says so when it is delivered',
-  'backing.job-counts': 'the queue tells what waits and runs, and the age of the oldest',
+  'backing.job-counts': 'the queue counts waiting and running jobs, and knows the age of the oldest',
   'backing.job-delivered': 'every added job is delivered, to one consumer',
   'backing.job-drain': 'a draining consumer ends what it has and takes no more',
   'backing.job-forget-worker': 'a dead worker’s queue can be removed with its jobs',
@@ -128,7 +128,7 @@ export const reliabilityRequirements = {
   'reliability.store-away-refused':
     'while the database is away new tool calls are refused within two seconds, plain chats go on, and all comes back by itself',
   'reliability.store-away-ends':
-    'a turn whose end could not be written is answered, and told as done once the database is back',
+    'a turn whose end could not be written is answered, and shown as done once the database is back',
   'reliability.store-away-spooled':
     'a call that ends while the database is away is recorded once when it is back, and its tool has run once',
   'reliability.waiting-jobs-fit':
@@ -148,8 +148,8 @@ export const reliabilityRequirements = {
   'runs.idempotency-one-run': 'requests with one Idempotency-Key at once begin one run',
   'runs.last-round': 'the last round of a turn is stored with the end of its run, in one statement',
   'runs.rewind':
-    'a reader that has events of a message that broke off with its gateway is told which of them are withdrawn, whenever it returns',
-  'runs.left-alone': 'detached runs that were interrupted are found, and whether one of their calls waits',
+    'a reader that has events of a message that broke off with its gateway learns which of them are withdrawn, whenever it returns',
+  'runs.interrupted-detached': 'detached runs that were interrupted are found, and whether one of their calls waits',
   'runs.mixed-turn-found': 'a client call leads its principal back to the whole turn',
   'runs.removed': 'a run that has ended is forgotten when its caller says so, and no other',
   'runs.round-with-its-calls': 'a round and its calls are stored together, before anything runs',
@@ -158,7 +158,7 @@ export const reliabilityRequirements = {
     'what runs for a session ends when it is deleted or expires, before its directory is removed, and nothing starts there again',
   'sessions.deleted-everywhere': 'a session that was deleted begins anew at every gateway and worker at once',
   'sessions.made-with-the-call':
-    'a session is made in the statement that plans its first call, and its worker is told where, for as long as that is sure',
+    'a session is made in the statement that plans its first call, and the worker gets its directory while the session is known',
   'sessions.not-taken-in-use': 'no session expires while a call of it is planned or runs',
   'sessions.one-directory': 'a session has one directory, whoever asks first',
   'store.any-string': 'any string that a model or tool sends is stored and comes back as it was',
@@ -174,7 +174,7 @@ export const reliabilityRequirements = {
     'what the transition table says of a call is what the store does: its state, its audit rows, and nothing where nothing is said',
   'transitions.run':
     'what the transition table says of a run is what the store does, and nothing where nothing is said',
-  'worker.lost-answer': 'an outcome whose writing got no answer is told like any other',
+  'worker.lost-answer': 'an outcome whose writing got no answer is replied like any other',
   'reliability.workspaces-away':
     'a directory of the workspaces that cannot be written is told at the start and in readiness by its setting, calls fail with a code of the server, and it comes back by itself',
 } as const;

@@ -119,7 +119,7 @@ async function answered(
   const fold = new CompletionFold({ id: 'chatcmpl-1', created: 1 });
   try {
     await runTurn(turn, ports, {
-      tell(events) {
+      emit(events) {
         for (const event of events) fold.add(event);
         return undefined;
       },

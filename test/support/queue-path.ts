@@ -36,7 +36,7 @@ import { createMigratedDatabase } from './services/test-database.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { ApprovalRoom } from '../../apps/gateway/govern/approval-room.js';
 import { Approvals } from '../../apps/gateway/govern/approvals.js';
-import { ToolCalls } from '../../apps/gateway/turn/dispatch/call-tool.js';
+import { DirectCalls } from '../../apps/gateway/turn/dispatch/call-tool.js';
 import { CompiledArgumentValidator } from '../../apps/gateway/tools/compiled-argument-validator.js';
 import { MemoryToolCatalog } from '../../apps/gateway/tools/memory-tool-catalog.js';
 import { KeyedToolCalls } from '../../apps/gateway/turn/dispatch/keyed-tool-calls.js';
@@ -102,7 +102,7 @@ export interface TestGateway {
   runner: QueuedToolRunner;
   catalog: MemoryToolCatalog;
   policy: ToolPolicy;
-  calls: ToolCalls;
+  calls: DirectCalls;
   approvals: Approvals;
   keyed: KeyedToolCalls;
   close(): Promise<void>;
@@ -172,7 +172,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     onDecided: () => undefined,
     logger: silentLogger,
   });
-  const calls = new ToolCalls({
+  const calls = new DirectCalls({
     catalog,
     validator,
     decide,
@@ -194,7 +194,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     approvals: store,
     questions: sampling,
     gatewayId: id,
-    hold: () => () => undefined,
+    reserve: () => () => undefined,
     later: new WriteLater(() => undefined),
     logger: silentLogger,
   });

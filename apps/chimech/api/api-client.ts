@@ -6,13 +6,13 @@ import { say, type Language } from '../language.js';
 import { GatewayFailure, type Gateway, type GatewayAnswer } from './gateway.js';
 import { readChatAnswer, readEmbeddings, readError, type ChatAnswer } from './read-answers.js';
 
-export interface ChatMessage {
+export interface PromptMessage {
   role: 'system' | 'user' | 'assistant';
   content: string;
 }
 
 export interface ChatRequest {
-  messages: readonly ChatMessage[];
+  messages: readonly PromptMessage[];
   maxTokens?: number;
   temperature?: number;
   priority?: 'interactive' | 'batch';

@@ -2,7 +2,7 @@
 // error, and what is counted of it.
 import { isInputRequiredResult, type CallToolResult } from '@modelcontextprotocol/server';
 import { readClaims } from '#libs/access/call-token.js';
-import type { CallEnd, CallInProgress } from '#libs/mcp-server/decorators.js';
+import type { ServedResult, CallInProgress } from '#libs/mcp-server/decorators.js';
 import type { ToolContext } from '#libs/mcp-server/tool-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
@@ -36,7 +36,10 @@ export class ToolCalls {
 
   constructor(private readonly parts: { gateway: Gateway; rate: CallRate; onEnd: (call: EndedCall) => void }) {}
 
-  async around({ tool, arguments: args, context }: CallInProgress, run: () => Promise<CallEnd>): Promise<CallEnd> {
+  async around(
+    { tool, arguments: args, context }: CallInProgress,
+    run: () => Promise<ServedResult>,
+  ): Promise<ServedResult> {
     const startedAt = performance.now();
     const language = languageOfArguments(args);
     const { signal, requestId, callToken: token } = context;

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { ChimechContext } from '../calls/chimech-context.js';
 import { ChimechMCPError, unreadableText } from '../errors/chimech-mcp-error.js';
-import type { ChatMessage } from '../api/api-client.js';
+import type { PromptMessage } from '../api/api-client.js';
 import { say } from '../language.js';
 import { isUnreadable, withoutForeign } from '../readable-text.js';
 import { checkOutput } from './check-output.js';
@@ -66,11 +66,11 @@ export async function generate(
   const prompt = withoutForeign(input.prompt);
   const template = await findTemplate(options.template, templates, call);
   const type = input.type ?? template?.type ?? 'text';
-  const messages: ChatMessage[] = [
+  const messages: PromptMessage[] = [
     { role: 'system', content: instructions(type, options, call) },
     { role: 'user', content: template === undefined ? prompt : withTemplate(prompt, template) },
   ];
-  const ask = (more: readonly ChatMessage[]) =>
+  const ask = (more: readonly PromptMessage[]) =>
     call.apiClient.chat({
       messages: [...messages, ...more],
       maxTokens: maxTokens[options.length ?? 'medium'],

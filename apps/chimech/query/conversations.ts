@@ -1,7 +1,7 @@
 // Earlier turns of a conversation: kept in the cache of the tool and its caller, bounded, forgotten an hour after the last.
 import { z } from 'zod';
 import type { ChimechContext } from '../calls/chimech-context.js';
-import type { ChatMessage } from '../api/api-client.js';
+import type { PromptMessage } from '../api/api-client.js';
 
 const keptMs = 3_600_000;
 const maxMessages = 20;
@@ -20,7 +20,7 @@ export function conversationKey(
 
 type Remembering = Pick<ChimechContext, 'cache' | 'logger'>;
 
-export async function recallTurns(key: string | undefined, { cache, logger }: Remembering): Promise<ChatMessage[]> {
+export async function recallTurns(key: string | undefined, { cache, logger }: Remembering): Promise<PromptMessage[]> {
   if (key === undefined) return [];
   try {
     const text = await cache.get(key);
@@ -38,7 +38,7 @@ export async function rememberTurn(
   context: Remembering,
 ): Promise<void> {
   if (key === undefined) return;
-  const messages: ChatMessage[] = [
+  const messages: PromptMessage[] = [
     ...(await recallTurns(key, context)),
     { role: 'user', content: turn.question },
     { role: 'assistant', content: turn.answer },
@@ -51,7 +51,7 @@ export async function rememberTurn(
 }
 
 /** Whole turns, the last ones. */
-function latest(messages: ChatMessage[]): ChatMessage[] {
+function latest(messages: PromptMessage[]): PromptMessage[] {
   let kept = messages.slice(-maxMessages);
   const size = () => kept.reduce((sum, { content }) => sum + content.length, 0);
   while (kept.length > 0 && size() > maxCharacters) kept = kept.slice(2);

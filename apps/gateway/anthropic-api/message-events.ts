@@ -13,7 +13,7 @@ type DoneEvent = Extract<TurnEvent, { type: 'done' }>;
 
 interface PendingCall {
   block: WireBlock;
-  /** Arguments that were not sent yet. */
+  /** Arguments that are still to be sent. */
   unsent: string;
   sent: string;
 }
@@ -54,7 +54,7 @@ export class MessageEvents {
         if ((event.choice ?? 0) === 0) this.thinking(event.text);
         break;
       case 'tool_result':
-        // Of a call that an earlier message showed: a result stands in the message of its call, or nowhere.
+        // A result is shown only in the message that shows its call.
         if (!this.running.delete(event.callId)) break;
         this.whole({
           type: 'mcp_tool_result',
@@ -127,7 +127,7 @@ export class MessageEvents {
     this.sendCalls();
   }
 
-  /** Sends what there is of the first call, and of the next ones once those before them are complete. */
+  /** Sends the arguments of the first call so far, and of later calls once the calls before them are complete. */
   private sendCalls(): void {
     for (;;) {
       const [current] = this.calls;

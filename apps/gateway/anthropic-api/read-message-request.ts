@@ -7,7 +7,7 @@ import type { ChatMessage } from '#libs/schemas/message.js';
 import type { ProviderTool } from '#libs/schemas/tool-definition.js';
 import type { RequestedTool, TurnRequest } from '../turn/turn-request.js';
 import { gatewayOptions } from '../chat-apis/gateway-fields.js';
-import { refuseTooMany, requireObject, validatedBody, withoutNulls } from '../chat-apis/invalid-value.js';
+import { refuseTooMany, requireObject, validatedBody, withoutNullMembers } from '../chat-apis/invalid-value.js';
 import { asFunction, type OtherTool } from '../chat-apis/provider-tools.js';
 import { readFunction, refuseStrayResults, refuseTwice } from '../chat-apis/read-tools.js';
 import { type MessageRequestBody, messageRequestSchema } from './message-request.schema.js';
@@ -18,7 +18,7 @@ export function readMessageRequest(body: unknown, limits: Config['limits']): Tur
   const given = requireObject(body);
   refuseTooMany(given['messages'], limits.messages, 'messages');
   refuseTooMany(given['tools'], limits.tools, 'tools');
-  const request = validatedBody(messageRequestSchema, withoutNulls(given));
+  const request = validatedBody(messageRequestSchema, withoutNullMembers(given));
   const providerTools: ProviderTool[] = [];
   const tools: RequestedTool[] = [];
   const places: number[] = [];

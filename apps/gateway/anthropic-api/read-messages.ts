@@ -10,7 +10,7 @@ import {
   withOriginal,
 } from '#libs/schemas/message.js';
 import { roundSeparator } from '../turn/turn-state.js';
-import { tellContent, type TypedContent } from '../chat-apis/tell-content.js';
+import { describeContent, type TypedContent } from '../chat-apis/describe-content.js';
 import { readRounds, toCall, type TurnPiece } from '../chat-apis/read-rounds.js';
 import type { AssistantBlock, BodyMessage, ResultContent, UserBlock } from './message-request.schema.js';
 
@@ -64,8 +64,8 @@ function readUser(blocks: UserBlock[], path: string, paths: ReadMessages['paths'
 
 function readPart(block: PartBlock): ContentPart[] {
   if (block.type === 'text') return [{ type: 'text', text: block.text }];
-  if (block.type === 'other') return [told(block.given)];
-  if (isElsewhere(block)) return [told(block)];
+  if (block.type === 'other') return [described(block.given)];
+  if (isElsewhere(block)) return [described(block)];
   const { source } = block;
   if (block.type === 'image') {
     const url = source.type === 'url' ? source.url : dataUrl(source as { media_type: string; data: string });
@@ -79,8 +79,8 @@ function readPart(block: PartBlock): ContentPart[] {
 }
 
 /** Text for other families, and the block as it is for Anthropic. */
-const told = (block: TypedContent) =>
-  withOriginal({ type: 'text' as const, text: tellContent(block) }, block as JsonObject);
+const described = (block: TypedContent) =>
+  withOriginal({ type: 'text' as const, text: describeContent(block) }, block as JsonObject);
 
 /** A document that only the provider can fetch. */
 const isElsewhere = (block: PartBlock): boolean =>
@@ -111,8 +111,8 @@ function resultBlocks(content: ResultContent): ContentBlock[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return content.map((block): ContentBlock => {
     if (block.type === 'text') return { type: 'text', text: block.text };
-    if (block.type === 'other') return told(block.given);
-    if (block.type === 'document' && isElsewhere(block)) return told(block);
+    if (block.type === 'other') return described(block.given);
+    if (block.type === 'document' && isElsewhere(block)) return described(block);
     if (block.type === 'image') {
       const { source } = block;
       return source.type === 'url'
@@ -142,7 +142,7 @@ function readAssistant(blocks: AssistantBlock[], path: string, paths: ReadMessag
       case 'redacted_thinking':
         return [{ type: 'reasoning', text: '', ...original(block, true) }];
       case 'other':
-        return [{ type: 'told', text: tellContent(block.given), ...original(block.given, true) }];
+        return [{ type: 'described', text: describeContent(block.given), ...original(block.given, true) }];
       case 'tool_use':
       case 'mcp_tool_use': {
         const call = toCall(block.id, block.name, JSON.stringify(block.input));

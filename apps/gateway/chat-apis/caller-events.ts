@@ -32,7 +32,7 @@ export class CallerEvents {
 
   constructor(private readonly forms: CallerForms) {}
 
-  /** `event` in the caller's terms, after what is left of the calls before it. */
+  /** `event` in the caller's terms, after the rest of earlier calls. */
   of(event: TurnEvent): readonly TurnEvent[] {
     if (event.type === 'tool_call') return this.call(event);
     return this.open.size === 0 ? [event] : [...this.ends(), event];

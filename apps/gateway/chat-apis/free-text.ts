@@ -1,5 +1,5 @@
-// Tools of free text (`custom` in OpenAI's APIs) for models that know only functions: the text is the one argument of a
-// function. Nothing here checks the text against its grammar: that is the tool's.
+// Offers tools of free text (`custom` in OpenAI's APIs) to models that know only functions: the text is the one argument of a
+// function. The tool, not this file, checks the text against its grammar.
 import { AppError } from '#libs/schemas/errors.js';
 import { parseJsonObject } from '#libs/schemas/json.js';
 import type { Config } from '#libs/config/schema.js';
@@ -9,7 +9,7 @@ import { readFunction } from './read-tools.js';
 export interface GivenCustomTool {
   name: string;
   description?: string | null | undefined;
-  /** What the text must match; absent: any text. */
+  /** The grammar that the text must match; absent: any text. */
   grammar?: { syntax: string; definition: string } | undefined;
 }
 
@@ -20,7 +20,7 @@ export function readCustomTool(given: GivenCustomTool, param: string, limits: Co
     const message = `A grammar may have at most ${limits.tool_schema_bytes} bytes`;
     throw new AppError('invalid_value', message, { param });
   }
-  const told = [
+  const sentences = [
     description ?? '',
     grammar === undefined ? '' : `The input must match this ${grammar.syntax} grammar:\n${grammar.definition}`,
   ].filter((text) => text !== '');
@@ -31,7 +31,7 @@ export function readCustomTool(given: GivenCustomTool, param: string, limits: Co
     additionalProperties: false,
   };
   const tool = readFunction(
-    { name, description: told.join('\n\n'), parameters },
+    { name, description: sentences.join('\n\n'), parameters },
     { name: `${param}.name`, parameters: param },
     limits,
   );
@@ -40,7 +40,7 @@ export function readCustomTool(given: GivenCustomTool, param: string, limits: Co
 
 export const toArguments = (input: string): string => JSON.stringify({ input });
 
-/** The text in arguments of a model, some of which call the argument otherwise or send plain text. */
+/** The text in a model's arguments; some models rename the argument, or send plain text. */
 export function textOf(args: string): string {
   const given = parseJsonObject(args);
   if (given === undefined) return args;
@@ -52,12 +52,12 @@ export function textOf(args: string): string {
 /** Reads the text while its arguments arrive. */
 export class StreamedText {
   private json = '';
-  /** Where the text goes on in `json`; undefined before its opening quote. */
+  /** Index in `json` of the text's next character; undefined before the opening quote. */
   private at: number | undefined;
   private closed = false;
-  private told = '';
+  private emitted = '';
 
-  /** Returns what is new of the text. */
+  /** Returns the new part of the text. */
   add(piece: string): string {
     this.json += piece;
     this.at ??= /^\s*\{\s*"input"\s*:\s*"/.exec(this.json)?.[0].length;
@@ -67,7 +67,7 @@ export class StreamedText {
     this.at += more.length;
     this.closed = this.json[this.at] === '"';
     const text = more.replace(/\\(?:u[0-9a-f]{4}|.)/gis, unescaped);
-    this.told += text;
+    this.emitted += text;
     return text;
   }
 
@@ -75,7 +75,7 @@ export class StreamedText {
   end(): string {
     if (this.closed) return '';
     const whole = textOf(this.json);
-    return whole.startsWith(this.told) ? whole.slice(this.told.length) : '';
+    return whole.startsWith(this.emitted) ? whole.slice(this.emitted.length) : '';
   }
 }
 

@@ -28,7 +28,7 @@ type GatewayOptions = Pick<
   'onDisconnect' | 'priority' | 'approval' | 'sessionId' | 'toolMode' | 'maxToolRounds'
 >;
 
-/** `held`: where the request does not say whether approvals hold the turn. */
+/** `held`: whether approvals hold the turn if the request does not say. */
 export function gatewayOptions(request: GatewayFields, held = false): GatewayOptions {
   return {
     onDisconnect: request.on_disconnect ?? 'cancel',

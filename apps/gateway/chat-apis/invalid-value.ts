@@ -1,4 +1,4 @@
-// Turns problems of a body into an error that names the invalid field, the same for all dialects.
+// Converts problems of a body to an error that names the invalid field, the same for all dialects.
 import type { z } from 'zod';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
@@ -11,7 +11,7 @@ export function requireObject(body: unknown): JsonObject {
   return body;
 }
 
-/** What the schema makes of it. @throws AppError invalid_value for the first problem */
+/** The value as the schema parses it. @throws AppError invalid_value for the first problem */
 export function validated<Schema extends z.ZodType>(schema: Schema, given: unknown): z.output<Schema> {
   const parsed = schema.safeParse(given);
   if (!parsed.success) throw invalidValue(parsed.error);
@@ -19,8 +19,8 @@ export function validated<Schema extends z.ZodType>(schema: Schema, given: unkno
 }
 
 /**
- * A whole request, in place: its schema is loose, and what it does not require is optional. Only members that are there are looked
- * at, since zod's objects do something for each that there may be. @throws AppError invalid_value for the first problem
+ * Parses a whole request in place. The schema must be loose. Only present members are parsed, because zod's objects do work for
+ * every possible member. @throws AppError invalid_value for the first problem
  */
 export function validatedBody<Schema extends z.ZodObject>({ shape }: Schema, body: JsonObject): z.output<Schema> {
   for (const name in shape) {
@@ -57,7 +57,7 @@ function deepest(issue: Issue): Pick<Issue, 'path' | 'message'> {
 }
 
 /** Removes members that are `null`. */
-export function withoutNulls(members: JsonObject): JsonObject {
+export function withoutNullMembers(members: JsonObject): JsonObject {
   const kept: JsonObject = {};
   for (const key of Object.keys(members)) {
     const value = members[key];
@@ -66,7 +66,7 @@ export function withoutNulls(members: JsonObject): JsonObject {
   return kept;
 }
 
-/** Must run before the schema, which checks every element. */
+/** Bounds a list. Call it before the schema, which checks every element. */
 export function refuseTooMany(list: unknown, limit: number, param: string): void {
   if (!Array.isArray(list) || list.length <= limit) return;
   throw param === 'tools' || param === 'functions'

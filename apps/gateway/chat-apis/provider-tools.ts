@@ -1,16 +1,16 @@
-// The tools of OpenAI's and Anthropic's APIs that are neither functions nor of a server here: which of them run at the
-// provider, and which the caller runs itself. For the latter other families are offered a function of the same arguments.
+// The tools of OpenAI's and Anthropic's APIs that are neither functions nor tools of a server here: those that run at the provider,
+// and those that the caller runs. Instead of the latter, other families are offered a function with the same arguments.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { Warning } from '#libs/schemas/warning.js';
 
 export type OtherTool = JsonObject & { type: string };
 
-/** With the date of their version, or without. */
+/** Types of tools, with or without the date of their version. */
 const atOpenAi =
   /^(?:web_search|web_search_preview|file_search|code_interpreter|image_generation)(?:_\d{4}_\d\d_\d\d)?$/;
 
-/** OpenAI's tools that its clients run are answered in forms of their own, and are not served. */
+/** Whether a tool runs at OpenAI. OpenAI's tools that clients run have other forms of results, and are not served. */
 export const runsAtOpenAi = (type: string): boolean => atOpenAi.test(type);
 
 export function leftOut(type: string, param: string): Warning {
@@ -29,7 +29,7 @@ interface Arguments {
 }
 
 /**
- * What Anthropic's models know of the tools that their callers run
+ * The arguments of Anthropic's tools that callers run
  * (https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview), by the type without its date.
  */
 const atCaller: Record<string, Arguments> = {

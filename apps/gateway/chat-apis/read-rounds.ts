@@ -1,6 +1,6 @@
-// Splits the content of an assistant's turn into the rounds of the model. A turn that ends with stored calls of the caller
-// stays one message: `turn/runs/restore-history.ts` replaces it with the stored rounds.
-import { isKeptCallId } from '#libs/schemas/identifiers.js';
+// Splits the content of an assistant message into the rounds of the model. A message that ends with stored calls of the caller
+// stays whole: `turn/runs/restore-history.ts` replaces that message with the stored rounds.
+import { isStoredCallId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import {
   type AssistantMessage,
@@ -11,15 +11,15 @@ import {
 } from '#libs/schemas/message.js';
 import { roundSeparator } from '../turn/turn-state.js';
 
-/** `block`: as the caller's API wrote it. */
+/** A part of an assistant message. `block`: the part as the caller's API wrote it. */
 export type TurnPiece = (
   | { type: 'text'; text: string }
   | { type: 'reasoning'; text: string }
   /** `here`: a server call, whose result is another piece. */
   | { type: 'call'; call: ToolCall; here: boolean }
   | { type: 'result'; result: ToolMessage }
-  /** What only that API knows, as text. */
-  | { type: 'told'; text: string }
+  /** The text for content that only the caller's API knows. */
+  | { type: 'described'; text: string }
 ) & { block?: JsonObject };
 
 interface Round {
@@ -27,9 +27,9 @@ interface Round {
   reasoning: string;
   calls: ToolCall[];
   results: ToolMessage[];
-  /** As the caller's API wrote it, with calls as positions in `calls`. */
+  /** The content as the caller's API wrote it, with calls as positions in `calls`. */
   blocks: JsonObject[];
-  /** Some of it is known to that API only. */
+  /** Some blocks are known only to the caller's API. */
   isOriginal: boolean;
 }
 
@@ -43,7 +43,7 @@ const newRound = (): Round => ({
 });
 
 export function readRounds(pieces: readonly TurnPiece[]): ChatMessage[] {
-  const isStored = pieces.some((piece) => piece.type === 'call' && !piece.here && isKeptCallId(piece.call.id));
+  const isStored = pieces.some((piece) => piece.type === 'call' && !piece.here && isStoredCallId(piece.call.id));
   const rounds = [newRound()];
   for (const piece of pieces) {
     let round = rounds.at(-1)!;
@@ -53,7 +53,7 @@ export function readRounds(pieces: readonly TurnPiece[]): ChatMessage[] {
     }
     if (round.results.length > 0) rounds.push((round = newRound()));
     if (piece.block !== undefined) round.blocks.push(piece.block);
-    if (piece.type === 'told') {
+    if (piece.type === 'described') {
       round.isOriginal = true;
       round.texts.push(`${piece.text}\n`);
     } else if (piece.type === 'text') round.texts.push(piece.text);

@@ -41,7 +41,7 @@ export function readFunction(given: GivenFunction, paths: FunctionPaths, limits:
   };
 }
 
-/** What cannot be mended is for the provider to judge. */
+/** The mended schema; a schema that cannot be mended stays, for the provider to judge. */
 function mendedOrGiven(schema: JsonObject): JsonObject {
   const mended = mendSchema(schema);
   return 'schema' in mended ? mended.schema : schema;

@@ -1,5 +1,5 @@
-// Thrown when a call waits for a person but its caller does not: the caller comes back with the decision, or after it. If
-// nothing catches it, its message tells the caller how to approve.
+// Thrown when a call waits for a person but the caller does not: the caller comes back with the decision, or after it. An error
+// that nobody catches tells the caller in its message how to approve.
 import { type Approval, whyAsked } from '#libs/approvals/approval.js';
 import { AppError } from '#libs/schemas/errors.js';
 

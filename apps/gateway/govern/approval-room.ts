@@ -1,5 +1,5 @@
-// How many calls of a principal may wait for an approval at once. Counted are those of all gateways that are written, and those
-// that this one is about to write: only calls of several gateways in the same moment can be more.
+// Limits how many calls of a principal wait for an approval at once: the calls that all gateways have written, and those that this
+// gateway is about to write. Only calls that several gateways write in the same moment can exceed the limit.
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
@@ -14,12 +14,12 @@ export interface ApprovalRoomParts {
 }
 
 export class ApprovalRoom {
-  /** By principal: the ids that are to be written, and since when (`performance.now()`). */
+  /** By principal: the ids about to be written, and since when (`performance.now()`). */
   private readonly planned = new Map<string, Map<string, number>>();
 
   constructor(private readonly parts: ApprovalRoomParts) {}
 
-  /** Takes a place for an approval that is about to be planned; undefined if it has one. @throws AppError store_unavailable */
+  /** Takes a place for an approval that is about to be planned. Undefined if there was a place. @throws AppError store_unavailable */
   async refusalOf(principal: string, approvalId: string): Promise<ToolOutcome | undefined> {
     const { store, limit, metrics } = this.parts;
     const { waiting, written } = await store.waitingOf(principal, this.plannedOf(principal));

@@ -16,7 +16,7 @@ export interface ApprovalWebhookParts {
   logger: Logger;
 }
 
-/** Delays after the first try, the second, … Then it gives up. */
+/** Delays after the first try, the second, and so on; a notification that fails after the last delay is given up. */
 const retryMs = [1_000, 5_000, 30_000, 120_000, 300_000];
 const timeoutMs = 10_000;
 const atOnce = 8;
@@ -60,7 +60,7 @@ export class ApprovalWebhook {
       const body = JSON.stringify(bodyOf(approval));
       const headers = { 'content-type': 'application/json', ...signature(secret, approval.id, body) };
       const signal = AbortSignal.any([this.stop.signal, abortAfter(timeoutMs)]);
-      // Its path may hold a secret.
+      // The path of the URL may contain a secret.
       const webhook = `the webhook at ${new URL(url).origin}`;
       const request = { method: 'POST', headers, body, redirect: 'error', signal } as const;
       const response = await fetch(url, request).catch((error: unknown) => {

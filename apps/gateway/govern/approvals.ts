@@ -1,7 +1,7 @@
-// What the gateway does with approvals: shows them, takes decisions, wakes the turns that wait for one, and ends calls that
-// nobody decided in time. The store settles which decision counts, for all gateways.
+// Shows approvals, takes decisions, wakes waiting turns, and ends calls that nobody decided about in time. The store settles which
+// decision counts, for all gateways.
 import type { Channels } from '#libs/backing/channels.js';
-import { type Approval, type ApprovalState, type Decision, refusedOutcome } from '#libs/approvals/approval.js';
+import { type Approval, type ApprovalState, type ApprovalDecision, refusedOutcome } from '#libs/approvals/approval.js';
 import type { ApprovalQuery, ApprovalStore, Approver } from '#libs/approvals/approval-store.js';
 import type { QuestionStore } from '#libs/approvals/question-store.js';
 import { Bell } from '#libs/concurrency/bell.js';
@@ -16,7 +16,7 @@ import { toolOfCall } from '../tools/tool-of-call.js';
 import type { ArgumentValidator, ToolCatalog } from '../tools/tool-catalog.js';
 import { type Decide, whyDenied } from './decide.js';
 import type { ApprovalWebhook } from './approval-webhook.js';
-import { readContent } from './read-content.js';
+import { readQuestionAnswer } from './read-question-answer.js';
 
 export interface ApprovalPorts {
   store: ApprovalStore;
@@ -27,7 +27,7 @@ export interface ApprovalPorts {
   validator: ArgumentValidator;
   decide: Decide;
   webhook: ApprovalWebhook | undefined;
-  /** A run may be due that goes on without its caller. */
+  /** Called after a decision: a detached run may be due. */
   onDecided: () => void;
   /** Counts the end of an approval, once. */
   onEnded: (state: ApprovalState) => void;
@@ -81,9 +81,9 @@ export class Approvals {
   }
 
   /** @throws AppError approval_not_found, approval_already_decided, invalid_tool_arguments, invalid_value, tool_denied */
-  async decide(id: string, decision: Decision, caller: RequestContext): Promise<Approval> {
+  async decide(id: string, decision: ApprovalDecision, caller: RequestContext): Promise<Approval> {
     const approval = await this.get(id, caller);
-    // Checked first, so that a late approver gets no errors about arguments.
+    // The state is checked first, so that a late approver gets no errors about arguments.
     if (approval.state !== 'waiting') throw alreadyDecided(approval);
     const decided =
       approval.kind === 'question'
@@ -143,21 +143,22 @@ export class Approvals {
 
   private async approved(
     approval: Approval,
-    decision: Decision,
+    decision: ApprovalDecision,
     caller: RequestContext,
   ): Promise<Approval | undefined> {
     const edited =
       decision.arguments === undefined ? undefined : await this.edited(approval, decision.arguments, caller);
-    const given: Decision = { ...decision, ...(edited === undefined ? {} : { arguments: edited }) };
+    const given: ApprovalDecision = { ...decision, ...(edited === undefined ? {} : { arguments: edited }) };
     return this.ports.store.decide(approval.id, given, approverOf(caller));
   }
 
   private async answered(
     question: Approval,
-    decision: Decision,
+    decision: ApprovalDecision,
     caller: RequestContext,
   ): Promise<Approval | undefined> {
-    const content = decision.decision === 'approve' ? await readContent(question, decision, this.ports.validator) : {};
+    const content =
+      decision.decision === 'approve' ? await readQuestionAnswer(question, decision, this.ports.validator) : {};
     return this.ports.questions.answer(question.id, { ...decision, arguments: content }, approverOf(caller));
   }
 
@@ -193,7 +194,7 @@ export class Approvals {
     return validated.arguments;
   }
 
-  /** Runs one sweep at a time. A failed one is repeated a moment later. */
+  /** Runs one sweep at a time; a failed sweep is repeated a moment later. */
   private sweep(): Promise<void> {
     return (this.sweeping ??= this.endLapsed()
       .catch((error: unknown) => this.ports.logger.debug({ error }, 'expired approvals could not be ended'))

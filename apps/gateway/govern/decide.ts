@@ -1,4 +1,4 @@
-// The seat of the policy: every server call asks here before it is journaled, on the validated arguments that are run.
+// The one port to the policy: it decides about every server call before the call is journaled, on the arguments that run.
 import type { NewApproval } from '#libs/approvals/approval.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Decision, JudgedTool } from '#libs/policy/decision.js';
@@ -16,15 +16,15 @@ export interface ApprovalSettings {
   notify: boolean;
 }
 
-/** What model and caller are told of a call that is denied. */
-export function refusalOf(tool: Pick<CatalogTool, 'name'>, decision: Decision): ToolOutcome {
+/** The outcome of a call that the policy denies, for model and caller. */
+export function deniedOutcome(tool: Pick<CatalogTool, 'name'>, decision: Decision): ToolOutcome {
   return failedOutcome('denied', 'tool_denied', whyDenied(tool, decision));
 }
 
 export const whyDenied = ({ name }: Pick<CatalogTool, 'name'>, { rule, reason }: Decision): string =>
   `The rule '${rule}' does not allow this call of '${name}'${reason === undefined ? '' : `: ${reason}`}`;
 
-/** For a call that the policy lets run only once somebody has approved it. */
+/** The approval of a call that the policy lets run only once somebody has approved it. */
 export function newApproval(args: JsonObject, { reason }: Decision, settings: ApprovalSettings): NewApproval {
   return {
     id: mintApprovalId(),

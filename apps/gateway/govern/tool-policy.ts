@@ -1,5 +1,5 @@
-// The policy in force: decides calls, and keeps from each caller the tools that it may never call. Replaced whole when the
-// configuration has been read again; calls that were decided before run.
+// The policy in force: decides about calls, and hides from each caller the tools that it may never call. Replaced whole when the
+// configuration has been read again; earlier decisions stay.
 import { allowsTool } from '#libs/access/access.js';
 import type { Access } from '#libs/schemas/call-context.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
@@ -10,7 +10,7 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolCatalog, WatchedToolCatalog } from '../tools/tool-catalog.js';
 import type { Decide } from './decide.js';
 
-/** Callers whose view of the catalog is kept; with more, all are made anew. */
+/** How many callers' views of the catalog are cached; above this number all are made anew. */
 const maxViews = 1_000;
 
 /** Who asks, with what the caller's key allows. */
@@ -32,7 +32,7 @@ export class ToolPolicy {
     this.policy = new CompiledPolicy(source);
   }
 
-  /** @throws Error for rules that cannot be used: then the ones before stay */
+  /** @throws Error for rules that cannot be used: the earlier rules stay in force */
   replace(source: PolicySource): void {
     this.policy = new CompiledPolicy(source);
     this.views.clear();
@@ -50,19 +50,19 @@ export class ToolPolicy {
     return this.policy.mayNeedApproval(tool, caller);
   }
 
-  /** A tool that this caller is not offered, for a call of it all the same. */
+  /** A tool that the policy hides from this caller, looked up for a call of that tool all the same. */
   readonly deniedTool = (name: string, caller: Caller): CatalogTool | undefined => {
     const tool = this.catalog.find(name);
     return tool !== undefined && this.policy.isDenied(tool, caller) ? tool : undefined;
   };
 
-  /** Without the tools that the caller's key, or the policy, denies whatever their arguments: they do not exist for it. */
+  /** The catalog without the tools that the caller's key, or the policy, denies for any arguments. */
   readonly catalogOf: CatalogOf = (caller) => {
     // A tool that could call tools might call itself in a circle.
     if (caller.parentCall !== undefined) return noTools;
     const key = callerKeyOf(caller);
     const known = this.views.get(key);
-    // A key that was changed brings another object.
+    // A changed key comes with another `access` object.
     if (known !== undefined && known.access === caller.access) return known.view;
     if (this.views.size >= maxViews) this.views.clear();
     const { principal, keyId, roles } = caller;
@@ -74,7 +74,7 @@ export class ToolPolicy {
     return view;
   };
 
-  /** Another catalog or another policy: what is listed may have changed. Returns what ends it. */
+  /** Called when the catalog or the policy, and so the listed tools, may have changed. Returns a function that stops listening. */
   readonly onChange = (listener: () => void): (() => void) => {
     const stop = this.catalog.onChange(listener);
     this.listeners.add(listener);
@@ -88,7 +88,7 @@ export class ToolPolicy {
 const noTools: ToolCatalog = { find: () => undefined, list: () => [], hasServer: () => false, version: '' };
 
 class CatalogView implements ToolCatalog {
-  /** Of the list of all tools that was filtered last: the catalog makes a new one when anything changes. */
+  /** The result of the last filtering of all tools; `from` is another object whenever the catalog has changed. */
   private listed?: { from: readonly CatalogTool[]; tools: readonly CatalogTool[]; version: string };
 
   constructor(

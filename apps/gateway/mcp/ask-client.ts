@@ -1,6 +1,6 @@
-// Asks the client of an MCP call a question with a form (elicitation). Within a session of an older era that is a request
-// on the stream of the call; since 2026-07-28 it is the call's own result, and the client comes back with the answer.
-// Does not check what was answered, and does not know what the question is about.
+// Asks the client of an MCP call a question with a form (elicitation). In a session of an older era the question is a request on
+// the call's stream; since 2026-07-28 it is the call's result, and the client comes back with the answer. The answer is not
+// checked here.
 import {
   type ElicitRequestFormParams,
   inputRequired,
@@ -13,14 +13,14 @@ import { exchangeOf } from '#libs/mcp-server/endpoint/exchange.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 
 export interface ClientQuestion {
-  /** Of what is asked about. A client of 2026-07-28 sends it back as `requestState`: whoever reads that checks it. */
+  /** Id of the approval or question. A client of 2026-07-28 returns the id as `requestState`, which its reader must check. */
   id: string;
   message: string;
-  /** An object of strings, numbers, booleans and enums, as the protocol has it. */
+  /** An object of strings, numbers, booleans and enums, as the protocol defines. */
   schema: ElicitRequestFormParams['requestedSchema'];
 }
 
-/** `content`: as the client sent it. */
+/** `content`: unchecked. */
 export type ClientAnswer = { action: 'accept'; content: JsonObject } | { action: 'decline' } | { action: 'cancel' };
 
 export interface AskingCall {
@@ -30,27 +30,27 @@ export interface AskingCall {
 
 /** No earlier revision has `requestState`. */
 const firstStateless = '2026-07-28';
-/** Node's longest timer: the signal ends a question. */
+/** Node's longest timer; only the signal ends a question. */
 const noTimeoutMs = 2 ** 31 - 1;
-/** Of sessions: their first request, with the number 0, has been sent. */
+/** Servers of sessions whose first request, number 0, has been sent. */
 const hasSent = new WeakSet<Server>();
 
 /**
- * `hold`: the client is asked while its call goes on. `return`: by the result of its call, which it makes again. Undefined: it
- * cannot be asked.
+ * `hold`: the client is asked while its call goes on. `return`: the call's result asks, and the client repeats the call. Undefined:
+ * the client cannot be asked.
  */
 export function howToAsk({ server, request }: AskingCall): 'hold' | 'return' | undefined {
   const { elicitation } = server.getClientCapabilities() ?? {};
-  // Without a mode it means forms, as before there were others.
+  // A client that names no mode supports forms, which were once the only mode.
   if (elicitation === undefined || (elicitation.form === undefined && elicitation.url !== undefined)) return undefined;
   if ((server.getNegotiatedProtocolVersion() ?? '') >= firstStateless) return 'return';
-  // An answer without a stream has no place for a question.
+  // An answer that is not a stream cannot carry a question.
   return exchangeOf(request.http?.req).streams ? 'hold' : undefined;
 }
 
 /**
- * The answer; or the result by which the client is asked, and after which it makes the call again; or undefined for a
- * client that cannot be asked. `signal`: ends the wait for an answer, which has no other bound.
+ * The client's answer; or the result that asks the client, who then repeats the call; or undefined if the client cannot be asked.
+ * Only `signal` ends the wait for an answer.
  * @throws the signal's reason
  */
 export async function askClient(
@@ -68,7 +68,7 @@ export async function askClient(
   }
   if (!hasSent.has(server)) {
     hasSent.add(server);
-    // Clients on SDK 1.x do not hear that a request 0 is taken back: a ping has that number.
+    // Clients on SDK 1.x ignore the cancelling of request 0, so a ping uses that number.
     request.mcpReq.send({ method: 'ping' }, { signal }).catch(() => undefined);
   }
   try {

@@ -1,8 +1,8 @@
-// An MCP client that can be asked decides about its own call, and answers what the tool's own server asks. What it leaves
-// undecided still waits for everybody else who may decide, and a decision of theirs ends the question.
+// Asks an MCP client, if it can be asked, to decide about its own call, or to answer a question of the tool server. Anybody else
+// who may decide can do so meanwhile, which ends the question to the client.
 import { type InputRequiredResult, isInputRequiredResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { type Approval, type Decision, maxReasonLength, whyAsked } from '#libs/approvals/approval.js';
+import { type Approval, type ApprovalDecision, maxReasonLength, whyAsked } from '#libs/approvals/approval.js';
 import { redact } from '#libs/audit/redact.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -11,7 +11,7 @@ import { askClient, type AskingCall, type ClientAnswer, type ClientQuestion } fr
 
 export type ApprovalDecisions = Pick<Approvals, 'decide' | 'decided'>;
 
-/** Of the arguments, in characters: a person reads them. */
+/** How many characters of the arguments the question shows to a person. */
 const maxShownLength = 2_000;
 
 const answerSchema = z.object({
@@ -20,8 +20,8 @@ const answerSchema = z.object({
 });
 
 /**
- * The approval when somebody has decided or its time is up; still `waiting` if the client cannot be asked or gave no
- * decision; or the result that asks the client.
+ * The approval when somebody has decided or it has expired; still `waiting` if the client cannot be asked or gave no decision; or
+ * the result that asks the client.
  * @throws the reason of the caller's signal
  */
 export async function askForApproval(
@@ -46,7 +46,7 @@ export async function askForApproval(
     return await Promise.race([approvals.decided(id, signal, () => undefined), ask()]);
   } finally {
     caller.signal.removeEventListener('abort', stop);
-    // The client is told that nobody waits for its answer any more.
+    // Cancels the question to the client.
     over.abort('The question was already answered');
   }
 }
@@ -73,11 +73,11 @@ function questionOf(approval: Approval): ClientQuestion {
   };
 }
 
-/** Never within a character. */
+/** Never cuts a surrogate pair. */
 const clip = (text: string) => text.slice(0, maxShownLength).replace(/[\ud800-\udbff]$/, '');
 
-/** Undefined: the client did not decide, or not in words that were asked for. */
-function decisionOf(answer: ClientAnswer): Decision | undefined {
+/** Undefined if the client made no decision that the form allows. */
+function decisionOf(answer: ClientAnswer): ApprovalDecision | undefined {
   if (answer.action === 'cancel') return undefined;
   if (answer.action === 'decline') return { decision: 'deny' };
   const read = answerSchema.safeParse(answer.content);
@@ -86,15 +86,15 @@ function decisionOf(answer: ClientAnswer): Decision | undefined {
   return { decision, ...(reason == null || reason === '' ? {} : { reason: reason.slice(0, maxReasonLength) }) };
 }
 
-/** The tool waits for it: a client that does not answer has declined. */
-function contentOf(answer: ClientAnswer | undefined): Decision {
+/** A client that does not answer has declined, because the tool waits. */
+function contentOf(answer: ClientAnswer | undefined): ApprovalDecision {
   return answer?.action === 'accept' ? { decision: 'approve', arguments: answer.content } : { decision: 'deny' };
 }
 
-/** Somebody else may have been faster: what they decided counts. */
+/** Takes the client's decision. An earlier decision by somebody else counts. */
 async function decide(
   { id, kind }: Approval,
-  decision: Decision,
+  decision: ApprovalDecision,
   approvals: ApprovalDecisions,
   caller: RequestContext,
 ): Promise<Approval> {
@@ -102,7 +102,7 @@ async function decide(
     return await approvals.decide(id, decision, caller);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    // Content that was not asked for.
+    // The content does not match the schema of the question.
     if (kind === 'question' && error.code === 'invalid_value')
       return approvals.decide(id, { decision: 'deny' }, caller);
     if (error.code !== 'approval_already_decided') throw error;

@@ -1,5 +1,5 @@
-// The gateway as one MCP server: what it lists, describes and calls. One instance serves one request, or one session of
-// an older client; nothing is kept in it.
+// The gateway as an MCP server, which lists, describes and calls tools. One instance serves one request, or one session of an
+// older client, and has no state.
 import {
   Server,
   type CallToolResult,
@@ -22,7 +22,7 @@ import { runCall, type RunCallPorts, type ToolCallParams } from './run-call.js';
 import { toolNotFound } from '../turn/dispatch/call-tool.js';
 
 interface GatewayServerPorts extends RunCallPorts {
-  /** All tools, and those that a caller is offered. */
+  /** The catalog of all tools, and that of each caller. */
   catalog: Pick<ToolCatalog, 'list'>;
   catalogOf: CatalogOf;
   logger: Logger;
@@ -33,7 +33,7 @@ export type GatewayEndpointPorts = GatewayServerPorts &
   Pick<McpEndpointPorts, 'onRefused' | 'onEvicted'> &
   Pick<ToolPolicy, 'onChange'>;
 
-/** The HTTP endpoint that serves all eras. Whoever writes its streams to the clients keeps them alive. */
+/** The HTTP endpoint that serves all eras. The writer of its streams must send keep-alives. */
 export function openGatewayEndpoint(
   ports: GatewayEndpointPorts,
   limits: Omit<McpEndpointLimits, 'keepAliveMs'>,
@@ -80,7 +80,7 @@ async function call(
   }
 }
 
-/** What the work throws, counted, logged and said as JSON-RPC says it. */
+/** Runs `work`; counts and logs its error, and converts the error to JSON-RPC's. */
 async function answer<T>(ports: GatewayServerPorts, request: ServerContext, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,4 +1,4 @@
-// The catalog as MCP lists it, page by page.
+// Lists the catalog for MCP, page by page.
 import type { Tool } from '@modelcontextprotocol/server';
 import { toolMetadataMetaKey } from '#libs/mcp-server/call-meta.js';
 import type { NameMapping } from '#libs/names/map-names.js';
@@ -7,18 +7,18 @@ import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js'
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 
 export const toolsPageSize = 250;
-/** In `_meta` of a listed tool: the configured server that has it. */
+/** In `_meta` of a listed tool: the name of its configured server. */
 export const serverMetaKey = 'signalbox/server';
 
-/** In `_meta` of a listed tool whose name is mapped: its own name. */
+/** In `_meta` of a listed tool whose name is mapped: the catalog's name. */
 export const nameMetaKey = 'signalbox/name';
 
-/** A type, no interface: as a result it may have members that it does not name. */
+/** A type, not an interface: results may have members beyond these. */
 export type ToolsPage = { tools: Tool[]; nextCursor?: string };
 
 /**
  * A cursor names the last tool that was shown, so that a catalog that changes meanwhile shows none twice.
- * @throws AppError invalid_value for a cursor that is none, or whose tool has gone
+ * @throws AppError invalid_value for text that is no cursor, or a cursor whose tool has gone
  */
 export function listPage(
   catalog: readonly CatalogTool[],
@@ -33,7 +33,7 @@ export function listPage(
   };
 }
 
-/** A tool whose name is mapped shows its own as its title, unless it has one. */
+/** The listed form of a tool. If its name is mapped and it has no title, the catalog's name becomes the title. */
 export function toMcpTool(tool: CatalogTool, names: NameMapping): Tool {
   const { name: own, description, inputSchema, outputSchema, annotations, server, metadata } = tool;
   const name = names.toWire(own);
@@ -55,8 +55,8 @@ export function toMcpTool(tool: CatalogTool, names: NameMapping): Tool {
 }
 
 /**
- * In the form that clients before 2026 (SDK 1.x) check: one tool that is not in it would lose them the whole page. What a
- * schema cannot mean there is left out; its tool is called, and checked, by what its server listed.
+ * A schema that clients before 2026 (SDK 1.x) accept: one refused schema would cost them the whole page. Parts that their form
+ * cannot express are left out; calls are checked against the server's own schema.
  */
 function objectSchema({ properties, required, ...rest }: JsonObject): Tool['inputSchema'] {
   return {
@@ -71,7 +71,7 @@ const isOfObjects = (schema: JsonObject | undefined): schema is JsonObject =>
   schema !== undefined && (schema['type'] === undefined || schema['type'] === 'object');
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((each) => typeof each === 'string');
-/** `true` and `false` are schemas too, and have a longer form. */
+/** Writes the schemas `true` and `false` as objects. */
 const asSchema = (schema: Json): JsonObject => (isJsonObject(schema) ? schema : schema === false ? { not: {} } : {});
 const mapValues = (object: JsonObject, map: (value: Json) => JsonObject) =>
   Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]));

@@ -1,5 +1,5 @@
-// `tools/call` from outside: the same path as the tools API, with progress and cancelling both ways. What a tool fails
-// with is a result that says so; what keeps it from running at all is thrown.
+// Serves `tools/call` of MCP clients on the path of the tools API, with progress and cancelling. A tool's failure is a result; a
+// failure that keeps the tool from running is thrown.
 import {
   type CallToolResult,
   type InputRequiredResult,
@@ -16,14 +16,14 @@ import { isJsonObject } from '#libs/schemas/json.js';
 import { mcpServerSpan, toolErrorType } from '#libs/tracing/spans.js';
 import { type Span, traceparentOf, tracing } from '#libs/tracing/tracing.js';
 import { ApprovalNeeded } from '../govern/approval-needed.js';
-import type { EndedToolCall, PreparedToolCall, ToolCaller, ToolCalls } from '../turn/dispatch/call-tool.js';
+import type { EndedToolCall, PreparedToolCall, ToolCaller, DirectCalls } from '../turn/dispatch/call-tool.js';
 import type { ToolProgress } from '../turn/dispatch/tool-runner.js';
 import { type AskingCall, howToAsk } from './ask-client.js';
 import { type ApprovalDecisions, askForApproval } from './ask-for-approval.js';
 
 /** The workspace of a caller that names none and has no MCP session. */
 export const defaultSessionId = 'mcp_default';
-/** In `_meta` of a result: the call as journal and audit know it. */
+/** In `_meta` of a result: the call's id in journal and audit. */
 const callIdMetaKey = 'signalbox/call_id';
 
 export interface ToolCallParams {
@@ -32,7 +32,7 @@ export interface ToolCallParams {
 }
 
 export interface RunCallPorts {
-  calls: Pick<ToolCalls, 'prepare' | 'approved' | 'answered'>;
+  calls: Pick<DirectCalls, 'prepare' | 'approved' | 'answered'>;
   approvals: ApprovalDecisions;
 }
 
@@ -64,7 +64,7 @@ export function runCall(
   };
   const report = progressTo(request, exchange);
   const onProgress = (progress: ToolProgress) => {
-    // Its answer goes to the tool; an error is that the client has gone, which ends the call.
+    // The tool gets the answer. An error means that the client has gone, which ends the call.
     if (progress.asks !== undefined)
       askForApproval(progress.asks, ports.approvals, asking, caller).catch(() => undefined);
     report(progress);
@@ -81,7 +81,7 @@ export function runCall(
   return span === undefined ? result : endWith(span, result);
 }
 
-/** The client's own span, in `_meta`, comes before that of the HTTP request, which may carry several messages. */
+/** The span's parent is the client's span in `_meta`, before that of the HTTP request, which may carry several messages. */
 function startSpan(
   tool: string,
   { sessionId }: ServerContext,
@@ -118,13 +118,13 @@ async function ended(
   }
 }
 
-/** Asks the client, if it can be asked; the time of a person's decision is not the call's own. */
+/** Asks the client, if it can be asked, and pauses the call's deadline meanwhile. */
 async function whenDecided(waiting: Approval, calling: Calling): Promise<CallToolResult | InputRequiredResult> {
   const { ports, asking, caller } = calling;
   let asked: Approval | InputRequiredResult = waiting;
   if (waiting.state === 'waiting') {
-    const goOn = caller.deadline.pause();
-    asked = await askForApproval(waiting, ports.approvals, asking, caller).finally(goOn);
+    const endPause = caller.deadline.pause();
+    asked = await askForApproval(waiting, ports.approvals, asking, caller).finally(endPause);
   }
   if (isInputRequiredResult(asked)) return asked;
   if (asked.kind === 'question') return ended(() => ports.calls.answered(asked, caller), calling);
@@ -134,7 +134,7 @@ async function whenDecided(waiting: Approval, calling: Calling): Promise<CallToo
   return ended(() => ports.calls.approved(asked, caller), calling);
 }
 
-/** @throws what is not the call's own failure */
+/** The result for a failed call. @throws any error that is not the tool's failure */
 function toFailure(error: unknown): CallToolResult {
   if (!isToolFailure(error)) throw error;
   return failedResult(error);
@@ -153,7 +153,7 @@ function workspaceOf({ mcpReq, sessionId }: ServerContext): string {
 /** Aborts when the client cancels and when it has gone, always with a reason of ours. */
 function cancelSignal({ mcpReq }: ServerContext, { context }: McpExchange): AbortSignal {
   const call = new AbortController();
-  // Not AbortSignal.any(): what that links is let go by full collections of garbage only. These two end with the request.
+  // AbortSignal.any() would keep signals until a full garbage collection; these listeners end with the request.
   follow(context.signal, () => call.abort(context.signal.reason));
   follow(mcpReq.signal, () => call.abort(new AppError('cancelled', 'The client cancelled the call')));
   return call.signal;
@@ -164,7 +164,7 @@ function follow(signal: AbortSignal, abort: () => void): void {
   else signal.addEventListener('abort', abort, { once: true });
 }
 
-/** Progress grows, as the protocol wants it; a client that asked for none is told none. */
+/** Sends growing progress, as the protocol demands, to a client that asked for progress. */
 function progressTo({ mcpReq }: ServerContext, exchange: McpExchange): (progress: ToolProgress) => void {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined || !exchange.streams) return () => undefined;
@@ -182,7 +182,7 @@ function toCallResult({ id, sessionId, outcome }: Omit<EndedToolCall, 'tool'>): 
   const { blocks, structuredContent, error } = outcome;
   return {
     content: blocks as CallToolResult['content'],
-    // Clients of the older eras refuse a whole result for anything else, which the text tells too.
+    // Clients of older eras refuse a result with any other structured content, which the text contains too.
     ...(isJsonObject(structuredContent) ? { structuredContent } : {}),
     ...(outcome.state === 'completed' ? {} : { isError: true }),
     _meta: {
@@ -193,10 +193,10 @@ function toCallResult({ id, sessionId, outcome }: Omit<EndedToolCall, 'tool'>): 
   };
 }
 
-/** To this caller. */
+/** Codes for tools that do not exist for the caller. */
 const notThere: ReadonlySet<string> = new Set(['tool_not_found', 'tool_forbidden']);
 
-/** Refused for what was asked, not for the state of the gateway. */
+/** Whether a call was refused because of the request, not because of the gateway's state. */
 function isToolFailure(error: unknown): error is AppError {
   if (!(error instanceof AppError) || notThere.has(error.code)) return false;
   return (toolErrorCodes as readonly string[]).includes(error.code);

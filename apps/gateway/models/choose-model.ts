@@ -1,6 +1,6 @@
 // The model that answers a tool server, or a tool call: one that its settings and the caller's key allow. Pure.
 import { allowsModel, matchesGlob } from '#libs/access/access.js';
-import type { SamplingRequest } from '#libs/approvals/sampling.js';
+import type { SamplingRequest } from '#libs/approvals/sampling-request.js';
 import type { Access } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 

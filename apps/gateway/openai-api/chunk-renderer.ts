@@ -1,4 +1,4 @@
-// What the two streams of chunks have in common: the end, errors, and calls in the caller's own terms.
+// The part that both streams of chunks share: the end, errors, and calls in the caller's own terms.
 import { renderError } from '#libs/http-server/render-error.js';
 import type { AppError } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
@@ -25,7 +25,7 @@ export abstract class ChunkRenderer implements SseRenderer {
     return text;
   }
 
-  /** Without `[DONE]` after it. */
+  /** No `[DONE]` follows an error. */
   renderError(error: AppError, requestId: string): string {
     return `data: ${JSON.stringify(renderError(error, requestId))}\n\n`;
   }

@@ -18,14 +18,14 @@ export interface ChunkParts {
 
 export class ChunkWriter {
   private head = '';
-  /** Of a text of the first choice, up to its delta. */
+  /** The start of a text chunk of the first choice, up to its delta. */
   private textHead = '';
 
   constructor(private readonly rendering: Rendering) {
     this.model = rendering.model ?? '';
   }
 
-  /** Known with the first event. */
+  /** The model is known with the first event. */
   set model(model: string) {
     const { id, created } = this.rendering;
     const head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model });
@@ -47,20 +47,20 @@ export class ChunkWriter {
     return `${first}${this.head}"choices":[${choices.join(',')}]${tail(besides(extras?.chunk, parts.members))}}`;
   }
 
-  /** A fast path for text of the first choice, the most frequent chunk. Equal to what `chunk` writes. */
+  /** A fast path for text of the first choice, the most frequent chunk. Writes the same as `chunk`. */
   text(text: string, isTyped = false): string {
     const delta = `{"content":${JSON.stringify(text)}}`;
     const chunk = `${this.textHead}${delta},"finish_reason":null}]}`;
     return isTyped ? `{"type":"content","delta":${delta},${chunk.slice(1)}` : chunk;
   }
 
-  /** For OpenAI's usage chunk. */
+  /** A chunk with an empty list of choices: OpenAI's usage chunk. */
   withoutChoices(members: JsonObject): string {
     return `{${this.head}"choices":[]${tail(members)}}`;
   }
 }
 
-/** A member of both, as of another gateway upstream, is written once. */
+/** Our members and the upstream's; a member of both, as from another gateway upstream, is written once. */
 const besides = (theirs: object | undefined, ours: object | undefined): object | undefined =>
   theirs === undefined || ours === undefined ? (theirs ?? ours) : { ...theirs, ...ours };
 
@@ -72,16 +72,16 @@ function tail(members: object | undefined): string {
 
 type CallEvent = Extract<TurnEvent, { type: 'tool_call' }>;
 
-/** What a call for the caller adds to the message. */
+/** The delta of a call for the caller. */
 export function callDelta(event: CallEvent, { legacyFunctions = false }: Rendering): JsonObject {
   if (!legacyFunctions) return deltaOf(event);
-  // A message of that form has one call; the model asks for the others again when it has the result.
+  // A message in the older form has one call. The model makes the other calls again when it has the result.
   if (event.clientIndex !== 0) return {};
   const { id, name = '', arguments: text } = event;
   return { function_call: id === undefined ? { arguments: text } : { name, arguments: text } };
 }
 
-/** What an event adds to the message. */
+/** The delta of an event. */
 export function deltaOf(event: Extract<TurnEvent, { type: 'content' | 'reasoning' }> | CallEvent): JsonObject {
   switch (event.type) {
     case 'content':

@@ -4,7 +4,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ChosenServer, RequestedTool, TurnRequest } from '../turn/turn-request.js';
 import { gatewayOptions } from '../chat-apis/gateway-fields.js';
-import { refuseTooMany, requireObject, validatedBody, withoutNulls } from '../chat-apis/invalid-value.js';
+import { refuseTooMany, requireObject, validatedBody, withoutNullMembers } from '../chat-apis/invalid-value.js';
 import { readCustomTool, toArguments } from '../chat-apis/free-text.js';
 import { readMcpChoice, readMcpTool } from '../chat-apis/mcp-tool.js';
 import { readFunction, refuseStrayResults, refuseTwice } from '../chat-apis/read-tools.js';
@@ -51,7 +51,7 @@ export function readChatRequest(body: unknown, dialect: TurnRequest['dialect'], 
 
 /** `null` counts as absent in every optional field of the request and its messages. */
 function readable(body: JsonObject): JsonObject {
-  const request = withoutNulls(body);
+  const request = withoutNullMembers(body);
   if (Array.isArray(request['messages'])) request['messages'] = request['messages'].map(messageWithoutNulls);
   return request;
 }
@@ -60,8 +60,8 @@ function messageWithoutNulls(message: Json): Json {
   if (!isJsonObject(message)) return message;
   const { tool_calls: calls } = message;
   // Clients that send back an SDK's message object may have `tool_calls: []` in it.
-  if (Array.isArray(calls) && calls.length === 0) return withoutNulls({ ...message, tool_calls: null });
-  return Object.values(message).includes(null) ? withoutNulls(message) : message;
+  if (Array.isArray(calls) && calls.length === 0) return withoutNullMembers({ ...message, tool_calls: null });
+  return Object.values(message).includes(null) ? withoutNullMembers(message) : message;
 }
 
 type BodyTool = NonNullable<ChatRequestBody['tools']>[number];

@@ -15,7 +15,7 @@ export interface Rendering {
   created: number;
   /** Set if it is known before the first event. */
   model?: string | undefined;
-  /** Of a request whose tools the caller knows in another form than the model. */
+  /** Set if the caller knows some tools in another form than the model. */
   forms?: CallerForms | undefined;
   /** Calls are `function_call`, of which a message has at most one. */
   legacyFunctions?: boolean | undefined;
@@ -69,8 +69,7 @@ export function renderJson(answer: TurnAnswer, rendering: Rendering): JsonObject
 }
 
 /**
- * Our members of an answer, what ran here and what was not served as it was asked, if there are any: absent ones must not replace
- * an upstream's.
+ * Our members of an answer: tool execution and warnings. Absent members are left out, because they would replace an upstream's.
  */
 export function besideChoices({ toolExecution, warnings }: Pick<DoneEvent, 'toolExecution' | 'warnings'>) {
   if (toolExecution === undefined && warnings === undefined) return undefined;

@@ -5,7 +5,7 @@ import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { turnExecution } from '../../../test/support/turn-with-calls.js';
 import { verifies } from '../../../test/verifies.js';
 import { type TurnAnswer, TurnFold } from '../turn/fold-turn.js';
-import { storedEvents } from '../turn/retell.js';
+import { storedEvents } from '../turn/replay-events.js';
 import { EventsSseRenderer } from './render-events.js';
 import { renderJson } from './render-json.js';
 import { OpenAiSseRenderer } from './render-sse.js';

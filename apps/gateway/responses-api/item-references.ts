@@ -1,16 +1,16 @@
-// Items of stored responses that a request names by their id in place of sending them, as the AI SDK does. Reads and writes
-// bodies only; the caller looks up the responses.
+// References to items of stored responses: a request may name an item by its id instead of sending the item, as the AI SDK does.
+// Reads and writes bodies only; the caller looks up the responses.
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { WireItem } from './wire-types.js';
 
 export interface References {
-  /** Of items whose id names their run: texts and reasoning. */
+  /** Runs of referenced texts and reasoning, whose ids name their run. */
   runIds: ReadonlySet<string>;
   callIds: readonly string[];
 }
 
-/** Undefined if the request has none, as almost all. @throws AppError invalid_value for more than `most` */
+/** Undefined if the request has no references. @throws AppError invalid_value for more than `most` */
 export function referencesIn(body: unknown, most: number): References | undefined {
   const ids = inputOf(body)
     .filter(isReference)
@@ -29,7 +29,7 @@ export function referencesIn(body: unknown, most: number): References | undefine
 }
 
 /**
- * The request with the items themselves. Lists of tools have no meaning in an input. A reference is short and may be repeated,
+ * The request with items in place of references, without lists of tools. A reference is short and may be repeated,
  * so the items have at most `maxBytes` as JSON.
  * @throws AppError invalid_value, request_too_large
  */

@@ -3,7 +3,7 @@ import { anyImage, type ContentBlock, contentText } from '#libs/schemas/content-
 import type { ChatMessage, ContentPart, MessageContent, ToolMessage } from '#libs/schemas/message.js';
 import { toArguments } from '../chat-apis/free-text.js';
 import { readRounds, toCall, type TurnPiece } from '../chat-apis/read-rounds.js';
-import { tellContent, type TypedContent } from '../chat-apis/tell-content.js';
+import { describeContent, type TypedContent } from '../chat-apis/describe-content.js';
 import type { JoinedNames } from './tools/joined-names.js';
 import type { InputItem, InputPart, MessageItem, OutputPart } from './response-request.schema.js';
 import { isJsonObject, textOrEmpty, type JsonObject } from '#libs/schemas/json.js';
@@ -35,12 +35,12 @@ export function readInput(input: string | InputItem[] | undefined, names: Joined
       paths.set(result, `input[${index}].call_id`);
       messages.push(result);
     } else if (item.type === 'other') {
-      const told = readOtherItem(item.given);
-      if ('type' in told) turn.push(told);
+      const read = readOtherItem(item.given);
+      if ('type' in read) turn.push(read);
       else {
         endTurn();
-        if (isResult(told)) paths.set(told, `input[${index}]`);
-        messages.push(told);
+        if (isResult(read)) paths.set(read, `input[${index}]`);
+        messages.push(read);
       }
     } else turn.push(...readPieces(item, names));
   });
@@ -118,7 +118,7 @@ function readOutput({ call_id, output }: OutputItem): ToolMessage {
   if (typeof output === 'string') return { role: 'tool', tool_call_id: call_id, content: output };
   const blocks = output.map((part: OutputPart): ContentBlock => {
     if (part.type === 'input_text') return { type: 'text', text: part.text };
-    if (part.type === 'other') return { type: 'text', text: tellContent(part.given) };
+    if (part.type === 'other') return { type: 'text', text: describeContent(part.given) };
     const url = part.type === 'input_image' ? part.image_url : part.file_data;
     const name = part.type === 'input_image' ? 'image' : (part.filename ?? 'file');
     const data = /^data:([^;,]+);base64,(.*)$/s.exec(url);
@@ -140,8 +140,8 @@ function readOutput({ call_id, output }: OutputItem): ToolMessage {
 const isResult = (message: ChatMessage): message is ToolMessage => message.role === 'tool';
 
 /**
- * An item that models of other providers do not know: calls and results of OpenAI's other tools are told as calls and results,
- * everything else as its text. What is encrypted is only named. A part of the assistant's turn, or a message of its own.
+ * Reads an item that models of other providers do not know: calls and results of OpenAI's other tools become calls and results,
+ * any other item becomes its text; encrypted content is only named. The result is a part of the assistant's round, or a message.
  */
 function readOtherItem(given: TypedContent): TurnPiece | ChatMessage {
   const item = given as JsonObject & { type: string };
@@ -149,14 +149,14 @@ function readOtherItem(given: TypedContent): TurnPiece | ChatMessage {
   const id = textOrEmpty(item['call_id'] ?? item['id']);
   // `local_shell_call_output` has the id of its call as `id`.
   if (type.endsWith('_output') && id !== '') {
-    return { role: 'tool', tool_call_id: id, content: tellContent(item) };
+    return { role: 'tool', tool_call_id: id, content: describeContent(item) };
   }
   if (type.endsWith('_call') && typeof item['call_id'] === 'string' && id !== '') {
     const asked = item['action'] ?? item['operation'] ?? item['arguments'] ?? {};
     const args = typeof asked === 'string' ? asked : JSON.stringify(asked);
     return { type: 'call', call: toCall(id, type.slice(0, -'_call'.length), args), here: false };
   }
-  const text = tellContent(item);
+  const text = describeContent(item);
   return isJsonObject(item['action']) || item['content'] === undefined
     ? { type: 'text', text }
     : { role: 'user', content: text };

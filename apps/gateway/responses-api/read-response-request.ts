@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { TurnRequest } from '../turn/turn-request.js';
 import type { RecalledTurn } from '../turn/runs/recall-turn.js';
 import { gatewayOptions } from '../chat-apis/gateway-fields.js';
-import { refuseTooMany, requireObject, validatedBody, withoutNulls } from '../chat-apis/invalid-value.js';
+import { refuseTooMany, requireObject, validatedBody, withoutNullMembers } from '../chat-apis/invalid-value.js';
 import { refuseStrayResults } from '../chat-apis/read-tools.js';
 import { readInput } from './read-input.js';
 import { readResponseChoice } from './tools/read-response-choice.js';
@@ -17,7 +17,7 @@ export function readResponseRequest(body: unknown, limits: Config['limits']): Tu
   const given = requireObject(body);
   refuseTooMany(given['input'], limits.messages, 'input');
   refuseTooMany(given['tools'], limits.tools, 'tools');
-  const request = validatedBody(responseRequestSchema, withoutNulls(given));
+  const request = validatedBody(responseRequestSchema, withoutNullMembers(given));
   const previous = request.previous_response_id;
   if (request.input === undefined && previous === undefined) {
     throw new AppError('invalid_value', 'input: is required', { param: 'input' });

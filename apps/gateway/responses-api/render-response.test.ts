@@ -5,7 +5,7 @@ import { readFrames } from '../../../test/support/read-frames.js';
 import { turnWithCalls, usageWithDetails } from '../../../test/support/turn-with-calls.js';
 import { verifies } from '../../../test/verifies.js';
 import { ResponseFold, ResponseSseRenderer } from './render-response.js';
-import type { WireEvent, WireItem } from './wire-types.js';
+import type { WireResponseEvent, WireItem } from './wire-types.js';
 
 const id = `resp_${'0'.repeat(32)}`;
 const rendering = { id, created: 1, echo: { instructions: null, metadata: { a: 'b' } } };
@@ -16,7 +16,7 @@ function fold(events: TurnEvent[]) {
   return JSON.parse(JSON.stringify(response.answer)) as typeof response.answer;
 }
 
-function streamed(events: TurnEvent[]): (WireEvent & { sequence_number: number })[] {
+function streamed(events: TurnEvent[]): (WireResponseEvent & { sequence_number: number })[] {
   const renderer = new ResponseSseRenderer(rendering);
   return readFrames(events.map((event) => renderer.render(event)).join('') + renderer.end);
 }

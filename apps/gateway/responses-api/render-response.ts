@@ -6,7 +6,7 @@ import { renderError } from '#libs/http-server/render-error.js';
 import type { CallerForms } from '../chat-apis/caller-events.js';
 import { commentKeepAlive, type SseRenderer } from '../chat-apis/sse-renderer.js';
 import { ResponseEvents } from './response-events.js';
-import type { WireErrorEvent, WireEvent, WireMcpListTools, WireResponse } from './wire-types.js';
+import type { WireErrorEvent, WireResponseEvent, WireMcpListTools, WireResponse } from './wire-types.js';
 
 export interface ResponseRendering {
   id: string;
@@ -14,7 +14,7 @@ export interface ResponseRendering {
   created: number;
   echo: JsonObject;
   listed?: readonly WireMcpListTools[] | undefined;
-  /** Of a request whose tools the caller knows in another form than the model. */
+  /** Set if the caller knows some tools in another form than the model. */
   forms?: CallerForms | undefined;
 }
 
@@ -57,7 +57,7 @@ export class ResponseSseRenderer implements SseRenderer {
   private text = '';
 
   constructor(rendering: ResponseRendering) {
-    const emit = (event: WireEvent) => void (this.text += this.frame(event));
+    const emit = (event: WireResponseEvent) => void (this.text += this.frame(event));
     this.events = new ResponseEvents(newResponse(rendering), { ...rendering, emit });
   }
 
@@ -79,7 +79,7 @@ export class ResponseSseRenderer implements SseRenderer {
     );
   }
 
-  private frame(event: WireEvent | Omit<WireErrorEvent, 'sequence_number'>): string {
+  private frame(event: WireResponseEvent | Omit<WireErrorEvent, 'sequence_number'>): string {
     return `event: ${event.type}\ndata: ${JSON.stringify(event).slice(0, -1)},"sequence_number":${this.sent++}}\n\n`;
   }
 }

@@ -1,8 +1,8 @@
 // Renders a stored run, finished or not, as a response.
 import type { StoredRound, StoredRun } from '#libs/runs/run-store.js';
 import { mintResponseId } from '#libs/schemas/identifiers.js';
-import { storedEvents } from '../turn/retell.js';
-import { goesOnAlone, storedError } from '../turn/runs/run-errors.js';
+import { storedEvents } from '../turn/replay-events.js';
+import { advancesDetached, storedError } from '../turn/runs/run-errors.js';
 import { callerForms } from '../chat-apis/caller-events.js';
 import type { TurnRequest } from '../turn/turn-request.js';
 import { newResponse, ResponseFold, type ResponseRendering } from './render-response.js';
@@ -12,7 +12,7 @@ export function isStoredResponse(run: StoredRun): boolean {
   return run.dialect === 'responses' && (run.request as unknown as TurnRequest).store === true;
 }
 
-export function renderingOf(run: Pick<StoredRun, 'id' | 'createdAt'>, request: TurnRequest): ResponseRendering {
+export function responseRendering(run: Pick<StoredRun, 'id' | 'createdAt'>, request: TurnRequest): ResponseRendering {
   return {
     id: mintResponseId(run.id),
     created: Math.floor(run.createdAt.getTime() / 1000),
@@ -23,7 +23,7 @@ export function renderingOf(run: Pick<StoredRun, 'id' | 'createdAt'>, request: T
 
 export function renderStoredResponse(run: StoredRun, rounds: readonly StoredRound[]): WireResponse {
   const request = run.request as unknown as TurnRequest;
-  const rendering = renderingOf(run, request);
+  const rendering = responseRendering(run, request);
   if (run.state === 'done' && run.answer !== null) {
     const fold = new ResponseFold(rendering);
     for (const event of storedEvents(run, rounds)) fold.add(event);
@@ -36,7 +36,7 @@ export function renderStoredResponse(run: StoredRun, rounds: readonly StoredRoun
     case 'cancelled':
       return { ...begun, status: 'cancelled' };
     case 'interrupted':
-      return goesOnAlone(run) ? begun : { ...begun, status: 'incomplete' };
+      return advancesDetached(run) ? begun : { ...begun, status: 'incomplete' };
     case 'running':
     case 'waiting':
     case 'done':

@@ -3,13 +3,13 @@ import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { roundSeparator } from '../turn/turn-state.js';
 import { CallerEvents, type CallerForms } from '../chat-apis/caller-events.js';
 import { refusalOf } from '../chat-apis/refusal.js';
-import { type CallItem, deltaTypes, isOwnCall, newCall, toWireUsage } from './wire-items.js';
+import { type CallItem, deltaTypes, isOwnCall, newCall, toResponseUsage } from './wire-items.js';
 import type {
-  WireEvent,
+  WireResponseEvent,
   WireItem,
   WireMcpCall,
   WireMcpListTools,
-  WireMessage,
+  WireMessageItem,
   WireReasoning,
   WireResponse,
 } from './wire-types.js';
@@ -21,12 +21,12 @@ type DoneEvent = Extract<TurnEvent, { type: 'done' }>;
 interface Shown {
   listed?: readonly WireMcpListTools[] | undefined;
   forms?: CallerForms | undefined;
-  /** Gets each event at once: its response and items change later. */
-  emit?: (event: WireEvent) => void;
+  /** Gets each event at once, because the response and items of an event change later. */
+  emit?: (event: WireResponseEvent) => void;
 }
 
 export class ResponseEvents {
-  private open: WireMessage | WireReasoning | undefined;
+  private open: WireMessageItem | WireReasoning | undefined;
   private readonly calls = new Map<number, CallItem>();
   /** Server calls without a result yet, by their id here. */
   private readonly running = new Map<string, WireMcpCall>();
@@ -35,7 +35,7 @@ export class ResponseEvents {
 
   private readonly listed: readonly WireMcpListTools[];
   private readonly caller: CallerEvents | undefined;
-  private readonly emit: (event: WireEvent) => void;
+  private readonly emit: (event: WireResponseEvent) => void;
 
   /** `response` must be new, without output. */
   constructor(
@@ -120,12 +120,12 @@ export class ResponseEvents {
   }
 
   /** The part of the open message, or of a new message if there is none or its part has another type. */
-  private part<Part extends WireMessage['content'][number]>(empty: Part): Part {
+  private part<Part extends WireMessageItem['content'][number]>(empty: Part): Part {
     const { open } = this;
     if (open?.type === 'message' && open.content[0]!.type === empty.type) return open.content[0] as Part;
     this.endItem();
     const id = this.itemId('msg');
-    const message: WireMessage = { type: 'message', id, role: 'assistant', status: 'in_progress', content: [] };
+    const message: WireMessageItem = { type: 'message', id, role: 'assistant', status: 'in_progress', content: [] };
     const of = this.put(message);
     message.content.push(empty);
     this.open = message;
@@ -211,7 +211,7 @@ export class ResponseEvents {
       const reason = event.finishReason === 'length' ? 'max_output_tokens' : 'content_filter';
       response.incomplete_details = { reason };
     }
-    response.usage = toWireUsage(event.usage);
+    response.usage = toResponseUsage(event.usage);
     response.tool_execution = event.toolExecution;
     response.warnings = event.warnings;
     this.emit({ type: cut ? 'response.incomplete' : 'response.completed', response: this.response });
@@ -253,7 +253,7 @@ export class ResponseEvents {
     return { item_id: item.id, output_index: this.response.output.indexOf(item) };
   }
 
-  /** The same each time a response is rendered, with or without the list of tools. */
+  /** An id that is the same each time a response is rendered, with or without the list of tools. */
   private itemId(kind: string): string {
     const number = this.response.output.length - this.listed.length;
     return `${kind}_${this.response.id.slice('resp_'.length)}${number.toString(16).padStart(4, '0')}`;

@@ -1,7 +1,7 @@
-// The items and counts of a response, made of a turn's.
+// Makes the items and counts of a response from those of a turn.
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { usageDetail, type Usage } from '#libs/schemas/usage.js';
-import type { WireCustomCall, WireFunctionCall, WireItem, WireMcpCall, WireUsage } from './wire-types.js';
+import type { WireCustomCall, WireFunctionCall, WireItem, WireMcpCall, WireResponseUsage } from './wire-types.js';
 
 type CallEvent = Extract<TurnEvent, { type: 'tool_call' }>;
 export type CallItem = WireFunctionCall | WireCustomCall | WireMcpCall;
@@ -39,7 +39,7 @@ export function newCall(id: string, event: CallEvent): CallItem {
   };
 }
 
-export function toWireUsage(usage: Usage): WireUsage {
+export function toResponseUsage(usage: Usage): WireResponseUsage {
   return {
     input_tokens: usage.prompt_tokens,
     input_tokens_details: {

@@ -2,7 +2,7 @@
 import type * as Six from 'openai/resources/responses/responses';
 import { expectTypeOf } from 'vitest';
 import { verifies } from '../../../test/verifies.js';
-import type { WireErrorEvent, WireEvent, WireItem, WireResponse, WireUsage } from './wire-types.js';
+import type { WireErrorEvent, WireResponseEvent, WireItem, WireResponse, WireResponseUsage } from './wire-types.js';
 
 /** `toExtend` fails on unions as large as the SDK's. */
 type Fits<Ours, Theirs> = [Ours] extends [Theirs] ? true : false;
@@ -14,8 +14,8 @@ type OwnResponse = Pick<WireResponse, Own>;
 verifies('apis.responses.sdk', 'every member that we write has the SDK’s type', () => {
   expectTypeOf<Fits<ItemOfSix, Six.ResponseOutputItem>>().toEqualTypeOf<true>();
   expectTypeOf<Fits<Omit<OwnResponse, 'output'>, Omit<Pick<Six.Response, Own>, 'output'>>>().toEqualTypeOf<true>();
-  expectTypeOf<Fits<WireUsage, Six.ResponseUsage>>().toEqualTypeOf<true>();
-  expectTypeOf<Fits<WireEvent['type'], Six.ResponseStreamEvent['type']>>().toEqualTypeOf<true>();
+  expectTypeOf<Fits<WireResponseUsage, Six.ResponseUsage>>().toEqualTypeOf<true>();
+  expectTypeOf<Fits<WireResponseEvent['type'], Six.ResponseStreamEvent['type']>>().toEqualTypeOf<true>();
   expectTypeOf<Fits<WireErrorEvent, Six.ResponseErrorEvent>>().toEqualTypeOf<true>();
   // Check that the comparison can fail.
   expectTypeOf<Fits<{ type: 'message'; id: number }, Six.ResponseOutputItem>>().toEqualTypeOf<false>();

@@ -5,7 +5,7 @@ import type { Warning } from '#libs/schemas/warning.js';
 
 type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
-export interface WireText {
+export interface WireOutputText {
   type: 'output_text';
   text: string;
   annotations: never[];
@@ -15,12 +15,12 @@ export interface WireRefusal {
   type: 'refusal';
   refusal: string;
 }
-export interface WireMessage {
+export interface WireMessageItem {
   type: 'message';
   id: string;
   role: 'assistant';
   status: ItemStatus;
-  content: (WireText | WireRefusal)[];
+  content: (WireOutputText | WireRefusal)[];
 }
 export interface WireSummary {
   type: 'summary_text';
@@ -67,9 +67,10 @@ export interface WireMcpListTools {
   server_label: string;
   tools: { name: string; description: string; input_schema: JsonObject; annotations: JsonObject }[];
 }
-export type WireItem = WireMessage | WireReasoning | WireFunctionCall | WireCustomCall | WireMcpCall | WireMcpListTools;
+export type WireItem =
+  WireMessageItem | WireReasoning | WireFunctionCall | WireCustomCall | WireMcpCall | WireMcpListTools;
 
-export interface WireUsage {
+export interface WireResponseUsage {
   input_tokens: number;
   input_tokens_details: { cached_tokens: number; cache_write_tokens: number };
   output_tokens: number;
@@ -87,7 +88,7 @@ export interface WireResponse {
   output: WireItem[];
   error: { code: 'server_error'; message: string } | null;
   incomplete_details: { reason: 'max_output_tokens' | 'content_filter' } | null;
-  usage?: WireUsage;
+  usage?: WireResponseUsage;
   /** Our extensions. */
   tool_execution?: ToolExecution;
   warnings?: Warning[];
@@ -103,14 +104,17 @@ type OfText = OfItem & { content_index: 0 };
 type OfSummary = OfItem & { summary_index: 0 };
 
 /** Without `sequence_number`, which the stream adds. */
-export type WireEvent =
+export type WireResponseEvent =
   | {
       type:
         'response.created' | 'response.in_progress' | 'response.completed' | 'response.incomplete' | 'response.failed';
       response: WireResponse;
     }
   | { type: 'response.output_item.added' | 'response.output_item.done'; output_index: number; item: WireItem }
-  | (OfText & { type: 'response.content_part.added' | 'response.content_part.done'; part: WireText | WireRefusal })
+  | (OfText & {
+      type: 'response.content_part.added' | 'response.content_part.done';
+      part: WireOutputText | WireRefusal;
+    })
   | (OfText & { type: 'response.output_text.delta'; delta: string; logprobs: never[] })
   | (OfText & { type: 'response.output_text.done'; text: string; logprobs: never[] })
   | (OfText & { type: 'response.refusal.delta'; delta: string })

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 import type { Approval } from '#libs/approvals/approval.js';
 import type { SamplingOutcome } from '#libs/approvals/question-store.js';
-import { maxSampledLength, samplingLeaseMs, samplingMs } from '#libs/approvals/sampling.js';
+import { maxSampledLength, samplingLeaseMs, samplingMs } from '#libs/approvals/sampling-request.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { forever } from '../../../test/support/runnable-call.js';
 import { verifies } from '../../../test/verifies.js';

@@ -1,6 +1,6 @@
-// Answers what tool servers ask models while their calls run (MCP sampling): as the caller of the call, with the models that
-// its key allows. A request is taken in the store before a model is called, and taken again while the model works, so that
-// one gateway answers it and its worker knows that one does.
+// Answers requests of tool servers to models while a call runs (MCP sampling): for the caller of the call, with models that the
+// caller's key allows. A gateway takes a request in the store before it calls a model, and renews that while the model works, so
+// that only one gateway answers and the worker knows that one does.
 import type { Approval } from '#libs/approvals/approval.js';
 import type { QuestionStore, SamplingOutcome } from '#libs/approvals/question-store.js';
 import {
@@ -9,7 +9,7 @@ import {
   samplingMs,
   samplingRequestSchema,
   type Sampled,
-} from '#libs/approvals/sampling.js';
+} from '#libs/approvals/sampling-request.js';
 import type { Channels } from '#libs/backing/channels.js';
 import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -21,7 +21,7 @@ import { channelNames } from '#libs/schemas/tool-job.js';
 import { chooseModel } from '../models/choose-model.js';
 import type { ModelRouter, RoutedModelEvent } from '../models/model-provider.js';
 import type { SamplingCaller, SamplingDesk } from '../turn/dispatch/dispatch-services.js';
-import { toModelRequest } from './to-model-request.js';
+import { fromSamplingRequest } from './from-sampling-request.js';
 
 export interface SamplingPorts {
   gatewayId: string;
@@ -29,7 +29,7 @@ export interface SamplingPorts {
   channels: Pick<Channels, 'publish'>;
   models: Pick<ModelRouter, 'resolve' | 'list' | 'call'>;
   budgets: Pick<Budgets, 'spentBy'>;
-  /** Each request that was answered, with `ok` or the code of what went wrong. */
+  /** Counts each answered request, with `ok` or the error code. */
   onAnswered: (outcome: string) => void;
   logger: Logger;
 }
@@ -38,7 +38,7 @@ const renewMs = samplingLeaseMs / 3;
 const publishMs = 2_000;
 
 export class Sampling implements SamplingDesk {
-  /** Those that are being answered here. */
+  /** Ids of requests that are being answered here. */
   private readonly answering = new Set<string>();
 
   constructor(private readonly ports: SamplingPorts) {}
@@ -68,7 +68,7 @@ export class Sampling implements SamplingDesk {
     try {
       await take();
       if (over.signal.aborted) return;
-      // A store that is away gives the request up by itself.
+      // If the store stays away, the lease of the request expires there.
       renewal = setInterval(() => void take().catch(() => undefined), renewMs);
       const both = AbortSignal.any([signal, over.signal, caller.signal]);
       const outcome = await this.outcomeOf(asked, caller, both);
@@ -90,7 +90,7 @@ export class Sampling implements SamplingDesk {
       await this.ask(asked, caller, answer, signal);
       return { answer: answer.whole(), ...ended() };
     } catch (error) {
-      // The caller's log has the rest: what an upstream says is not for tool servers.
+      // Tool servers do not see the upstream's error; the log has it.
       const { code } = toAppError(error);
       return { answer: { refused: `No model answered (${code})` }, errorCode: code, ...ended() };
     }
@@ -116,15 +116,15 @@ export class Sampling implements SamplingDesk {
       ...(traceparent === undefined ? {} : { traceparent }),
       deadline: steadyNow() + samplingMs,
       signal: bounded,
-      // No request of its own.
+      // A sampling does not count as a request of the caller.
       paidBy: { principal, keyId, access, round: 0 },
     };
-    await models.call(route, toModelRequest(request), call, (events) => answer.take(events));
+    await models.call(route, fromSamplingRequest(request), call, (events) => answer.take(events));
     if (bounded.aborted && !signal.aborted) throw new AppError('model_timeout', 'The model took too long');
   }
 }
 
-/** A model's answer, from its events. */
+/** Collects the answer of a model from its events. */
 class SampledAnswer {
   /** `provider/model` */
   model: string | undefined;

@@ -1,6 +1,5 @@
-// Arguments as a model or caller wrote them, checked before they are journaled: bounded, parsed, against the schema.
-// Compiled once a definition. Converts a model's texts where nothing is lost, and refuses to guess: what is wrong is said in
-// words that a model can act on.
+// Checks the arguments of a model or caller before they are journaled: bounds, JSON, schema. Each definition is compiled once.
+// Converts a model's texts where nothing is lost, and never guesses; error messages say what a model can correct.
 import type { Config } from '#libs/config/schema.js';
 import { compileSchema, exceedsDepth, type CompiledSchema } from '#libs/json-schema/compile-schema.js';
 import { convertTexts } from '#libs/json-schema/convert-texts.js';
@@ -60,12 +59,12 @@ export class CompiledArgumentValidator implements ArgumentValidator {
     if (problem === undefined) return { ok: true, arguments: value };
     const converted = from === 'model' ? convertTexts(value, tool.inputSchema) : value;
     if (converted === value) return refuse(tool, problem);
-    // Its own bounds apply to what was in a text.
+    // The bounds apply to the content of converted texts too.
     const read = this.validate(tool, JSON.stringify(converted));
     return read.ok ? { ...read, sent: value } : refuse(tool, problem);
   }
 
-  /** All arguments, written as one text. */
+  /** Validates arguments that were written as one JSON string. */
   private validateText(tool: SchemaOwner, text: string): ValidatedArguments {
     const read = parseJsonObject(text) === undefined ? undefined : this.validate(tool, text, 'model');
     if (read === undefined) return refuse(tool, 'they must be a JSON object');
@@ -114,8 +113,8 @@ const refuse = (tool: SchemaOwner, problem: string): ValidatedArguments => ({
 });
 
 /**
- * Takes `__proto__` members out (no tool means them, and copying them would set a prototype) and names the first value
- * that JSON cannot carry on. The depth is bounded already.
+ * Removes `__proto__` members (no tool means them, and copying them would set a prototype) and names the first value that JSON
+ * cannot represent. The depth is bounded already.
  */
 function sanitize(value: Json): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'a number is out of range';

@@ -1,5 +1,5 @@
-// The wait of a gateway that has just started for its first worker, and with it for the catalog. Until then it would take the
-// names of server tools for tools of the caller. It ends once, when a worker has come or has not come in time.
+// Makes requests of a gateway that has just started wait for the first worker and its catalog: without the catalog, names of
+// server tools would be taken for tools of the caller. The wait ends once, when a worker has come or has not come in time.
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import type { QueuedToolRunner } from '../turn/dispatch/queued-tool-runner.js';
 import type { MemoryToolCatalog } from './memory-tool-catalog.js';
@@ -20,7 +20,7 @@ export class FirstCatalog {
     this.begun = undefined;
   }
 
-  /** For what depends on the catalog. Undefined if there is nothing to wait for. */
+  /** Waits for the catalog. Undefined if the wait is over. */
   wait(signal: AbortSignal): Promise<void> | undefined {
     return this.begun && unlessAborted(this.begun, signal);
   }
@@ -37,7 +37,7 @@ export class FirstCatalog {
         { signal: this.stopped.signal, deadline: { at: Infinity } },
       );
     } catch {
-      // None has come for as long as calls wait for one, or this gateway stops.
+      // No worker has come in time, or this gateway stops.
       return;
     }
     await this.catalog.refresh();

@@ -1,6 +1,6 @@
-// The catalog that every request reads, from memory: fed by the store at start, on each announcement, and by a slow
-// poll, which reads no tools but of servers that have changed. Decides the names: the first server in configuration order
-// keeps a bare name.
+// The catalog in memory, which every request reads. It is read from the store at start, on each announcement, and by a slow poll,
+// which reads only the tools of servers that have changed. Of equal names, the first server in configuration order has the bare
+// name.
 import type { Channels } from '#libs/backing/channels.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -40,7 +40,7 @@ export class MemoryToolCatalog implements WatchedToolCatalog {
     private readonly logger: Logger,
   ) {}
 
-  /** Reads once; a store that is away is no obstacle, the poll comes back to it. */
+  /** Reads the store once. If the store is away, the poll tries again. */
   async start(): Promise<void> {
     this.stops.push(await this.channels.subscribe(channelNames.catalog, () => void this.refresh()));
     this.stops.push(this.channels.onReconnect(() => void this.refresh()));
@@ -56,7 +56,7 @@ export class MemoryToolCatalog implements WatchedToolCatalog {
     await this.reading;
   }
 
-  /** One reading at a time; a wish during one is one more after it. */
+  /** Reads one at a time; all requests during a read share the next read. */
   refresh(): Promise<void> {
     if (this.reading !== undefined) {
       this.again = true;
@@ -122,7 +122,7 @@ export class MemoryToolCatalog implements WatchedToolCatalog {
   }
 }
 
-/** `server__tool` always leads to that server, so a bare name that reads like one is not given. */
+/** `server__tool` always leads to that server, so a tool whose bare name looks like that gets no bare name. */
 function takeSnapshot(stored: readonly StoredServer[]): Snapshot {
   const ordered = [...stored].sort((left, right) => left.order - right.order || (left.server < right.server ? -1 : 1));
   const qualified = new Set(ordered.flatMap(({ server, tools }) => tools.map(({ tool }) => `${server}__${tool}`)));

@@ -1,5 +1,5 @@
-// Notes in the audit that the arguments of a call were converted: what the model sent, beside the call's own row, which has
-// what ran.
+// Writes an audit note with the arguments that a model sent, if they were converted. The call's own row has the converted
+// arguments.
 import type { AuditNotes } from '#libs/audit/audit-notes.js';
 import type { CallContext } from '#libs/schemas/call-context.js';
 import type { JsonObject } from '#libs/schemas/json.js';

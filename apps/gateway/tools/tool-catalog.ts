@@ -3,32 +3,32 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 
 export interface ToolCatalog {
-  /** By bare name or `server__tool`. */
+  /** Finds a tool by bare name or `server__tool`. */
   find(name: string): CatalogTool | undefined;
-  /** Of one server, or all. */
+  /** The tools of one server, or all tools. */
   list(server?: string): readonly CatalogTool[];
   hasServer(server: string): boolean;
-  /** Changes whenever a listed tool does; the ETag of `GET /api/tools`. */
+  /** Changes whenever a listed tool changes; the ETag of `GET /api/tools`. */
   readonly version: string;
 }
 
-/** A catalog that says when it has changed. */
+/** A catalog with change notifications. */
 export interface WatchedToolCatalog extends ToolCatalog {
-  /** Returns what to call when it need not be told any more. */
+  /** Returns a function that stops listening. */
   onChange(listener: () => void): () => void;
 }
 
-/** `sent`: as they were sent, if they had to be converted. */
+/** `sent`: the arguments as they were sent, if they were converted. */
 export type ValidatedArguments =
   { ok: true; arguments: JsonObject; sent?: JsonObject } | { ok: false; message: string };
 
-/** What has arguments of a kind. */
+/** A tool, or a question, with a schema for its input. */
 export type SchemaOwner = Pick<CatalogTool, 'name' | 'server' | 'definitionHash' | 'inputSchema'>;
 
 export interface ArgumentValidator {
   /**
-   * Parses JSON text and checks it against the tool's input schema; bounded in time and size. Defaults are filled in. Of a
-   * model's arguments, texts that the schema does not accept are converted where that loses nothing.
+   * Parses JSON text and checks the value against the tool's input schema; bounded in time and size. Defaults are filled in. Texts
+   * of a model that the schema does not accept are converted where nothing is lost.
    */
   validate(tool: SchemaOwner, argumentsText: string, from?: 'model'): ValidatedArguments;
 }

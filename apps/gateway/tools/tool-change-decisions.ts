@@ -1,4 +1,4 @@
-// What an operator decides about changed definitions: stored and audited in one statement, then told to every gateway.
+// Takes an operator's decisions about changed definitions: stored and audited in one statement, then announced to every gateway.
 import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { ChangeDecision, ToolChange, ToolChanges } from '#libs/runs/catalog/tool-changes.js';
@@ -29,7 +29,7 @@ export class ToolChangeDecisions {
   }
 
   /**
-   * All of them or none; resolves with those that had not been decided like this before.
+   * Decides about all given changes or none. Resolves with those that had not been decided the same way before.
    * @throws AppError tool_change_not_found, store_unavailable
    */
   async decide(
@@ -40,13 +40,13 @@ export class ToolChangeDecisions {
     const by = { ...auditContext(context), principal: context.principal };
     const { decided, missing } = await this.parts.changes.decide(decision, changes, by);
     if (missing !== undefined) throw changeNotFound(changes[missing]!, missing);
-    // Also when nothing is new: a retry heals what the first try could not announce.
+    // A repeated decision is announced too, in case the first announcement failed.
     if (decision === 'accept') await this.announce();
-    if (decided.length > 0) this.tell(decision === 'accept' ? 'accepted' : 'rejected', decided, context);
+    if (decided.length > 0) this.publish(decision === 'accept' ? 'accepted' : 'rejected', decided, context);
     return decided;
   }
 
-  private tell(
+  private publish(
     outcome: ChangeOutcome,
     decided: readonly DecidedChange[],
     { principal, requestId }: RequestContext,
@@ -57,7 +57,7 @@ export class ToolChangeDecisions {
     this.parts.logger.info({ userId: principal, requestId, metadata }, 'changed tools were accepted or rejected');
   }
 
-  /** What is lost here is found by the gateways' own slow reading. */
+  /** Never throws: without the announcement gateways find the change at their next poll. */
   private async announce(): Promise<void> {
     try {
       await this.parts.channels.publish(channelNames.catalog, '{"version":1}', AbortSignal.timeout(announceMs));

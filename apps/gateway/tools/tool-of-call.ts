@@ -1,8 +1,8 @@
-// What holds of one call where it does not of all calls of its tool: a tool may only read with some arguments.
+// Narrows a tool to one call of it: with some arguments a tool may only read.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 
-/** The tool as this call of it is treated: whether it may run again, beside others, and be answered from a kept result. */
+/** The tool for a call with `args`: whether the call is safe and read-only, and whether a cached result may answer the call. */
 export function toolOfCall(tool: CatalogTool, args: JsonObject): CatalogTool {
   if (tool.readOnlyWhen === undefined) return tool;
   const onlyReads = Object.entries(tool.readOnlyWhen).every(

@@ -32,7 +32,7 @@ verifies(
       { name: 'web', state: 'ready', isolation: 'remote' },
     ]);
     await worker('worker-b', [refused, { name: 'web', state: 'starting', isolation: 'remote' }]);
-    // Of a version that told their number only.
+    // A version that reported only the number of its servers.
     await worker('worker-c', 2);
     const known = [
       { server: 'web', available: true },

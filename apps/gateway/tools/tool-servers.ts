@@ -1,17 +1,17 @@
-// The tool servers as the workers have them, told with their heartbeats: also those that no tool is known of.
+// The tool servers that workers report with their heartbeats, including servers without a known tool.
 import type { ProcessRegistry, ServerReport } from '#libs/runs/processes/process-registry.js';
 import type { ToolCatalog } from './tool-catalog.js';
 
 const workerSeenMs = 10_000;
 
-export interface ToolServer extends ServerReport {
-  /** In the catalog. */
+export interface ToolServerStatus extends ServerReport {
+  /** Number of its tools in the catalog. */
   tools: number;
-  /** Those that have it. */
+  /** The workers that have the server. */
   workers: ({ id: string } & Omit<ServerReport, 'name'>)[];
 }
 
-/** What stands in the way of calls comes first; one that only starts here runs elsewhere. */
+/** Worst state first; a server that starts in one worker may be ready in another. */
 const severity: ServerReport['state'][] = ['refused', 'unavailable', 'ready', 'starting'];
 
 export class ToolServers {
@@ -21,10 +21,10 @@ export class ToolServers {
   ) {}
 
   /** By name. @throws AppError store_unavailable */
-  async list(): Promise<ToolServer[]> {
+  async list(): Promise<ToolServerStatus[]> {
     const reports = new Map<string, ({ id: string } & ServerReport)[]>();
     for (const { id, details, draining } of await this.registry.alive('worker', workerSeenMs)) {
-      // A worker of a version before this one tells a number.
+      // An earlier version of the worker reports only the number of its servers.
       const servers = Array.isArray(details['servers']) ? (details['servers'] as unknown as ServerReport[]) : [];
       if (draining) continue;
       for (const server of servers) reports.set(server.name, [...(reports.get(server.name) ?? []), { id, ...server }]);
@@ -43,7 +43,7 @@ function toolServer(
   name: string,
   reports: readonly ({ id: string } & ServerReport)[],
   tools: readonly { available: boolean }[],
-): ToolServer {
+): ToolServerStatus {
   const [worst] = reports.toSorted((one, other) => severity.indexOf(one.state) - severity.indexOf(other.state));
   const known = tools.some(({ available }) => available) ? 'ready' : 'unavailable';
   const { id: _, ...report } = worst ?? { id: '', name, state: known, ...(known === 'ready' ? {} : noWorker) };

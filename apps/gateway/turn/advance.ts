@@ -1,5 +1,5 @@
-// What becomes of a run and of a call, whatever happens and in whichever order: state × event, as data. Every cell is proved on
-// the real store by test/contract/transitions.test.ts. Nothing is decided here that the store does not decide.
+// What becomes of a run and of a call, whatever happens and in whichever order: state × event, as data. The tables decide
+// nothing: test/contract/transitions.test.ts proves that the store does what every cell says.
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
 import type { QuestionStore } from '#libs/approvals/question-store.js';
 import type { JobQueue } from '#libs/backing/job-queue.js';
@@ -19,29 +19,29 @@ export type Write =
   | `queue.${keyof JobQueue}`
   | `reaper.${keyof typeof reaper}`;
 
-/** What the caller sees: an event of the stream, the code of an error or of a tool's result, or what is stored of the run. */
+/** What the caller sees: an event of the stream, the code of an error or of a tool's result, or stored data of the run. */
 export type Emit = TurnEvent['type'] | ErrorCode | 'nothing' | 'a broken stream' | Stored;
 type Stored = 'its events' | 'its answer' | 'its error';
 
 export type Cell<Next> =
-  /** `same`: the state stays; something else of the row, or beside it, changes. */
+  /** The event is written. `same`: the state stays, and something else in the store changes. */
   | { write: readonly Write[]; next: Next | 'same'; emit: Emit }
-  /** It may come, and changes nothing in the store. */
+  /** The event may happen, and changes nothing in the store. */
   | { ignored: string; emit: Emit }
-  /** It cannot come; the store refuses it all the same. */
+  /** The event cannot happen; the store would refuse its writes. */
   | { impossible: string };
 
 const endedRunStates = ['done', 'failed', 'cancelled'] as const;
-/** `none`: not stored, or no longer. The store also knows `waiting`: nothing writes it. */
+/** `none`: the run is not stored, or not any more. The store also has a state `waiting`, which nothing writes. */
 export const runStates = ['none', 'running', 'interrupted', ...endedRunStates] as const;
-export type RunState = (typeof runStates)[number];
+export type RunTableState = (typeof runStates)[number];
 
-/** `approved`: still parked in the journal, its approval is given. `ended`: all terminal states, which nothing tells apart. */
+/** `approved`: the call is still parked in the journal, but its approval was given. `ended`: any terminal state. */
 export const callStates = ['none', 'planned', 'parked', 'approved', 'dispatched', 'ended'] as const;
-export type CallState = (typeof callStates)[number];
+export type CallTableState = (typeof callStates)[number];
 
-type RunRow = Record<RunState, Cell<RunState>>;
-type CallRow = Record<CallState, Cell<CallState | TerminalState>>;
+type RunRow = Record<RunTableState, Cell<RunTableState>>;
+type CallRow = Record<CallTableState, Cell<CallTableState | TerminalState>>;
 
 const to = <Next>(next: Next, write: readonly Write[], emit: Emit) => ({ write, next, emit });
 const ignored = (why: string, emit: Emit = 'nothing') => ({ ignored: why, emit });
@@ -55,26 +55,26 @@ const plainChat = (emit: Emit) => ignored('A plain chat is not stored.', emit);
 const unknownRun = ignored('There is no such run.', 'run_not_found');
 const unknownResponse = ignored('There is no such response.', 'response_not_found');
 const firstEnd = (emit: Emit = 'nothing') => ignored('The first end counts.', emit);
-const adopterDecides = (emit: Emit) => ignored('It was given up or broke off: who continues it decides.', emit);
+const adopterDecides = (emit: Emit) => ignored('The run was interrupted: its next owner decides.', emit);
 const elsewhere = ignored('Another gateway has the run, or it has ended.', 'shutting_down');
-const nobodys = ignored('No gateway runs it.');
-const inProgress = ignored('It is in progress.');
+const nobodys = ignored('No gateway runs the run.');
+const inProgress = ignored('The run is in progress.');
 
-/** What its gateway writes at the end of a turn that runs. */
-const ends = (next: RunState, emit: Emit, none: RunRow['none'] = noRun): RunRow => ({
+/** The gateway of a run writes the end of its turn. */
+const ends = (next: RunTableState, emit: Emit, none: RunRow['none'] = noRun): RunRow => ({
   none,
   running: to(next, ['runs.end'], emit),
   interrupted: adopterDecides(emit),
   ...ended(firstEnd(emit)),
 });
-/** What matters only where the run was interrupted. */
+/** The event matters only if the run is interrupted. */
 const left = (interrupted: RunRow['interrupted']): RunRow => ({
   none: noRun,
   running: inProgress,
   interrupted,
-  ...ended(ignored('It has ended.')),
+  ...ended(ignored('The run has ended.')),
 });
-/** An answer counts even where the gateway was given up, unless another one goes on. */
+/** An answer counts even if its gateway was counted as dead, unless another gateway continues the run. */
 const answers: RunRow = { ...ends('done', 'done', plainChat('done')), interrupted: to('done', ['runs.end'], 'done') };
 const forgets = (none: RunRow['none'], running: RunRow['running'], write: Write): RunRow => ({
   none,
@@ -83,8 +83,8 @@ const forgets = (none: RunRow['none'], running: RunRow['running'], write: Write)
 });
 
 /**
- * A run. `keyed`: with an Idempotency-Key; `detached`: it outlives its caller; `plain`: neither. The log of its events ends with
- * `done` or `error`, unless the run ends `interrupted`.
+ * `keyed`: a run with an Idempotency-Key; `detached`: a run that outlives its caller; `plain`: neither. A log of events ends with
+ * `done` or `error`, unless its run is `interrupted`.
  */
 export const runTable = {
   request: {
@@ -93,17 +93,17 @@ export const runTable = {
   },
   'request with a key': {
     none: to('running', ['runs.begin'], 'start'),
-    running: ignored('It follows the run, on whichever gateway that is.', 'its events'),
+    running: ignored('The request follows the run, on any gateway.', 'its events'),
     interrupted: to('running', ['runs.adopt'], 'its events'),
-    done: ignored('It has answered.', 'its answer'),
-    failed: ignored('It has failed.', 'its error'),
-    cancelled: ignored('It was cancelled.', 'cancelled'),
+    done: ignored('The run has answered.', 'its answer'),
+    failed: ignored('The run has failed.', 'its error'),
+    cancelled: ignored('The run was cancelled.', 'cancelled'),
   },
   'request with a key, another body': {
     none: impossible('There is no first body.'),
     ...stored(ignored('The key stands for the first request.', 'idempotency_mismatch')),
   },
-  // The earlier run stays, without the key.
+  // The earlier run stays stored without the key.
   'request with a key, a day later': {
     none: impossible('No key runs out.'),
     ...stored(to('same', ['runs.begin'], 'start')),
@@ -117,8 +117,8 @@ export const runTable = {
   'round planned by a former gateway': { none: elsewhere, ...stored(elsewhere) },
   answered: answers,
   'calls handed back': answers,
-  'answered by a former gateway': { none: noRun, ...stored(ignored('It is not its run any more.', 'done')) },
-  'answered, store away': { none: noRun, ...stored(ignored('It is written when the store is back.', 'done')) },
+  'answered by a former gateway': { none: noRun, ...stored(ignored('Another gateway has the run.', 'done')) },
+  'answered, store away': { none: noRun, ...stored(ignored('The end is written when the store is back.', 'done')) },
 
   'failed, wrong request': ends('failed', 'error', plainChat('error')),
   'failed, model away, plain': ends('failed', 'error', plainChat('error')),
@@ -129,12 +129,12 @@ export const runTable = {
 
   'caller gone, plain': ends('cancelled', 'nothing', plainChat('nothing')),
   'caller gone, keyed': ends('interrupted', 'nothing'),
-  'caller gone, detached': { none: noRun, ...stored(ignored('It goes on without its caller.')) },
+  'caller gone, detached': { none: noRun, ...stored(ignored('The run goes on without its caller.')) },
   'cancel asked': {
     ...ends('cancelled', 'cancelled', unknownRun),
     interrupted: to('cancelled', ['runs.cancel'], 'cancelled'),
   },
-  // It is not detached any more: once it is reaped, only its key continues it.
+  // The run is not detached any more: once it is reaped, only a retry with its key continues it.
   'cancel asked, its gateway gone': {
     none: unknownRun,
     running: to('same', ['runs.cancel'], 'nothing'),
@@ -148,40 +148,40 @@ export const runTable = {
     ...stored(nobodys),
     running: to('interrupted', ['reaper.interruptRuns'], 'a broken stream'),
   },
-  // The store confirmed neither its beginning nor its end.
+  // The store did not confirm the beginning or the end of the run.
   'not under way at its gateway': {
     none: noRun,
     ...stored(nobodys),
     running: to('interrupted', ['runs.interruptOrphans'], 'nothing'),
   },
 
-  // A detached run goes on by itself, on any gateway.
+  // Any gateway advances a detached run that is due.
   due: left(to('running', ['runs.adopt'], 'its events')),
-  'due, a call waits for a person': left(ignored('A decision, an answer or the expiry makes it due.')),
-  'due, keyed, no round': left(ignored('Its caller begins it again.')),
-  'due, keyed, it had failed': left(ignored('Its caller may try again.')),
+  'due, a call waits for a person': left(ignored('A decision, an answer or the expiry makes the run due.')),
+  'due, keyed, no round': left(ignored('The caller begins the run again.')),
+  'due, keyed, it had failed': left(ignored('The caller may try again.')),
   'due, its API key withdrawn': left(to('failed', ['runs.adopt', 'runs.end'], 'shutting_down')),
-  'due, keyed, its API key withdrawn': left(ignored('It is left to a retry with its key.')),
+  'due, keyed, its API key withdrawn': left(ignored('Only a retry with the key continues the run.')),
   'due, continued five times': left(to('failed', ['runs.adopt', 'runs.end'], 'shutting_down')),
 
-  // The run of a tool call with a key has no rounds: the journal says what became of its call.
+  // The run of a tool call with a key has no rounds; the journal has its call.
   'its keyed call ended': {
     ...ends('done', 'tool_result'),
     interrupted: to('done', ['runs.end'], 'tool_result'),
   },
   'its keyed call never began, or waits': ends('interrupted', 'its error'),
 
-  // A key continues its run for a day, but its planned calls only for the time of a turn.
+  // A retry with the key continues the run for a day, but its planned calls only for the time of a turn.
   'ended 10 minutes ago': {
     none: noRun,
     ...stored(to('same', ['reaper.forgetEvents'], 'nothing')),
     running: inProgress,
   },
   'ended a day ago, its session gone': forgets(noRun, inProgress, 'reaper.forgetRuns'),
-  deleted: forgets(unknownResponse, ignored('It is in progress.', 'invalid_value'), 'runs.remove'),
+  deleted: forgets(unknownResponse, ignored('The run is in progress.', 'invalid_value'), 'runs.remove'),
   'deleted, one of its calls open': {
     none: unknownResponse,
-    ...stored(ignored('A call of it is in progress.', 'invalid_value')),
+    ...stored(ignored('A call of the run is in progress.', 'invalid_value')),
   },
   'its session deleted': forgets(noRun, inProgress, 'sessions.delete'),
 } satisfies Record<string, RunRow>;
@@ -191,23 +191,23 @@ export type RunEvent = keyof typeof runTable;
 const noCall = impossible('No such call is journaled.');
 const forgotten = ignored('There is no such call any more.');
 const once = ignored('A terminal state is never left.');
-const hasWorker = ignored('A worker has it.');
+const hasWorker = ignored('A worker has the call.');
 const unapproved = impossible('A call that nobody has approved does not run.');
-const notTakenUp = impossible('It is taken up first.');
+const notTakenUp = impossible('The call is taken up first.');
 const noFence = impossible('Only a claim has a fence.');
-const asksAgain = ignored('Its caller asks again, and finds it approved.', 'queue_full');
-const asksNothing = impossible('Its tool server asks only while it runs.');
-const waits = ignored('It waits for a person, which is nobody’s time.');
+const asksAgain = ignored('The caller asks again, and finds the call approved.', 'queue_full');
+const asksNothing = impossible('A tool server asks only while the call runs.');
+const waits = ignored('The call waits for a person, and that time does not count.');
 const decided = ignored('The first decision counts.', 'approval_already_decided');
 const dropped = ignored('The journal has no such planned call: the job is dropped.');
-const told = ignored('Its outcome is told.', 'tool_result');
-const late = ignored('Another claim has it, or it has ended: a late outcome is dropped.');
-const spooled = ignored('It is spooled, and loaded once.');
-const toldToWorker = ignored('Its worker is told, and says how it ends.');
-const endOfRunDecides = ignored('The end of its run decides about it.');
-const laterTurn = ignored('A later request decides about it, or runs it.');
-const resumable = ignored('Its run can be continued.');
-const finishes = ignored('It ends by itself, and is recorded.');
+const outcomeEmitted = ignored('The outcome is emitted.', 'tool_result');
+const late = ignored('Another claim has the call, or the call has ended: a late outcome is dropped.');
+const spooled = ignored('The outcome is spooled, and loaded once.');
+const workerDecides = ignored('The worker gets the request, and ends the call.');
+const endOfRunDecides = ignored('The end of the run decides about the call.');
+const laterTurn = ignored('A later request decides about the call, or runs the call.');
+const continuable = ignored('The run can be continued.');
+const finishes = ignored('The call ends by itself, and is recorded.');
 
 const cancelled = (write: Write) => to('cancelled' as const, [write], 'cancelled');
 const closed = to('cancelled' as const, ['approvals.close', 'journal.end'] as const, 'cancelled');
@@ -216,15 +216,15 @@ const completed = to('completed' as const, ['journal.end'] as const, 'tool_resul
 const refused = to('cancelled' as const, ['journal.cancelPlanned'] as const, 'tool_unavailable');
 const refusal = { none: forgotten, planned: refused, parked: unapproved };
 
-/** `others`: every state that is neither named nor has an answer of its own. */
+/** `others`: the cell of every state that `cells` does not name, except `none` and `ended`. */
 const call = (cells: Partial<CallRow>, others: CallRow['planned']): CallRow => ({
   none: noCall,
   ...journaled(others),
   ended: once,
   ...cells,
 });
-const stopped = call({ parked: endOfRunDecides, dispatched: toldToWorker }, cancelled('journal.end'));
-const lost = (dispatched: CallRow['dispatched']) => call({ dispatched }, ignored('No worker has it.'));
+const stopped = call({ parked: endOfRunDecides, dispatched: workerDecides }, cancelled('journal.end'));
+const lost = (dispatched: CallRow['dispatched']) => call({ dispatched }, ignored('No worker has the call.'));
 const plans = (none: CallRow['none']): CallRow => ({
   none,
   ...journaled(impossible('Every call gets an id of its own.')),
@@ -239,23 +239,23 @@ const delivery = (dispatched: CallRow['dispatched']): CallRow => ({
   ...journaled(dropped),
   planned: to('dispatched', ['journal.claim'], 'tool_progress'),
   dispatched,
-  ended: told,
+  ended: outcomeEmitted,
 });
 
 /**
- * A call that runs here; one that its caller runs is audited when it is planned, and nothing changes it. An end is one row of the
- * audit, written with it; so are a decision and an answer. `journal.plan` stands for `runs.planRound` too. What is emitted at an
- * end is the code of the outcome, `tool_result` if it has none.
+ * A server call. A call of the caller is audited when it is planned, and nothing changes it later. An end, a decision and an answer
+ * are each written with one row of the audit. `journal.plan` stands for `runs.planRound` too. The end of a call emits the code of
+ * its outcome, or `tool_result` if the outcome has no code.
  */
 export const callTable = {
   'planned, allowed': plans(to('planned', ['journal.plan'], 'tool_call')),
   'planned, needs approval': plans(to('parked', ['journal.plan'], 'approval_required')),
   'planned, refused': plans(to('denied', ['journal.plan'], 'tool_denied')),
-  // The queue is full, no worker comes, the gateway stops, or the store was away. The model of a run is told.
+  // The queue is full, no worker comes, the gateway stops, or the store was away. In a run, the model gets the error.
   'refused a place, no run': call({ ...refusal, approved: asksAgain }, hasWorker),
   'refused a place, in a run': call({ ...refusal, approved: refused }, hasWorker),
   'skipped, the call before it asks': call(
-    { parked: unapproved, dispatched: impossible('It was not begun.') },
+    { parked: unapproved, dispatched: impossible('The call was not begun.') },
     cancelled('journal.end'),
   ),
   'a kept result answers': call({ parked: unapproved, dispatched: hasWorker }, completed),
@@ -266,18 +266,18 @@ export const callTable = {
   denied: decision(to('denied', ['approvals.decide', 'journal.end'], 'approval_denied')),
   'approval expired': call(
     { parked: to('denied', ['approvals.close', 'journal.end'], 'approval_expired') },
-    ignored('It was decided in time.'),
+    ignored('The approval was decided in time.'),
   ),
   'approval not used for a day': call(
     { parked: waits, approved: to('denied', ['approvals.close', 'journal.end'], 'approval_expired') },
-    ignored('It was used.'),
+    ignored('The approval was used.'),
   ),
 
-  // A quick safe call is claimed with its outcome.
+  // The claim of a quick safe call is written with its outcome.
   claimed: delivery(hasWorker),
-  'delivered again, safe': delivery(ignored('It runs again under its claim.')),
+  'delivered again, safe': delivery(ignored('The call runs again under its claim.')),
   'delivered again, unsafe, its worker lives': delivery(
-    ignored('The job is put back until its worker ends it, or is lost.'),
+    ignored('The job is put back until the worker ends the call, or is lost.'),
   ),
   'delivered again, unsafe, its worker gone': delivery(to('indeterminate', ['journal.end'], 'tool_outcome_unknown')),
   'taken up': call(
@@ -285,11 +285,11 @@ export const callTable = {
       planned: to('same', ['journal.replan'], 'tool_progress'),
       parked: waits,
       approved: to('planned', ['journal.replan'], 'tool_progress'),
-      ended: told,
+      ended: outcomeEmitted,
     },
-    ignored('Its outcome is waited for.'),
+    ignored('The outcome is waited for.'),
   ),
-  'job lost from the queue': call({ planned: to('same', ['queue.add'], 'nothing') }, ignored('It needs no job.')),
+  'job lost from the queue': call({ planned: to('same', ['queue.add'], 'nothing') }, ignored('The call needs no job.')),
 
   'asks a question': call(
     {
@@ -326,27 +326,27 @@ export const callTable = {
 
   'cancel asked': stopped,
   'gateway stopping, plain run': stopped,
-  // Nothing of the call is ended: whoever continues the run goes on with it.
-  'gateway stopping, keyed or detached run': call({ dispatched: finishes }, resumable),
+  // The call is not ended: the next owner of the run continues the call.
+  'gateway stopping, keyed or detached run': call({ dispatched: finishes }, continuable),
   'cancel asked, its worker silent': call({ parked: endOfRunDecides }, cancelled('journal.end')),
-  'time is up': call({ parked: waits, dispatched: toldToWorker }, timedOut),
+  'time is up': call({ parked: waits, dispatched: workerDecides }, timedOut),
   'time is up, its worker silent': call({ parked: waits }, timedOut),
 
   'worker lost, unsafe': lost(to('indeterminate', ['reaper.judgeUnsafe'], 'tool_outcome_unknown')),
   'worker lost, safe': lost(to('planned', ['reaper.replanSafe', 'queue.add'], 'nothing')),
   'worker lost, safe, the third': lost(to('failed', ['reaper.judgeWorn'], 'tool_crashed')),
-  'gateway lost, no run': call({ planned: ignored('Its job is in the queue.'), dispatched: finishes }, laterTurn),
+  'gateway lost, no run': call({ planned: ignored('The job is in the queue.'), dispatched: finishes }, laterTurn),
   'gateway lost, plain run': call({ planned: cancelled('reaper.cancelOrphans'), dispatched: finishes }, closed),
-  'gateway lost, keyed or detached run': call({ dispatched: finishes }, resumable),
+  'gateway lost, keyed or detached run': call({ dispatched: finishes }, continuable),
 
   'run done': call({ planned: cancelled('reaper.cancelOrphans'), dispatched: finishes }, laterTurn),
   'run done, taken up by a later turn': call({ dispatched: finishes }, laterTurn),
   'run failed or cancelled': call({ planned: cancelled('reaper.cancelOrphans'), dispatched: finishes }, closed),
   'keyed run left for 10 minutes': call(
     { planned: cancelled('reaper.cancelOrphans'), dispatched: finishes },
-    resumable,
+    continuable,
   ),
-  'detached run left for 10 minutes': call({ dispatched: finishes }, resumable),
+  'detached run left for 10 minutes': call({ dispatched: finishes }, continuable),
   'not begun 10 minutes after its time': call(
     { planned: to('failed', ['reaper.giveUpOverdue'], 'tool_timeout'), dispatched: hasWorker },
     waits,

@@ -1,4 +1,4 @@
-// One model call of a turn, from its conversation to the complete message. What the caller sees of it is told as it comes.
+// One model call of a turn, from the conversation to the complete message. Events for the caller are emitted as they come.
 import type { Config } from '#libs/config/schema.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
@@ -14,7 +14,7 @@ export interface AskModelPorts {
   limits: Pick<Config['limits'], 'final_answer_ms'>;
 }
 
-/** At a bound no tools are offered, so that the caller always gets an answer. @throws AppError of the model */
+/** `stoppedBy`: a bound was reached, so the model is offered no tools and must answer. @throws AppError of the model */
 export async function askModel(
   turn: Turn,
   stoppedBy: StopCause | null,
@@ -38,7 +38,7 @@ export async function askModel(
       requestId: context.requestId,
       runId: turn.runId,
       paidBy: payer(context, state.round),
-      // Past the turn's own time there is an allowance for the last answer.
+      // The last answer may take some time beyond the turn's own.
       deadline: context.deadline.at + limits.final_answer_ms,
       signal: context.signal,
       ...(context.traceparent === undefined ? {} : { traceparent: context.traceparent }),
@@ -91,11 +91,11 @@ export function toModelRequest(
 function assembler(turn: Turn, stoppedBy: StopCause | null, record: TurnRecord): MessageAssembler {
   const { state, offer } = turn;
   return new MessageAssembler({
-    idsAreKept: offer.runsHere,
+    idsAreStored: offer.runsHere,
     separator: state.separator(),
     numbering: state.numbering,
     isClientCall: stoppedBy === null ? (name: string) => isClientCall(offer, name) : undefined,
-    tell: (events) => record.tell(events),
+    emit: (events) => record.emit(events),
     serverOf: (name) => offer.tools.get(name)?.tool?.server,
     onStart: (model) => startEvent(turn, model),
   });

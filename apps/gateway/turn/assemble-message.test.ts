@@ -3,13 +3,13 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { MessageAssembler } from './assemble-message.js';
 
-const told: TurnEvent[] = [];
+const emitted: TurnEvent[] = [];
 const assembler = () =>
   new MessageAssembler({
-    tell: (events) => void told.push(...events),
+    emit: (events) => void emitted.push(...events),
     isClientCall: () => true,
     serverOf: () => undefined,
-    idsAreKept: false,
+    idsAreStored: false,
     onStart: () => undefined,
     separator: '',
     numbering: { calls: 0, clientCalls: 0 },
@@ -21,7 +21,7 @@ test('what came before a failure in the same batch is told, what follows is not'
   const answer = assembler();
   const error = new AppError('model_error', 'no');
   expect(answer.take([start, text, { type: 'error', error }, text])).toBe('enough');
-  expect(told).toEqual([{ type: 'content', text: 'said' }]);
+  expect(emitted).toEqual([{ type: 'content', text: 'said' }]);
   expect(() => answer.throwIfFailed()).toThrow(error);
 });
 

@@ -1,5 +1,5 @@
-// Reads one model answer: passes on what the caller sees immediately, and collects the whole message for the loop. No call
-// may run before the answer has ended, and only calls that the provider completed count.
+// Reads one model answer: emits events for the caller at once, and collects the whole message for the loop. No call may run
+// before the answer has ended, and only calls that the provider completed count.
 import type { Flow } from '#libs/concurrency/flow.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintCallId } from '#libs/schemas/identifiers.js';
@@ -30,24 +30,24 @@ export interface AssembledMessage {
 }
 
 export interface CallNumbering {
-  /** Calls of the run so far. Their numbers are never reused. */
+  /** Number of calls of the run so far; no number is reused. */
   calls: number;
   clientCalls: number;
 }
 
 export interface AssembleOptions {
-  /** Whether a call of this name goes back to the caller. Undefined: no calls are expected, and any are dropped. */
+  /** Whether the caller runs calls of this name. Undefined: the model was offered no tools, and its calls are dropped. */
   isClientCall: ((name: string) => boolean) | undefined;
   /** The server that runs a call of this name. */
   serverOf: (name: string) => string | undefined;
-  idsAreKept: boolean;
-  /** Called once per run, when its first answer begins. */
+  idsAreStored: boolean;
+  /** Called whenever an answer begins; returns the run's start event the first time. */
   onStart: (model: string) => TurnEvent | undefined;
-  /** Precedes the first text of this answer: the blank line between two rounds. */
+  /** Precedes the first text of the answer: the blank line between two rounds. */
   separator: string;
   numbering: CallNumbering;
-  /** Gets what the caller sees of the answer, immediately. */
-  tell: (events: readonly TurnEvent[]) => Flow;
+  /** Gets the events for the caller at once. */
+  emit: (events: readonly TurnEvent[]) => Flow;
 }
 
 type EventOf<Type extends RoutedModelEvent['type']> = Extract<RoutedModelEvent, { type: Type }>;
@@ -72,12 +72,12 @@ export class MessageAssembler {
 
   /** Takes one batch; batches after a failure are ignored. */
   readonly take = (batch: readonly RoutedModelEvent[]): Flow => {
-    const told: TurnEvent[] = [];
+    const emitted: TurnEvent[] = [];
     for (const event of batch) {
       if (this.failure !== undefined) break;
-      this.note(event, told);
+      this.note(event, emitted);
     }
-    const flow = told.length > 0 ? this.options.tell(told) : undefined;
+    const flow = emitted.length > 0 ? this.options.emit(emitted) : undefined;
     return this.failure === undefined ? flow : 'enough';
   };
 
@@ -95,7 +95,7 @@ export class MessageAssembler {
     return message;
   }
 
-  private note(event: RoutedModelEvent, told: TurnEvent[]): void {
+  private note(event: RoutedModelEvent, emitted: TurnEvent[]): void {
     const { assembled: message, options } = this;
     switch (event.type) {
       case 'routed':
@@ -106,29 +106,29 @@ export class MessageAssembler {
         message.model = event.model;
         if (event.warnings !== undefined) message.warnings = event.warnings;
         const start = options.onStart(event.model);
-        if (start !== undefined) told.push(start);
+        if (start !== undefined) emitted.push(start);
         break;
       }
       case 'text_delta':
-        this.text(event, told);
+        this.text(event, emitted);
         break;
       case 'reasoning_delta':
         if (event.text === '') break;
         if ((event.choice ?? 0) === 0) message.reasoning += event.text;
-        told.push({ type: 'reasoning', text: event.text, ...choiceOf(event) });
+        emitted.push({ type: 'reasoning', text: event.text, ...choiceOf(event) });
         break;
       case 'tool_call_start':
-        this.begin(event, told);
+        this.begin(event, emitted);
         break;
       case 'tool_call_delta': {
         const call = this.open.get(event.index);
         if (call === undefined || (event.arguments === '' && event.extras === undefined)) break;
         call.sentText += event.arguments;
-        told.push({ type: 'tool_call', ...numbersOf(call), ...extrasOf(event), arguments: event.arguments });
+        emitted.push({ type: 'tool_call', ...numbersOf(call), ...extrasOf(event), arguments: event.arguments });
         break;
       }
       case 'tool_call_end':
-        this.end(event, told);
+        this.end(event, emitted);
         break;
       case 'usage':
         message.usage = event.usage;
@@ -144,7 +144,7 @@ export class MessageAssembler {
     }
   }
 
-  private text(event: EventOf<'text_delta'>, told: TurnEvent[]): void {
+  private text(event: EventOf<'text_delta'>, emitted: TurnEvent[]): void {
     const { text, extras, choice } = event;
     if (text === '' && extras === undefined) return;
     const { assembled: message, options } = this;
@@ -153,19 +153,19 @@ export class MessageAssembler {
     const content: TurnEvent = { type: 'content', text: shown };
     if (choice !== undefined) content.choice = choice;
     if (extras !== undefined) content.extras = extras;
-    told.push(content);
+    emitted.push(content);
   }
 
-  private begin(event: EventOf<'tool_call_start'>, told: TurnEvent[]): void {
+  private begin(event: EventOf<'tool_call_start'>, emitted: TurnEvent[]): void {
     const { index, name } = event;
-    const { isClientCall, numbering, idsAreKept, serverOf } = this.options;
+    const { isClientCall, numbering, idsAreStored: idsAreKept, serverOf } = this.options;
     if (isClientCall === undefined) return;
     const call = new Call(mintCallId(idsAreKept), name);
     call.number = numbering.calls++;
     if (isClientCall(name)) call.clientNumber = numbering.clientCalls++;
     this.open.set(index, call);
     const server = call.clientNumber === null ? serverOf(name) : undefined;
-    told.push({
+    emitted.push({
       type: 'tool_call',
       ...numbersOf(call),
       id: call.id,
@@ -176,12 +176,12 @@ export class MessageAssembler {
     });
   }
 
-  private end(event: EventOf<'tool_call_end'>, told: TurnEvent[]): void {
+  private end(event: EventOf<'tool_call_end'>, emitted: TurnEvent[]): void {
     const call = this.open.get(event.index);
     if (call === undefined) return;
-    // An adapter that did not stream the arguments (whole answers, `{}` for none) gives them only here.
+    // Some adapters give the arguments only at the end: whole answers, and `{}` for none.
     if (call.sentText === '' && event.arguments !== '') {
-      told.push({ type: 'tool_call', ...numbersOf(call), arguments: event.arguments });
+      emitted.push({ type: 'tool_call', ...numbersOf(call), arguments: event.arguments });
     }
     call.sentText = event.arguments;
     call.complete = true;

@@ -1,5 +1,5 @@
-// One call that a model, or a caller of the tools API, asked for: its text as it comes in, who runs it, its row in the journal, its
-// job in the queue, what it waits for, and what became of it.
+// One call that a model, or a caller of the tools API, asked for: the text as it comes in, who runs the call, its row in the
+// journal, its job in the queue, its approval, and its outcome.
 import type { NewApproval } from '#libs/approvals/approval.js';
 import { mintSealedReference, type SealedReference } from '#libs/backing/sealed-values.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -10,69 +10,68 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { maxCarriedArgumentsBytes, type ToolJob } from '#libs/schemas/tool-job.js';
 import type { CallState, ToolOutcome } from '#libs/schemas/tool-outcome.js';
 
-/** A call with a job: a worker can run it. */
+/** A call with a job, which a worker can run. */
 export type RunnableCall = Call & { tool: CatalogTool; job: ToolJob };
 
 export interface JobOptions {
   /** The gateway whose reply channel gets the outcome. */
   replyTo: string;
-  /** How questions of its tool server wait, if its caller can be asked. */
+  /** How long a question of the tool server waits, and whether approvers are notified of the question. */
   questions: NonNullable<ToolJob['questions']>;
 }
 
 const noArguments: JsonObject = {};
 
 export class Call {
-  /** `client`: the caller runs it, not a worker. */
+  /** `client`: the caller runs the call, not a worker. */
   kind: PlannedCall['kind'] = 'server';
   /** The arguments as they were sent: JSON text. */
   sentText = '';
-  /** What is wrong with that text. */
+  /** Why `sentText` is no JSON object. */
   parseError: string | undefined = undefined;
-  /** The number among the calls of the run. */
+  /** Position among all calls of the run. */
   number = 0;
-  /** The number among the calls that its caller is given; null for a call that runs here. */
+  /** Position among the calls that the caller runs; null for a server call. */
   clientNumber: number | null = null;
   /** The model has finished the call. */
   complete = false;
 
   context!: CallContext;
-  /** The model round of the turn that tells of the call; 0 for a call of an earlier turn. */
+  /** The round of this turn that has the call; 0 for a call of an earlier turn. */
   round = 0;
   server = '';
-  /** The tool as this call of it is treated; undefined if no worker runs the call. */
+  /** The tool as `toolOfCall` narrows it for this call; undefined if no worker runs the call. */
   tool: CatalogTool | undefined = undefined;
-  /** The arguments that run, as validated. */
+  /** The validated arguments, with which the tool runs. */
   arguments: JsonObject = noArguments;
   argumentsText = '{}';
-  /** The rule of the policy that decided, for the audit. */
+  /** The policy rule that decided about the call; the audit shows the rule. */
   policyRule: string | undefined = undefined;
   audit!: AuditContext;
   job: ToolJob | undefined = undefined;
-  /** The call was planned before this process took it up: it runs only if nobody has begun it, else its outcome is waited for. */
+  /** Another process or turn planned the call: the journal is asked whether the call may still run here. */
   again = false;
-  /** Headers of the caller that the tool's server is sent, by names in small letters. Undefined if there are none. */
+  /** Headers of the caller that go to the tool server, by lower-case name. Undefined if there are none. */
   forwarded: Readonly<Record<string, string>> | undefined = undefined;
-  /** Where these headers are, sealed: a job carries no secret. */
+  /** Where `forwarded` is sealed: a job carries no secret. */
   sealedHeaders: SealedReference | undefined = undefined;
 
   state: CallState = 'planned';
-  /** The approval that is written with a call that needs one. */
+  /** The approval that the statement that plans the call also writes. */
   approval: NewApproval | undefined = undefined;
   approvalId: string | undefined = undefined;
-  /** The offered tool of a call that needs an approval, before its arguments, which an approver may edit, are considered. */
+  /** The tool as offered. An approver may edit the arguments, so `toolOfCall` is applied again after the decision. */
   offered: CatalogTool | undefined = undefined;
-  /** How the call ended. */
   outcome: ToolOutcome | undefined = undefined;
-  /** The reader of this turn has been told: of the outcome of a call of ours, of a call that the caller is given. */
-  told = false;
+  /** The event of the call was emitted: the result of a server call, or the call itself if the caller runs it. */
+  emitted = false;
 
   constructor(
     readonly id: string,
     readonly name: string,
   ) {}
 
-  /** A call that was journaled before. `context` if it may have to run. */
+  /** A call from its row in the journal. `context` is needed if the call may have to run. */
   static stored(row: StoredCall, context?: CallContext): Call {
     const call = new Call(row.id, row.name);
     call.kind = row.kind;
@@ -88,7 +87,7 @@ export class Call {
     return call;
   }
 
-  /** Who asks for the call, and for which tool, is known. */
+  /** Sets who runs the call, for whom, and with which tool. */
   of(kind: PlannedCall['kind'], context: CallContext, tool?: CatalogTool): this {
     this.kind = kind;
     this.setContext(context);
@@ -107,7 +106,7 @@ export class Call {
     this.argumentsText = JSON.stringify(args);
   }
 
-  /** Gives a call its job: a worker runs `tool` with `args`. */
+  /** Gives the call a job, so that a worker can run `tool` with `args`. */
   prepare(tool: CatalogTool, args: JsonObject, { replyTo, questions }: JobOptions): RunnableCall {
     const { context, audit } = this;
     this.tool = tool;
@@ -149,7 +148,7 @@ export class Call {
     return this as RunnableCall;
   }
 
-  /** The call waits for `approval` before it runs. */
+  /** Parks the call until somebody decides about `approval`. */
   park(approval: NewApproval, offered: CatalogTool): void {
     this.approval = approval;
     this.approvalId = approval.id;
@@ -162,34 +161,34 @@ export class Call {
     this.state = outcome.state;
   }
 
-  /** The call ends before it begins: no worker sees it. */
+  /** Ends the call before any worker has the job. */
   refuse(outcome: ToolOutcome): void {
     if (this.job === undefined) this.use(this.sentArguments);
     this.end(outcome);
   }
 
-  /** The call's own time begins: it was planned, and waited for a place or for calls before it. */
+  /** Starts the timeout anew: the time in which a planned call waited for a place, or for other calls, does not count. */
   begin(): void {
     if (this.job !== undefined) Object.assign(this.job, timesOf(this.tool!, this.context));
   }
 
-  /** What the call causes belongs to this span from now on. */
+  /** Makes everything that the call causes a child of this span. */
   trace(traceparent: string): void {
     this.context = { ...this.context, traceparent };
     this.job!.traceparent = traceparent;
   }
 
-  /** The tool's own name; a model may have called it by another that means the same. */
+  /** The catalog's name of the tool: a model may have called the tool by another name that means the same. */
   get toolName(): string {
     return this.job === undefined || this.tool === undefined ? this.name : this.tool.name;
   }
 
-  /** A worker was, or would have been, asked to run the call: nothing refused it before. */
+  /** Whether the call got as far as its tool: neither bad arguments nor the policy stopped the call. */
   get reachedTool(): boolean {
     return this.job !== undefined && this.outcome?.state !== 'denied';
   }
 
-  /** The row of the journal. */
+  /** The call's row in the journal. */
   get row(): PlannedCall {
     const { context, tool } = this;
     return {

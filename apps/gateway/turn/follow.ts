@@ -1,11 +1,11 @@
-// The stored events of a run, from any number on, as they arrive: for resuming, and for a second caller of the same run, on
-// any gateway.
+// Reads the stored events of a run from any number on, as they arrive: for a reader that resumes, and for a second caller of the
+// same run, on any gateway.
 import type { Channels } from '#libs/backing/channels.js';
 import { Bell } from '#libs/concurrency/bell.js';
 import type { EventLog, NumberedEvent, RunStore } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
-import { goesOnAlone } from './runs/run-errors.js';
+import { advancesDetached } from './runs/run-errors.js';
 
 export interface FollowPorts {
   log: EventLog;
@@ -18,7 +18,7 @@ export interface FollowOptions {
   runId: string;
   /** The last event number that the reader has. */
   afterN: number;
-  /** The reader can take back what it has shown, so that it is told of a `rewind`. */
+  /** The reader can take back events that it has shown, so it gets `rewind` events. */
   rewinds: boolean;
   signal: AbortSignal;
 }
@@ -30,9 +30,9 @@ const pollMs = 1_000;
 export type RunReader = Pick<FollowOptions, 'afterN' | 'rewinds'>;
 
 /**
- * Whether a reader is told of an event. A run that another gateway continued has a `rewind`, which is for readers of withdrawn
- * events only.
- * @throws AppError shutting_down if it has some, and cannot take them back
+ * Whether a reader gets an event. A run that another gateway continued has a `rewind`, which is for readers that have withdrawn
+ * events.
+ * @throws AppError shutting_down for a reader that has withdrawn events and cannot take them back
  */
 export function isFor({ afterN, rewinds }: RunReader, { n, event }: NumberedEvent): boolean {
   if (event.type !== 'rewind') return n > afterN;
@@ -42,8 +42,8 @@ export function isFor({ afterN, rewinds }: RunReader, { n, event }: NumberedEven
 }
 
 /**
- * Ends after the run's last event, or when the run stopped without one (cancelled, or interrupted until its caller continues
- * it); check its state then.
+ * Ends after the run's last event, or when the run stopped without a last event (cancelled, or interrupted until its caller
+ * comes back); check the state of the run then.
  */
 export async function* followRun(options: FollowOptions, ports: FollowPorts): AsyncGenerator<NumberedEvent, void> {
   const { principal, runId, rewinds, signal } = options;
@@ -53,19 +53,19 @@ export async function* followRun(options: FollowOptions, ports: FollowPorts): As
   try {
     for (;;) {
       signal.throwIfAborted();
-      // Read before the events, because the last events are stored before the end of the run.
+      // The run is read before the events, because its last events are stored no later than its end.
       const run = await ports.runs.get(principal, runId);
       if (run === undefined) throw new AppError('run_not_found', `Run '${runId}' not found`);
       const events = await ports.log.read(runId, afterN, rowsAtOnce);
       for (const numbered of events) {
-        const isTold = isFor({ afterN, rewinds }, numbered);
+        const isForReader = isFor({ afterN, rewinds }, numbered);
         afterN = numbered.n;
-        if (!isTold) continue;
+        if (!isForReader) continue;
         yield numbered;
         if (numbered.event.type === 'done' || numbered.event.type === 'error') return;
       }
       if (events.length > 0) continue;
-      if (run.state !== 'running' && run.state !== 'waiting' && !goesOnAlone(run)) return;
+      if (run.state !== 'running' && run.state !== 'waiting' && !advancesDetached(run)) return;
       await news.heard(pollMs, signal);
     }
   } finally {

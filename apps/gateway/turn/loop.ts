@@ -1,6 +1,6 @@
-// The loop: settles what is open, asks the model, plans and commits the calls of its message, until the model stops, a call goes back
-// to the caller, or a bound is hit. It knows ports only. What it tells and commits goes to the record of its run.
-import { budgetStop, type Stop, toldToCaller } from '#libs/limits/stop-notice.js';
+// The loop of a turn: settles the open rounds, asks the model, plans and commits the calls of its message, until the model stops,
+// a call goes back to the caller, or a bound is reached. The loop knows ports only; all events and rounds go to the run's record.
+import { budgetStop, type Stop, noticeForCaller } from '#libs/limits/stop-notice.js';
 import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import type { AssistantMessage } from '#libs/schemas/message.js';
 import type { StopCause } from '#libs/schemas/turn-event.js';
@@ -10,7 +10,7 @@ import { askModel, type AskModelPorts } from './ask-model.js';
 import { type AssembledMessage, toAssistantMessage } from './assemble-message.js';
 import { planCalls, type PlanPorts } from './plan.js';
 import { addResults, isOpen, type RoundPorts, settleRound } from './round.js';
-import { callContext, type DoneEvent, startEvent, type ToldRound, type Turn, type TurnRecord } from './turn.js';
+import { callContext, type DoneEvent, startEvent, type NewRound, type Turn, type TurnRecord } from './turn.js';
 import { approvalRequest } from './wait.js';
 
 export interface TurnPorts extends PlanPorts, RoundPorts, AskModelPorts {
@@ -19,7 +19,7 @@ export interface TurnPorts extends PlanPorts, RoundPorts, AskModelPorts {
   budgets: Pick<Budgets, 'spentBy' | 'knownSpent'>;
 }
 
-/** Goes on with a turn, wherever it is, until it is over. @throws AppError where it cannot go on */
+/** Runs a turn to its end, from wherever it stands. @throws AppError if the turn cannot continue */
 export async function runTurn(turn: Turn, ports: TurnPorts, record: TurnRecord): Promise<void> {
   const { state, offer } = turn;
   for (;;) {
@@ -29,14 +29,14 @@ export async function runTurn(turn: Turn, ports: TurnPorts, record: TurnRecord):
     const reached = offer.runsHere ? reachedBound(turn, ports) : undefined;
     const stop = reached instanceof Promise ? await reached : reached;
     const stoppedBy = stop?.cause ?? null;
-    if (stop !== undefined) state.addWarnings([{ message: toldToCaller(stop) }]);
+    if (stop !== undefined) state.addWarnings([{ message: noticeForCaller(stop) }]);
     state.round++;
     const message = await askModel(turn, stoppedBy, ports, record);
     if (message.finishReason !== 'tool_calls' && message.finishReason !== 'stop') message.calls = [];
     const { calls } = message;
     const said = toAssistantMessage(message);
-    const round = toldRound(state.round, message, said);
-    // Calls of the caller alone are journaled if the provider expects something back that clients drop.
+    const round = newRound(state.round, message, said);
+    // If the caller runs all calls, they are journaled only if the provider expects data back that clients drop.
     const runsHere = offer.runsHere && calls.length > 0;
     if (!runsHere && (calls.length === 0 || message.providerState === undefined)) {
       return record.finish(answered(turn, message, stoppedBy), round);
@@ -44,7 +44,7 @@ export async function runTurn(turn: Turn, ports: TurnPorts, record: TurnRecord):
     const planning = plan(turn, message, runsHere, ports);
     if (planning !== undefined) await planning;
     const parked = calls.filter((call) => call.state === 'parked');
-    // A caller that does not stay answers for the calls that wait; they stay parked until it comes back.
+    // A caller that does not stay is given a request for each parked call, which stays parked until that caller comes back.
     const all = turn.request.approval === 'hold' ? calls : [...calls, ...parked.map(approvalRequest)];
     const rows = all.map((call) => call.row);
     await record.commit(round, rows);
@@ -56,12 +56,12 @@ export async function runTurn(turn: Turn, ports: TurnPorts, record: TurnRecord):
   }
 }
 
-/** True if calls wait for the caller. */
+/** True if any call waits for the caller. */
 async function settleOpen(turn: Turn, ports: TurnPorts, record: TurnRecord): Promise<boolean> {
   let anyWaits = false;
   for (const round of turn.open) {
     const start = startEvent(turn, round.model);
-    if (start !== undefined) await record.tell([start]);
+    if (start !== undefined) await record.emit([start]);
     const { calls, places } = round;
     const isOwn = places === undefined;
     const counted = isOwn ? calls : calls.filter(isOpen);
@@ -76,7 +76,7 @@ async function settleOpen(turn: Turn, ports: TurnPorts, record: TurnRecord): Pro
   return anyWaits;
 }
 
-/** Why the model may call no more tools. A turn that begins was admitted by its budget. */
+/** Why the model may call no more tools. The budget is not asked in round 0: admission has just done that. */
 function reachedBound({ state, context }: Turn, { budgets }: TurnPorts): Stop | undefined | Promise<Stop | undefined> {
   const bound = state.bound();
   if (bound !== undefined || state.round === 0) return bound;
@@ -101,7 +101,7 @@ function admit({ state, context }: Turn, { budgets }: TurnPorts): Stop | undefin
   return spent === undefined ? stop : budgetStop(spent);
 }
 
-function toldRound(round: number, message: AssembledMessage, said: AssistantMessage): ToldRound {
+function newRound(round: number, message: AssembledMessage, said: AssistantMessage): NewRound {
   const { provider, model, text, reasoning, usage, finishReason, startedAt, providerState } = message;
   const toolCalls = said.tool_calls ?? [];
   return { round, provider, model, content: text, reasoning, toolCalls, usage, finishReason, startedAt, providerState };

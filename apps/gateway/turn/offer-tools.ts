@@ -4,7 +4,7 @@ import type { CatalogTool, ToolChoice, ToolDefinition } from '#libs/schemas/tool
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import type { ChosenServer, RequestedTool, ToolFilter, TurnRequest } from './turn-request.js';
 
-/** A tool that the model may call. `tool` is set if it runs here, and absent if its calls go back to the caller. */
+/** A tool that the model may call. Without `tool`, its calls go back to the caller. */
 export interface OfferedTool {
   definition: ToolDefinition;
   tool?: CatalogTool;
@@ -15,9 +15,9 @@ export interface OfferedTool {
 export interface ToolOffer {
   tools: Map<string, OfferedTool>;
   definitions: ToolDefinition[];
-  /** For the first round. */
+  /** Applies to the first round only. */
   toolChoice?: ToolChoice;
-  /** What the first round offers, if that is not all: the tools of which one must be called. */
+  /** The tools of which the model must call one in the first round, which offers no others. */
   firstDefinitions?: ToolDefinition[];
   /** Whether any offered tool runs here. If so, the turn is a run, and the model gets an error for unknown names. */
   runsHere: boolean;
@@ -87,7 +87,7 @@ function namesOf(choice: { name: string } | ChosenServer, tools: Offered, catalo
 const functionsRunHere = ({ dialect, toolMode }: TurnRequest): boolean =>
   dialect === 'events' ? toolMode !== 'manual' : toolMode === 'auto';
 
-/** Whether what a model is offered depends on the tools that there are. */
+/** Whether the offer depends on the catalog. */
 export const needsCatalog = (request: TurnRequest): boolean =>
   request.tools.some(({ type }) => type === 'mcp') || (request.tools.length > 0 && functionsRunHere(request));
 
@@ -145,7 +145,7 @@ function isAmong(filter: ToolFilter | undefined, { name, tool, readOnly }: Catal
   );
 }
 
-/** One object per catalog tool, because the form for each model is cached by object. */
+/** One definition object per catalog tool: each model's form of a definition is cached by that object. */
 const definitions = new WeakMap<CatalogTool, ToolDefinition>();
 
 function definitionOf(tool: CatalogTool): ToolDefinition {

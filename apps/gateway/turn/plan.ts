@@ -1,14 +1,14 @@
-// Plans the calls of a message: who runs each of them, and whether it may run at all. A call that cannot run gets its outcome here;
-// nothing is dispatched in this file.
+// Plans the calls of a message: who runs each call, and whether the call may run at all. A call that may not run gets its outcome
+// here; nothing is dispatched in this file.
 import type { AuditNotes } from '#libs/audit/audit-notes.js';
 import type { Decision } from '#libs/policy/decision.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
-import { type Stop, toldToModel } from '#libs/limits/stop-notice.js';
+import { type Stop, noticeForModel } from '#libs/limits/stop-notice.js';
 import type { ApprovalRoom } from '../govern/approval-room.js';
-import { type ApprovalSettings, type Decide, newApproval, refusalOf } from '../govern/decide.js';
+import { type ApprovalSettings, type Decide, newApproval, deniedOutcome } from '../govern/decide.js';
 import { noteConversion } from '../tools/note-conversion.js';
 import type { ArgumentValidator } from '../tools/tool-catalog.js';
 import { toolOfCall } from '../tools/tool-of-call.js';
@@ -38,7 +38,7 @@ export interface PlanInput {
   admit: () => Stop | undefined;
 }
 
-/** At once, if nothing has to be written or counted first. */
+/** Returns no promise if nothing has to be written or counted first. */
 export function planCalls(calls: readonly Call[], input: PlanInput, ports: PlanPorts): Promise<void> | undefined {
   let waits: Promise<void>[] | undefined;
   for (const call of calls) {
@@ -62,14 +62,14 @@ function planOne(
   }
   const stop = admit();
   call.of('server', context, stop === undefined ? offered?.tool : undefined);
-  if (stop !== undefined) call.refuse(failedOutcome('denied', 'tool_denied', toldToModel(stop)));
+  if (stop !== undefined) call.refuse(failedOutcome('denied', 'tool_denied', noticeForModel(stop)));
   else if (offered?.tool === undefined) planUnknown(call, context, ports);
   else return planOffered(call, offered as ServerTool, ports);
   return undefined;
 }
 
 function planOffered(call: Call, offered: ServerTool, ports: PlanPorts): Promise<void> | undefined {
-  // Models also write all arguments as one text.
+  // A model may also write all arguments as one JSON string, which the validator unpacks.
   if (call.parseError !== undefined && !call.sentText.startsWith('"')) {
     const message = `${call.parseError}; send one complete JSON object`;
     call.refuse(failedOutcome('failed', 'invalid_tool_arguments', message));
@@ -115,14 +115,14 @@ async function park(call: Call, decision: Decision, offered: CatalogTool, ports:
   else call.refuse(refusal);
 }
 
-/** A request may require approvals that the policy does not require. */
+/** Adds the approval that the request requires of a call that the policy allows. */
 function tightened(decision: Decision, { requiresApproval }: OfferedTool): Decision {
   if (decision.effect !== 'allow' || requiresApproval !== true) return decision;
   return { effect: 'require_approval', rule: 'request', reason: 'The request requires an approval of this tool' };
 }
 
-/** The audit row shows the rule that decided, and the arguments as they were sent. */
+/** Refuses the call; the audit row shows the rule that decided, and the arguments as they were sent. */
 function deny(call: Call, tool: CatalogTool, decision: Decision): void {
   call.policyRule = decision.rule;
-  call.refuse(refusalOf(tool, decision));
+  call.refuse(deniedOutcome(tool, decision));
 }

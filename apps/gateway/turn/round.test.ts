@@ -35,7 +35,7 @@ const unasked = (): never => {
 const skip = unasked;
 
 /** Settles a round of these calls for a caller that does not stay. Returns the calls that it was given. */
-async function settle(calls: Call[], runner: ToolRunner, tell: TurnRecord['tell']): Promise<Call[]> {
+async function settle(calls: Call[], runner: ToolRunner, emit: TurnRecord['emit']): Promise<Call[]> {
   const given: Call[] = [];
   const round = { runId: 'run_1', number: 1, model: 'm', calls: [...calls], places: undefined } as unknown as Round;
   const turn = {
@@ -49,7 +49,7 @@ async function settle(calls: Call[], runner: ToolRunner, tell: TurnRecord['tell'
     approvals: { decided: unasked },
     journal: { plan: async () => undefined },
   } as unknown as RoundPorts;
-  await settleRound(round, turn, ports, { tell });
+  await settleRound(round, turn, ports, { emit });
   given.push(...round.calls.slice(calls.length));
   return given;
 }
@@ -73,15 +73,15 @@ function heldUntil(count: number): ToolRunner {
 }
 
 verifies('chat.auto.parallel', 'those that only read are all dispatched before the first has ended', async () => {
-  const told: string[] = [];
+  const emitted: string[] = [];
   const runner = heldUntil(ids.length);
   const calls = ids.map((id) => callOf(id));
-  await settle(calls, runner, (events) => void told.push(...events.map(({ type }) => type)));
-  expect(told).toEqual([...ids.map(() => 'tool_progress'), ...ids.map(() => 'tool_result')]);
+  await settle(calls, runner, (events) => void emitted.push(...events.map(({ type }) => type)));
+  expect(emitted).toEqual([...ids.map(() => 'tool_progress'), ...ids.map(() => 'tool_result')]);
 });
 
 verifies('questions.returned', 'calls behind one that waits for an answer are not made, others are', async () => {
-  const told: TurnEvent[] = [];
+  const emitted: TurnEvent[] = [];
   const skipped: string[] = [];
   const question = { id: 'appr_1', rule: null, reason: null, expiresAt: new Date() } as Approval;
   const runner: ToolRunner = {
@@ -94,15 +94,15 @@ verifies('questions.returned', 'calls behind one that waits for an answer are no
     },
   };
   const calls = ['one', 'two', 'three'].map((id) => changing(id, id === 'three' ? 'other' : 'same'));
-  const given = await settle(calls, runner, (events) => void told.push(...events));
+  const given = await settle(calls, runner, (events) => void emitted.push(...events));
   expect(given.map((call) => call.arguments['id'])).toEqual([question.id]);
   expect(skipped).toEqual(['two']);
   expect(calls.map((call) => call.outcome?.state)).toEqual([undefined, 'cancelled', 'completed']);
-  expect(told.map((event) => 'callId' in event && event.callId)).toEqual(expect.arrayContaining(['two', 'three']));
+  expect(emitted.map((event) => 'callId' in event && event.callId)).toEqual(expect.arrayContaining(['two', 'three']));
 });
 
 verifies('chat.auto.parallel', 'of a reader that is behind only the newest progress of a call waits', async () => {
-  const told: unknown[] = [];
+  const emitted: unknown[] = [];
   let taken: () => void = () => undefined;
   const runner: ToolRunner = {
     plan,
@@ -115,8 +115,8 @@ verifies('chat.auto.parallel', 'of a reader that is behind only the newest progr
     },
   };
   await settle([callOf('one')], runner, (events) => {
-    told.push(...events.map((event) => (event.type === 'tool_progress' ? event.progress : event.type)));
-    return told.length > 1 ? undefined : new Promise((resolve) => (taken = () => resolve(undefined)));
+    emitted.push(...events.map((event) => (event.type === 'tool_progress' ? event.progress : event.type)));
+    return emitted.length > 1 ? undefined : new Promise((resolve) => (taken = () => resolve(undefined)));
   });
-  expect(told).toEqual([1, 1_000, 'tool_result']);
+  expect(emitted).toEqual([1, 1_000, 'tool_result']);
 });

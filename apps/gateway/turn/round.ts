@@ -1,7 +1,7 @@
-// One round of a turn: what the model said, and its calls. Settling a round brings its calls to their ends: it runs those that are
-// planned, waits for those that run elsewhere and for decisions, and tells of it. It is the same for a round that was planned a moment
-// ago, for the last one of a turn that is continued, and for one of an earlier turn whose calls this turn's messages answer.
-// Calls that change the same session run one after the other in call order, all others at the same time.
+// Settles a round: runs its planned calls, waits for calls that run elsewhere and for decisions, and emits the events of both.
+// A round that was planned a moment ago, the last round of a continued turn, and a round of an earlier turn whose calls the
+// messages of this turn answer are settled alike. Calls that change the same session run one after the other, in call order;
+// all other calls run at the same time.
 import { type Approval, refusedOutcome } from '#libs/approvals/approval.js';
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -26,21 +26,21 @@ export interface RoundPorts extends ElsewherePorts {
   journal: Pick<Journal, 'get' | 'plan'>;
 }
 
-/** Without progress for so long, a call that runs elsewhere is not waited for any more. */
+/** How long the turn waits for a call that runs elsewhere and shows no progress. */
 const patienceMs = 20_000;
 
 export const isOpen = (call: Call): boolean => call.kind === 'server' && !isEnded(call.state);
 
 /**
- * Every call that ends here is told with one `tool_result`; failures of tools are results, never exceptions. Afterwards the calls
- * that are open wait for the caller, who was given calls of the reserved function for them.
+ * Emits one `tool_result` for every call that ends here; failures of tools are results, never exceptions. A call that is still
+ * open afterwards waits for the caller, who was given a call of the reserved function.
  * @throws AppError store_unavailable
  */
 export function settleRound(
   round: Round,
   turn: Turn,
   ports: RoundPorts,
-  record: Pick<TurnRecord, 'tell'>,
+  record: Pick<TurnRecord, 'emit'>,
 ): Promise<void> {
   return new SettledRound(round, turn, ports, record).settle();
 }
@@ -48,7 +48,7 @@ export function settleRound(
 class SettledRound {
   private readonly events: CallEvents;
   private readonly stays: boolean;
-  /** What people are asked, by ids of calls that go on without this turn: its caller does not stay. */
+  /** Questions to people, by the id of the call that asks. The call goes on without this turn, whose caller does not stay. */
   private readonly asked = new Map<string, Approval>();
   private over: AbortController | undefined;
 
@@ -56,32 +56,32 @@ class SettledRound {
     private readonly round: Round,
     private readonly turn: Turn,
     private readonly ports: RoundPorts,
-    private readonly record: Pick<TurnRecord, 'tell'>,
+    private readonly record: Pick<TurnRecord, 'emit'>,
   ) {
-    this.events = new CallEvents((events) => record.tell(events));
+    this.events = new CallEvents((events) => record.emit(events));
     this.stays = turn.request.approval === 'hold';
   }
 
   async settle(): Promise<void> {
     const { calls } = this.round;
     if (calls.some((call) => call.again && call.state === 'parked')) await this.readDecisions();
-    // The requests come first, so that people can decide while other calls run.
-    const untold = this.requests();
-    if (untold.length > 0) await this.record.tell(requestEvents(untold, this.turn.state.numbering));
-    // Calls that run elsewhere may change the session that the others use.
+    // Requests for approval are emitted first, so that people can decide while other calls run.
+    const unsent = this.requests();
+    if (unsent.length > 0) await this.record.emit(requestEvents(unsent, this.turn.state.numbering));
+    // Calls that run elsewhere may change the session that the planned calls use.
     const elsewhere = calls.filter((call) => call.state === 'dispatched');
     if (elsewhere.length > 0) await Promise.all(elsewhere.map((call) => this.follow(call)));
-    const due = calls.filter((call) => call.kind === 'server' && !call.told && this.isDue(call));
+    const due = calls.filter((call) => call.kind === 'server' && !call.emitted && this.isDue(call));
     try {
       await this.runLines(due);
     } finally {
       this.over?.abort();
     }
-    if (this.events.told !== undefined) await this.events.told;
+    if (this.events.drained !== undefined) await this.events.drained;
     if (this.asked.size > 0) await this.giveQuestions();
   }
 
-  /** What was parked before this turn: decided meanwhile or not. */
+  /** Reads the decisions about calls that were parked before this turn. */
   private async readDecisions(): Promise<void> {
     const parked = this.round.calls.filter(({ state }) => state === 'parked');
     const approvals = await this.ports.approvalStore.byIds(parked.flatMap(({ approvalId }) => approvalId ?? []));
@@ -91,10 +91,10 @@ class SettledRound {
     }
   }
 
-  /** Calls of the reserved function that are to be told: all that are new, or those of earlier turns that still wait. */
+  /** Calls of the reserved function to emit: new ones, and those of earlier turns whose approval still waits. */
   private requests(): Call[] {
     const { calls, places } = this.round;
-    const requests = calls.filter((call) => !call.told && askedBy(call) !== undefined);
+    const requests = calls.filter((call) => !call.emitted && askedBy(call) !== undefined);
     if (places === undefined) return requests;
     const waiting = new Set(calls.filter(({ state }) => state === 'parked').map(({ approvalId }) => approvalId));
     return this.stays ? [] : requests.filter((call) => waiting.has(askedBy(call)));
@@ -119,33 +119,33 @@ class SettledRound {
           else await this.run(call as RunnableCall);
         }
         if (call.outcome === undefined) blocked = true;
-        else this.tellResult(call);
+        else this.emitResult(call);
       }
     };
     return lines.length === 1 ? run(lines[0]!) : Promise.all(lines.map(run));
   }
 
   private run(call: RunnableCall): Promise<void> {
-    let goOn: (() => void) | undefined;
+    let endPause: (() => void) | undefined;
     const onProgress = (progress: ToolProgress) => {
-      goOn?.();
-      goOn = progress.asks && this.turn.context.deadline.pause();
+      endPause?.();
+      endPause = progress.asks && this.turn.context.deadline.pause();
       for (const event of progressEvents(call.id, progress)) this.events.add(event);
     };
     return this.ports.runner.run(call, onProgress).then(
       (outcome) => {
-        goOn?.();
+        endPause?.();
         call.end(outcome);
       },
       (error: unknown) => {
-        goOn?.();
+        endPause?.();
         if (error instanceof ApprovalNeeded) this.asked.set(call.id, error.approval);
         else call.end(failureOf(error));
       },
     );
   }
 
-  /** Not run, because it may depend on the call before it, which has not ended. */
+  /** Ends a call without running it, because it may depend on the call before it, which has not ended. */
   private async skip(call: RunnableCall): Promise<void> {
     const message = 'Not run: the previous call waits for an answer of the user. Repeat this call afterwards';
     const outcome = failedOutcome('cancelled', 'cancelled', message);
@@ -153,17 +153,17 @@ class SettledRound {
     call.end(outcome);
   }
 
-  /** The caller stays: it is told of the approval, and the turn's time stands still until somebody has decided. */
+  /** Emits the approval to the caller, who stays, and pauses the turn's deadline until somebody has decided. */
   private async whenDecided(call: Call): Promise<void> {
     const { context } = this.turn;
     this.over ??= new AbortController();
-    const goOn = context.deadline.pause();
+    const endPause = context.deadline.pause();
     const approval = await this.ports.approvals
       .decided(call.approvalId!, AbortSignal.any([context.signal, this.over.signal]), (waiting) => {
         this.events.add(waitEvent(waiting));
         this.events.add({ type: 'tool_progress', callId: call.id, status: 'waiting_approval' });
       })
-      .finally(goOn);
+      .finally(endPause);
     this.decided(call, approval);
   }
 
@@ -184,12 +184,12 @@ class SettledRound {
       onAsked: async (question) => {
         left = !this.stays;
         if (left) return void this.asked.set(call.id, question);
-        await this.record.tell([
+        await this.record.emit([
           waitEvent(question),
           { type: 'tool_progress', callId: call.id, status: 'waiting_approval' },
         ]);
-        const goOn = context.deadline.pause();
-        await this.ports.approvals.decided(question.id, context.signal, () => undefined).finally(goOn);
+        const endPause = context.deadline.pause();
+        await this.ports.approvals.decided(question.id, context.signal, () => undefined).finally(endPause);
         until = steadyNow() + this.patienceWith(call);
       },
     });
@@ -202,12 +202,12 @@ class SettledRound {
     return job?.questions === undefined ? patienceMs : Math.max(patienceMs, job.maxTimeoutMs);
   }
 
-  private tellResult(call: Call): void {
-    call.told = true;
+  private emitResult(call: Call): void {
+    call.emitted = true;
     this.events.add({ type: 'tool_result', callId: call.id, result: toShownResult(call.outcome!) });
   }
 
-  /** Each question becomes a call of the reserved function, written before the caller sees it. @throws AppError store_unavailable */
+  /** Turns each question into a call of the reserved function, journaled before the caller sees it. @throws AppError store_unavailable */
   private async giveQuestions(): Promise<void> {
     const { calls, runId, number: round } = this.round;
     const known = new Map(calls.map((call) => [askedBy(call), call]));
@@ -222,12 +222,12 @@ class SettledRound {
       ),
     );
     calls.push(...added);
-    const untold = given.filter((call) => !call.told);
-    if (untold.length > 0) await this.record.tell(requestEvents(untold, this.turn.state.numbering));
+    const unsent = given.filter((call) => !call.emitted);
+    if (unsent.length > 0) await this.record.emit(requestEvents(unsent, this.turn.state.numbering));
   }
 }
 
-/** Groups calls that must run one after the other: not read-only, with the same server and session. */
+/** Groups the calls that must run one after the other: those that may change the same session of the same server. */
 function inLines(calls: readonly Call[]): Call[][] {
   const lines = new Map<string, Call[]>();
   for (const call of calls) {
@@ -242,13 +242,13 @@ function inLines(calls: readonly Call[]): Call[][] {
 
 function failureOf(error: unknown): ToolOutcome {
   if (!(error instanceof AppError)) throw error;
-  // Only the journal may decide how the call ends: cancelling it may have been written or not, or another gateway goes on with it.
+  // Only the journal may decide how the call ends: the store may have cancelled the call, or another gateway may continue it.
   if (error.code === 'store_unavailable' || error.code === 'shutting_down') throw error;
-  // Within a turn, a full queue counts as a failure of the tool: the model may answer without it.
+  // Within a turn, a full queue counts as a failure of the tool: the model may answer without the result.
   return failedOutcome('failed', 'tool_unavailable', error.message);
 }
 
-/** The results of a settled round go where the model sees them: after its message, or in their places of an earlier turn. */
+/** Puts the results of a settled round where the model sees them: after the message, or at their places in an earlier turn. */
 export function addResults({ message, calls, places }: Round, { state }: Turn): void {
   const ended = calls.filter((call) => call.kind === 'server' && call.outcome !== undefined);
   if (places === undefined) {
@@ -258,7 +258,7 @@ export function addResults({ message, calls, places }: Round, { state }: Turn): 
   for (const call of ended) {
     const place = places.get(call.id);
     if (place === undefined) continue;
-    // The place said that the outcome is unknown.
+    // The placeholder said that the outcome is unknown.
     delete place.is_error;
     Object.assign(place, toToolMessage(call.id, call.outcome!));
   }

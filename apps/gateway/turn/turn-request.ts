@@ -17,13 +17,13 @@ export type RequestedTool =
       requireApproval?: 'always' | { always?: ToolFilter; never?: ToolFilter };
     };
 
-/** Tools with one of these names, filtered by whether they are read-only; without `readOnly`: both. */
+/** Selects tools by name and by whether they only read. An absent member selects all tools. */
 export interface ToolFilter {
   toolNames?: string[];
   readOnly?: boolean;
 }
 
-/** A tool of a server by its name, or any of them. */
+/** One tool of a server; without `name`, any tool of that server. */
 export interface ChosenServer {
   server: string;
   name?: string;
@@ -35,20 +35,20 @@ export interface TurnRequest {
   messages: ChatMessage[];
   /** Instructions for the model that precede everything else, in this turn only. */
   instructions?: string;
-  /** Complete earlier turns that were read from the store and are not looked up again. */
+  /** Messages of complete earlier turns, read from the store; nothing in them is looked up again. */
   history?: ChatMessage[];
-  /** Stored as a run in any case, so that later turns and the caller can return to it. */
+  /** The turn is stored as a run in any case, so that later turns and the caller can return to the run. */
   store?: boolean;
   /** Members of the request that the answer repeats. */
   echo?: JsonObject;
   tools: RequestedTool[];
-  /** Tools that run at the provider, if it has them. */
+  /** Tools that the provider itself runs, if it has them. */
   providerTools?: ProviderTool[];
   /** The caller knows no tools but `functions`, the older form of chat completions. */
   legacyFunctions?: true;
-  /** For the first round. */
+  /** Applies to the first round only. */
   toolChoice?: ToolChoice | ChosenServer;
-  /** The only tools that may be called, of those in `tools`. */
+  /** The only tools of `tools` that the model may call. */
   allowedTools?: ({ name: string } | ChosenServer)[];
   parallelToolCalls?: boolean;
   stream: boolean;
@@ -60,7 +60,7 @@ export interface TurnRequest {
   /** What the reader of the request left out of it or changed. */
   warnings?: Warning[];
   sessionId?: string;
-  /** Set only if the caller chose a mode. */
+  /** Absent unless the caller chose a mode. */
   toolMode?: 'auto' | 'manual';
   onDisconnect: 'cancel' | 'detach';
   maxToolRounds?: number;

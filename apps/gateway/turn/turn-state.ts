@@ -1,4 +1,4 @@
-// The state of a turn: its conversation, its counts, and the bound that it has reached. It can be rebuilt from the stored
+// The state of a turn: its conversation, its counts, and the bound that it has reached. The state can be rebuilt from the stored
 // rounds, so that a turn can continue after any of them.
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Config } from '#libs/config/schema.js';
@@ -20,7 +20,7 @@ export class TurnState {
   round = 0;
   usage: Usage = noUsage;
   text = '';
-  /** Each sentence once. Undefined if there are none. */
+  /** Warnings without duplicates. Undefined if there are none. */
   warnings: Warning[] | undefined;
   readonly numbering: CallNumbering = { calls: 0, clientCalls: 0 };
   readonly ended: Call[] = [];
@@ -35,7 +35,7 @@ export class TurnState {
     private readonly deadline: RequestDeadline,
   ) {}
 
-  /** The bound that has been reached: no more tools, one last answer. */
+  /** The bound that the turn has reached: the model gets no more tools, and answers once more. */
   bound(): Stop | undefined {
     if (this.repeatedFailure) return this.stop('repeated_failure');
     if (this.serverCalls > this.limits.calls) return this.stop('max_calls');
@@ -43,7 +43,7 @@ export class TurnState {
     return this.round >= this.maxRounds ? this.stop('max_rounds') : undefined;
   }
 
-  /** Counts a server call of the model. Returns why it may not run, if the turn has made all its calls. */
+  /** Counts a server call. Returns why the call may not run, if the turn has made all its calls. */
   countCall(): Stop | undefined {
     return ++this.serverCalls > this.limits.calls ? this.stop('max_calls') : undefined;
   }
@@ -67,15 +67,15 @@ export class TurnState {
     }
   }
 
-  /** Separates the text so far from more text. */
+  /** What stands between the text so far and more text. */
   separator(): string {
     return this.text === '' ? '' : roundSeparator;
   }
 
-  /** A call of ours that has ended. */
+  /** Adds a server call that has ended. */
   addEnded(call: Call): void {
     this.ended.push(call);
-    // Arguments as they were parsed, so that another order of spaces is no other call.
+    // Parsed arguments, so that other white space does not make another call.
     const key = `${call.name}\n${call.argumentsText}`;
     const failures = call.state === 'completed' ? 0 : (this.failures.get(key) ?? 0) + 1;
     this.failures.set(key, failures);

@@ -13,52 +13,51 @@ import type { TurnState } from './turn-state.js';
 
 export interface Turn {
   runId: string;
-  /** Of the request, or made for it; a workspace appears when a tool uses it. */
+  /** The session of the request, or one made for the turn. The workspace is made when a tool first uses the session. */
   sessionId: string;
   request: TurnRequest;
   context: RequestContext;
   route: ModelRoute;
   offer: ToolOffer;
-  /** New, or rebuilt from the rounds that are stored already. */
   state: TurnState;
-  /** False when the caller has been told that the turn began, before it was continued. */
+  /** The start event is still to be emitted. A continued run may have emitted it before. */
   announce: boolean;
-  /** What has to be settled before a model is asked: the last round of a turn that is continued, rounds that the messages answer. */
+  /** Rounds to settle before a model is asked: the last round of a continued turn, and rounds that the messages answer. */
   open: Round[];
 }
 
 export interface Round {
-  /** The run that has the round: this turn's, or an earlier one. */
+  /** The run of the round: this turn's, or an earlier one. */
   runId: string;
-  /** In that run, from 1. */
+  /** Position in that run, from 1. */
   number: number;
   /** `provider/model` */
   model: string;
   message: AssistantMessage;
-  /** The model's calls in order, then those of the reserved function. */
+  /** The model's calls in order, then the calls of the reserved function. */
   calls: Call[];
-  /** For a round of an earlier turn: the places of its results in the conversation, by call id. */
+  /** The results' places in the conversation, by call id, for a round of an earlier turn. */
   places: ReadonlyMap<string, ToolMessage> | undefined;
-  /** What the provider said beside the message. */
+  /** Members of the provider's answer beside the message. */
   extras: AnswerExtras | undefined;
 }
 
-/** A round as the loop knows it; the record knows the numbers of its events. */
-export type ToldRound = Omit<ModelRound, 'lastEvent'>;
+/** A round before the record adds the number of its last event. */
+export type NewRound = Omit<ModelRound, 'lastEvent'>;
 
 export type DoneEvent = Extract<TurnEvent, { type: 'done' }>;
 
-/** Where a turn tells what happens, and commits it. */
+/** Takes the events of a turn, and commits its rounds. */
 export interface TurnRecord {
-  /** What happened together; a promise holds the turn back. Never throws. */
-  tell(events: readonly TurnEvent[]): Flow;
-  /** A round and its calls, before any of them is dispatched. */
-  commit(round: ToldRound, calls: PlannedCall[]): Promise<void>;
-  /** The turn is over. `round`: its last one, where that was not committed. */
-  finish(done: DoneEvent, round?: ToldRound): Promise<void> | undefined;
+  /** Takes a batch of events; the turn waits for a returned promise. Never throws. */
+  emit(events: readonly TurnEvent[]): Flow;
+  /** Writes a round and its calls before any of the calls is dispatched. */
+  commit(round: NewRound, calls: PlannedCall[]): Promise<void>;
+  /** Ends the turn. `round`: the last round, unless it was committed. */
+  finish(done: DoneEvent, round?: NewRound): Promise<void> | undefined;
 }
 
-/** The event that begins a turn, once. */
+/** The event that begins a turn; undefined if it was emitted before. */
 export function startEvent(turn: Turn, model: string): TurnEvent | undefined {
   if (!turn.announce) return undefined;
   turn.announce = false;
@@ -67,7 +66,7 @@ export function startEvent(turn: Turn, model: string): TurnEvent | undefined {
   return { type: 'start', model, runId, ...(sessionId === undefined ? {} : { sessionId }) };
 }
 
-/** What the calls of a round have in common. */
+/** The context that the calls of a round share. */
 export function callContext(turn: Turn, round: number, model: string): Omit<CallContext, 'callId'> {
   const { context, runId, sessionId, request } = turn;
   const questions = request.approval === 'hold' ? 'hold' : 'return';

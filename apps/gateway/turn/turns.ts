@@ -1,5 +1,5 @@
-// From a request to its turn: which model, which tools, which history, and whether this is a new run, a run to attach to, or
-// an interrupted one to continue. The loop is loop.ts; what is stored, and when, is record.ts.
+// Starts the turn of a request: chooses model, tools and history, and decides between a new run, attaching to a run, and
+// continuing an interrupted run. loop.ts runs the turn; record.ts stores it.
 import { setMaxListeners } from 'node:events';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -23,13 +23,13 @@ import { offerTools, type ToolOffer } from './offer-tools.js';
 import { TurnMeasure, type TurnMeasuring } from './runs/measure-turn.js';
 import { conversation, conversationOf, mintedCallIds } from './runs/restore-history.js';
 import { earlierRound, type RestoredTurn, restoreTurn } from './runs/restore-rounds.js';
-import type { RunCancel, RunCancels } from './runs/run-cancels.js';
+import type { ActiveRun, ActiveRuns } from './runs/active-runs.js';
 import { endOf, storedError } from './runs/run-errors.js';
 import { type RecordPorts, RunRecord, type TakeTurnEvents } from './record.js';
 import { continuedRun, newRun } from './runs/new-run.js';
 import { type StartedTurn, TurnHere } from './runs/started-turn.js';
 import { TurnState } from './turn-state.js';
-import { retoldEvents } from './retell.js';
+import { replayedEvents } from './replay-events.js';
 import { turnOfCall } from './runs/turn-of-call.js';
 import type { TurnRequest } from './turn-request.js';
 
@@ -39,7 +39,7 @@ export interface TurnsPorts extends Omit<TurnPorts, 'limits' | 'approvals' | 'mo
   models: ModelRouter;
   approvals: Approvals;
   catalogOf: CatalogOf;
-  cancels: RunCancels;
+  activeRuns: ActiveRuns;
   announce: RecordPorts['announce'];
   /** Takes over the end of a run that could not be written. */
   endLater: (runId: string, end: RunEnd) => void;
@@ -62,28 +62,28 @@ interface Prepared extends Pick<StartOptions, 'request' | 'context'> {
   offer: ToolOffer;
   run: NewRun;
   stored: boolean;
-  /** Somebody may ask for the run other than by the id in its answer. */
+  /** Somebody may ask for the run without the id from its answer. */
   returns: boolean;
 }
 
-/** A run that can be stopped from now on. */
+/** A run that is registered, so that it can be stopped. */
 interface RegisteredRun {
   prepared: Prepared;
   run: NewRun;
-  /** It is stored already. */
+  /** The stored run, if it was written already. */
   written: StoredRun | undefined;
-  cancel: RunCancel;
+  active: ActiveRun;
   span: Span | undefined;
   context: RequestContext;
 }
 
-/** A turn that is about to run here. */
+/** A turn that is ready to run here. */
 interface Execution {
   turn: Turn;
   /** Set for a run that is continued. */
   past: RestoredTurn | undefined;
   record: RunRecord;
-  cancel: RunCancel;
+  active: ActiveRun;
 }
 
 export class Turns {
@@ -101,7 +101,7 @@ export class Turns {
     this.turnPorts = { ...ports, limits: config.limits };
   }
 
-  /** At once if nothing has to be loaded or written. @throws AppError for everything that is wrong before the first model call */
+  /** Returns no promise if nothing has to be loaded or written. @throws AppError for any failure before the first model call */
   start(options: StartOptions): StartedTurn | Promise<StartedTurn> {
     if (options.context.parentCall === undefined) return this.startHere(this.prepare(options), options.idempotencyKey);
     return turnOfCall(options, this.ports.models).then((asked) =>
@@ -112,10 +112,10 @@ export class Turns {
   private startHere(prepared: Prepared, idempotencyKey: string | undefined): StartedTurn | Promise<StartedTurn> {
     if (!prepared.stored) return this.execute(prepared);
     if (idempotencyKey === undefined) {
-      // Refused before anything is written, because nobody could come back to the run.
+      // Without a worker nothing is written, because nobody could come back to the run.
       this.requireWorker(prepared.offer);
-      // No other request can have this run, so the model is asked while it is written. If the store fails, the answer of
-      // the model is lost but has to be paid for: then the run is written first.
+      // No other request can have this run, so the model is asked while the run is written. An answer is lost, and paid for
+      // all the same, if that write fails: after a failure, runs are written first.
       if (this.storeTakesRuns) return this.execute(prepared);
     }
     return this.startWritten(prepared);
@@ -123,7 +123,7 @@ export class Turns {
 
   private async startWritten(prepared: Prepared): Promise<StartedTurn> {
     const { run } = prepared;
-    const release = this.ports.cancels.hold(run.id);
+    const release = this.ports.activeRuns.reserve(run.id);
     let begun: Begun;
     try {
       begun = await this.begin(run);
@@ -139,11 +139,14 @@ export class Turns {
 
   /**
    * Continues an interrupted run here, without a request for it.
-   * @throws AppError if its request cannot be served any more: the run is left as it is
+   * @throws AppError if the request cannot be served any more: the run stays interrupted
    */
   advance(run: StoredRun, context: StoppableContext): Promise<StartedTurn | undefined> {
     const { idempotencyKey } = run;
-    return this.goOn(this.prepare({ request: run.request as unknown as TurnRequest, context, idempotencyKey }), run);
+    return this.continueHere(
+      this.prepare({ request: run.request as unknown as TurnRequest, context, idempotencyKey }),
+      run,
+    );
   }
 
   private async begin(run: NewRun): Promise<Begun> {
@@ -175,7 +178,7 @@ export class Turns {
     return { request, context, catalog, offer, run, stored: offer.runsHere || returns, returns };
   }
 
-  /** Makes the turn that runs here. `written`: its run is stored. `from`: it is continued after its last complete round. */
+  /** Makes the turn that runs here. `written`: the run is stored. `from`: the run is continued after its last complete round. */
   private execute(prepared: Prepared, written?: StoredRun, from?: StoredRun): StartedTurn | Promise<StartedTurn> {
     const here = this.register(prepared, written, from);
     if (written !== undefined || mintedCallIds(prepared.request.messages).length > 0) return this.restore(here, from);
@@ -190,7 +193,7 @@ export class Turns {
   }
 
   private async restore(here: RegisteredRun, from: StoredRun | undefined): Promise<StartedTurn> {
-    const { prepared, run, context, cancel, written } = here;
+    const { prepared, run, context, active, written } = here;
     try {
       const route = this.routeOf(prepared);
       const { messages, open } = await conversationOf(prepared.request, context.principal, this.ports.runs);
@@ -204,7 +207,7 @@ export class Turns {
       release(here, error);
       const underWay = from !== undefined;
       if (written) {
-        const end = endOf(error, cancel.signal, { ...prepared.run, underWay });
+        const end = endOf(error, active.signal, { ...prepared.run, underWay });
         await this.ports.runs.end(run.id, this.gatewayId, end).catch(() => this.ports.endLater(run.id, end));
       }
       throw error;
@@ -215,14 +218,14 @@ export class Turns {
     const run = from === undefined ? prepared.run : continuedRun(prepared.run, from);
     const { id: runId, sessionId } = run;
     const { model, dialect } = prepared.request;
-    const cancel = this.ports.cancels.register(runId, prepared.context, run);
-    // Each call of the turn listens, and a turn may have many.
-    if (prepared.offer.runsHere) setMaxListeners(0, cancel.signal);
+    const active = this.ports.activeRuns.register(runId, prepared.context, run);
+    // Each of a turn's many calls listens to the signal: Node would warn of a leak.
+    if (prepared.offer.runsHere) setMaxListeners(0, active.signal);
     const span = tracing?.start(turnSpan({ runId, sessionId, model, dialect }), prepared.context.traceparent);
     let context: RequestContext = prepared.context;
-    if (run.detached) context = { ...context, signal: cancel.signal };
+    if (run.detached) context = { ...context, signal: active.signal };
     if (span !== undefined) context = { ...context, traceparent: span.traceparent };
-    return { prepared, run, written, cancel, span, context };
+    return { prepared, run, written, active, span, context };
   }
 
   /** @throws AppError no_worker, model_not_found */
@@ -242,7 +245,7 @@ export class Turns {
   }
 
   private started(here: RegisteredRun, turn: Turn, past: RestoredTurn | undefined) {
-    const { prepared, run, written, cancel, span } = here;
+    const { prepared, run, written, active, span } = here;
     const { requestId, traceparent, keyId, ip } = here.context;
     const record = new RunRecord(this.recordPorts, {
       run,
@@ -251,30 +254,30 @@ export class Turns {
       streams: prepared.request.stream,
       returns: prepared.returns,
       audit: { requestId, traceparent, keyId, ip, model: undefined },
-      cancel,
+      active,
       lastN: past?.lastN ?? 0,
       measure: new TurnMeasure(turn, this.ports.measuring, span),
     });
     prepared.context.runsTurn = true;
-    const tell: StartedTurn['tell'] = (take, reader) => this.run({ turn, past, record, cancel }, take, reader);
-    return new TurnHere(run, prepared.catalog, record, tell);
+    const runHere: StartedTurn['run'] = (take, reader) => this.run({ turn, past, record, active }, take, reader);
+    return new TurnHere(run, prepared.catalog, record, runHere);
   }
 
   private async run(
-    { turn, past, record, cancel }: Execution,
+    { turn, past, record, active }: Execution,
     take: TakeTurnEvents,
     reader = newReader,
   ): Promise<void> {
     record.open(take);
     try {
-      if (past !== undefined) await record.retell(past.told, reader);
+      if (past !== undefined) await record.replay(past.emitted, reader);
       await runTurn(turn, this.turnPorts, record);
     } catch (error) {
       throw await record.fail(error);
     } finally {
       record.close();
-      if (record.ending === undefined) cancel.release();
-      else this.ports.cancels.releaseAfter(turn.runId, record.ending);
+      if (record.ending === undefined) active.release();
+      else this.ports.activeRuns.releaseAfter(turn.runId, record.ending);
     }
   }
 
@@ -283,9 +286,9 @@ export class Turns {
     throw new AppError('no_worker', 'No worker is running that could run tools', { retryAfterSeconds: 5 });
   }
 
-  /** The same key and body again: all events from the start. An interrupted run is continued here. */
+  /** Serves a request with the key and body of an earlier one: all events from the start. An interrupted run is continued here. */
   private async attach(prepared: Prepared, run: StoredRun): Promise<StartedTurn> {
-    const adopted = run.state === 'interrupted' ? await this.goOn(prepared, run) : undefined;
+    const adopted = run.state === 'interrupted' ? await this.continueHere(prepared, run) : undefined;
     if (adopted !== undefined) return adopted;
     if (run.state === 'cancelled') throw new AppError('cancelled', 'The run of this Idempotency-Key was cancelled');
     if (run.state === 'failed') throw storedError(run);
@@ -294,17 +297,17 @@ export class Turns {
       catalog: prepared.catalog,
       createdAt: run.createdAt,
       detached: true,
-      tell: (take) => this.follow(prepared, run, take),
+      run: (take) => this.follow(prepared, run, take),
     };
   }
 
   /** Continues an interrupted run. Undefined if another gateway was quicker, or if this one still runs it. */
-  private async goOn(prepared: Prepared, run: StoredRun): Promise<StartedTurn | undefined> {
-    const release = this.ports.cancels.hold(run.id);
+  private async continueHere(prepared: Prepared, run: StoredRun): Promise<StartedTurn | undefined> {
+    const release = this.ports.activeRuns.reserve(run.id);
     try {
       if (!(await this.ports.runs.adopt(run.id, this.gatewayId))) return undefined;
-      // This gateway was suspended, counted as dead, and still runs it: adopting it has told the store.
-      if (this.ports.cancels.isRunning(run.id)) return undefined;
+      // This gateway was suspended and counted as dead, but still runs the turn; the run is its own again.
+      if (this.ports.activeRuns.isRunning(run.id)) return undefined;
       return await this.execute(prepared, run, run);
     } finally {
       release();
@@ -324,21 +327,21 @@ export class Turns {
       }
       const now = await this.ports.runs.get(principal, run.id);
       if (now?.state === 'done' && now.answer !== null && reader.afterN === 0) {
-        await take(await retoldEvents(now, this.ports));
+        await take(await replayedEvents(now, this.ports));
         return;
       }
       if (now?.state === 'failed') throw storedError(now);
       if (now === undefined || !['interrupted', 'running'].includes(now.state)) break;
-      const adopted = now.state === 'interrupted' ? await this.goOn(prepared, now) : undefined;
+      const adopted = now.state === 'interrupted' ? await this.continueHere(prepared, now) : undefined;
       if (adopted === undefined) continue;
-      return adopted.tell(take, reader);
+      return adopted.run(take, reader);
     }
     throw new AppError('cancelled', 'The run of this Idempotency-Key was cancelled');
   }
 }
 
-/** What was registered for a turn that does not start. */
-function release({ span, cancel }: RegisteredRun, error: unknown): void {
+/** Releases a run whose turn does not start. */
+function release({ span, active }: RegisteredRun, error: unknown): void {
   span?.end(toAppError(error).code);
-  cancel.release();
+  active.release();
 }

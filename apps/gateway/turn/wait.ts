@@ -1,9 +1,9 @@
-// What a call waits for outside of this gateway: a person's decision, the answer to a question of its tool server, its end in a
-// process that runs it already. A caller that stays (`hold`) is told with an event. Any other caller is given a call of a reserved
-// function, answers it like calls of its own, and the turn that answers goes on. The caller's copy of a call has no effect: the stored
-// call is what runs. Decisions are taken in govern/approvals.ts.
+// What a call waits for outside of this gateway: a person's decision, the answer to a question of the tool server, or the end of
+// the call in another process. A caller that stays (`hold`) gets an event. Any other caller is given a call of a reserved function,
+// and the turn that answers that call continues the open round. Only the stored call runs, never the caller's copy of a call.
+// Decisions are taken in govern/approvals.ts.
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Approval, type Decision, maxReasonLength } from '#libs/approvals/approval.js';
+import { type Approval, type ApprovalDecision, maxReasonLength } from '#libs/approvals/approval.js';
 import type { Journal, StoredCall, StoredRound } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -33,7 +33,7 @@ export function approvalRequest({ approval, context, toolName, arguments: args, 
   });
 }
 
-/** The same for a question that a tool server asks during its call. */
+/** The call of the reserved function that asks a tool server's question. */
 export function questionRequest({ id, name, message, schema, expiresAt }: Approval, context: CallContext): Call {
   return request(context, { id, kind: 'question', tool: name, message, schema, expires_at: expiresAt.toISOString() });
 }
@@ -47,7 +47,7 @@ function request(context: CallContext, args: JsonObject): Call {
 /** The events that give calls of the reserved function to the caller. */
 export function requestEvents(requests: readonly Call[], numbering: CallNumbering): TurnEvent[] {
   return requests.map((call) => {
-    call.told = true;
+    call.emitted = true;
     call.number = numbering.calls++;
     call.clientNumber = numbering.clientCalls++;
     const { id, name, argumentsText, number: index, clientNumber: clientIndex } = call;
@@ -55,13 +55,13 @@ export function requestEvents(requests: readonly Call[], numbering: CallNumberin
   });
 }
 
-/** What a call of the reserved function asks for: the id of the approval or question. */
+/** The id of the approval or question that a call of the reserved function asks for. Undefined for any other call. */
 export function askedBy({ kind, name, arguments: args }: Pick<StoredCall, 'kind' | 'name' | 'arguments'>) {
   const { id } = args;
   return kind === 'client' && name === requestName && typeof id === 'string' ? id : undefined;
 }
 
-/** The event for a caller that stays. */
+/** The event that shows an approval or question to a caller that stays. */
 export function waitEvent(asked: Approval): TurnEvent {
   const { id, kind, callId, name, arguments: args, rule, reason, expiresAt, message, schema } = asked;
   const approval = {
@@ -78,14 +78,14 @@ export function waitEvent(asked: Approval): TurnEvent {
   return { type: 'approval_required', approval };
 }
 
-/** The events for progress, or a question, of a call. */
+/** The events for a call's progress, with the question that the call waits for, if any. */
 export function progressEvents(callId: string, { asks, ...progress }: ToolProgress): TurnEvent[] {
-  const told: TurnEvent = { type: 'tool_progress', callId, ...progress };
-  return asks === undefined ? [told] : [waitEvent(asks), told];
+  const event: TurnEvent = { type: 'tool_progress', callId, ...progress };
+  return asks === undefined ? [event] : [waitEvent(asks), event];
 }
 
 /** The decision in a caller's answer. Undefined for other answers: some agent loops respond to unknown functions on their own. */
-function readDecision(content: string): Decision | undefined {
+function readDecision(content: string): ApprovalDecision | undefined {
   const { decision, reason, arguments: args } = jsonObjectOf(content);
   if (decision !== 'approve' && decision !== 'deny') return undefined;
   if (args !== undefined && args !== null && !isJsonObject(args)) return undefined;
@@ -96,10 +96,10 @@ function readDecision(content: string): Decision | undefined {
   };
 }
 
-/** A round of an earlier turn, and the texts with which the caller answered its calls, by call id. */
+/** A round of an earlier turn whose calls the caller has answered. */
 export interface AnsweredRound {
   round: StoredRound;
-  /** Calls of the reserved function may have several answers. */
+  /** The caller's texts, by call id. A call of the reserved function may have several. */
   answers: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -122,7 +122,7 @@ export async function takeDecisions(
       const given = answers.get(call.id) ?? [];
       const decision = given.map(readDecision).find((read) => read !== undefined);
       if (decision !== undefined) {
-        // Decided by the API or by a request with the same history, or expired: the earlier decision counts.
+        // The API or another request decided, or the approval expired, just before: the first decision counts.
         await unless('approval_already_decided', approvals.decide(id, decision, context));
       } else if (given.length > maxAsked) {
         const message =
@@ -138,7 +138,7 @@ async function isUndecided(id: string, context: RequestContext, approvals: Pick<
   return (await unless('approval_not_found', approvals.get(id, context)))?.state === 'waiting';
 }
 
-/** Undefined if it fails with this code. */
+/** The result of `work`; undefined if `work` fails with this code. */
 const unless = <T>(code: AppError['code'], work: Promise<T>): Promise<T | undefined> =>
   work.catch((error: unknown) => {
     if (error instanceof AppError && error.code === code) return undefined;
@@ -153,9 +153,9 @@ export interface ElsewherePorts {
 const askAgainMs = { first: 50, most: 500 };
 
 /**
- * Waits for the end of a call that another process, or an earlier request, has begun: it ends by itself, or is declared dead
- * within the lease time. `onAsked` is told of what its tool server asks people, once each. Polls, because the journal sends no
- * events of other gateways' calls. Undefined: there is no such call, or `mayWait` said no.
+ * Waits for the end of a call that another process, or an earlier request, has begun. Such a call ends by itself, or the reaper
+ * ends it when its worker is lost. `onAsked` gets each question of the tool server once. Polls, because the journal sends no
+ * events of other gateways' calls. Undefined: there is no such call, or `mayWait` returned false.
  */
 export async function outcomeElsewhere(
   callId: string,

@@ -2,7 +2,12 @@
 // stop. run-call.ts takes its steps.
 import type { JobDelivery } from '#libs/backing/job-queue.js';
 import { type Answer, maxQuestionsOfCall, type Question } from '#libs/approvals/question.js';
-import { type SamplingAnswer, samplingMs, samplingLeaseMs, type SamplingRequest } from '#libs/approvals/sampling.js';
+import {
+  type SamplingAnswer,
+  samplingMs,
+  samplingLeaseMs,
+  type SamplingRequest,
+} from '#libs/approvals/sampling-request.js';
 import { holdSecrets } from '#libs/audit/known-secrets.js';
 import { Deadline } from '#libs/concurrency/deadline.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';

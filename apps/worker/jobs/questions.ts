@@ -9,7 +9,7 @@ import {
   samplingLeaseMs,
   type SamplingAnswer,
   type SamplingRequest,
-} from '#libs/approvals/sampling.js';
+} from '#libs/approvals/sampling-request.js';
 import type { Channels } from '#libs/backing/channels.js';
 import { Bell } from '#libs/concurrency/bell.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { diskFull, type FreeSpace } from '#libs/workspace/free-space.js';
-import type { ScannedUsage, Usage, WorkspaceLimits } from '#libs/workspace/usage-ledger.js';
+import type { ScannedUsage, DirectoryUsage, WorkspaceLimits } from '#libs/workspace/usage-ledger.js';
 import type { NameGrants } from '../sandbox/tool-process.js';
 
 /** The processes of one instance. All methods end in bounded time, and ignore processes that have already ended. */
@@ -24,7 +24,7 @@ export interface QuotaWatchOptions {
   /** Counts the workspace: `Workspaces.measure`. */
   count: (signal: AbortSignal) => Promise<ScannedUsage>;
   /** The usage before the call. If it was already above a limit, it may shrink but not grow. */
-  before: Usage;
+  before: DirectoryUsage;
   limits: WorkspaceLimits;
   /** If absent, calls are assumed to be always under way. */
   activity?: CallActivity;
@@ -220,7 +220,7 @@ async function rest(
   return false;
 }
 
-const leftBytes = ({ before, limits }: QuotaWatchOptions, usage: Usage) =>
+const leftBytes = ({ before, limits }: QuotaWatchOptions, usage: DirectoryUsage) =>
   Math.max(limits.maxBytes, before.bytes) - usage.bytes;
 
 const isFilled = (left: number, { limits }: QuotaWatchOptions) => left < -limits.maxBytes * slack;
@@ -245,7 +245,7 @@ async function nap({ tree, activity }: QuotaWatchOptions, ms: number, signal: Ab
   signal.removeEventListener('abort', abort);
 }
 
-const entries = ({ files, directories }: Usage) => files + directories;
+const entries = ({ files, directories }: DirectoryUsage) => files + directories;
 
 function pauseAfter(leftMs: number, countMs: number): number {
   return Math.max(closeMs, Math.min(farMs, leftMs), countMs * pausePerCount);

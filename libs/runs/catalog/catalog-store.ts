@@ -1,33 +1,33 @@
-// The tools of all servers: approved definitions are offered, later changes may wait beside them. Stored so that a
-// gateway knows the tools while no worker runs, and so that approvals are not forgotten.
+// The tools of all servers: approved definitions are offered, later changes may wait for an operator. The catalog is stored so that
+// gateways know the tools while no worker runs, and so that approvals are not forgotten.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ChangeGrade } from '#libs/schemas/tool-change.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 
-/** As a worker publishes it: readers resolve equal names of different servers. */
+/** A tool as a worker publishes it. Readers give names to equal tools of different servers. */
 export type PublishedTool = Omit<CatalogTool, 'name' | 'available'>;
 
-/** A change that waits for an operator, or that one has rejected. */
+/** A change that waits for an operator, or was rejected. */
 export interface HeldChange {
   grade: ChangeGrade;
   decision: 'pending' | 'rejected';
-  /** Of the definition held back; null if the tool was removed. */
+  /** Hash of the definition held back; null if the tool was removed. */
   hash: string | null;
 }
 
-/** What is known of one tool, without its definitions. */
+/** The stored state of a tool, without its definitions. */
 export interface KnownTool {
-  /** The server's own name for it. */
+  /** The server's own name of the tool. */
   tool: string;
   position: number;
-  /** Of the approved definition; null: none yet, the tool is new. */
+  /** Hash of the approved definition; null for a new tool, which has none. */
   definitionHash: string | null;
-  /** Of the offered definition; null: nothing is offered. */
+  /** Hash of the offered definition; null if the tool is not offered. */
   publishedHash: string | null;
-  /** False: the server listed it before, but not the last time. */
+  /** False if the server listed the tool before, but not the last time. */
   listed: boolean;
   held: HeldChange | null;
-  /** Of what would be offered if the held-back definition were accepted. */
+  /** Hash of the definition that would be offered if the change were accepted. */
   heldPublishedHash: string | null;
 }
 
@@ -68,7 +68,7 @@ export interface CatalogStore extends PublishedCatalog {
   known(server: string): Promise<KnownTool[]>;
   /** The approved definitions of these tools. */
   definitions(server: string, tools: readonly string[]): Promise<Map<string, JsonObject>>;
-  /** Writes in pieces of bounded size. Resolves with the number written: the others had changed meanwhile. */
+  /** Writes in pieces of bounded size. Resolves with the number of written tools: all others had changed meanwhile. */
   write(server: string, tools: readonly ToolWrite[]): Promise<number>;
   /** Removes new tools that were held back and no longer exist. */
   forget(server: string, tools: readonly string[]): Promise<void>;

@@ -5,7 +5,7 @@ import type { AuditContext } from '../run-store.js';
 
 export interface ToolChange {
   server: string;
-  /** The server's own name for it. */
+  /** The server's own name of the tool. */
   tool: string;
   grade: ChangeGrade;
   decision: 'pending' | 'rejected';
@@ -28,8 +28,8 @@ export interface ToolChanges {
   /** Ordered by server and tool, starting after the given one. */
   list(page: { limit: number; after?: { server: string; tool: string } }): Promise<ToolChange[]>;
   /**
-   * All of them or none; a change that was already decided the same way counts as done. Resolves with the changes
-   * decided just now, or the index of the first that cannot be: no definition with this hash is held back.
+   * Decides about all given changes or none; a change that was already decided the same way counts as done. Resolves with the changes
+   * decided just now, or with the index of the first change whose hash is not held back.
    */
   decide(
     decision: 'accept' | 'reject',

@@ -7,9 +7,9 @@ import { processExpiryMs, type ProcessInfo, type ProcessRegistry, type SeenProce
 
 export interface ProcessRegistryOptions {
   logger: Logger;
-  /** Between heartbeats. */
+  /** Time between two heartbeats. */
   intervalMs?: number;
-  /** Without a heartbeat for this long others may take over. */
+  /** After this time without a heartbeat, others may take over. */
   expiryMs?: number;
 }
 
@@ -128,7 +128,7 @@ export class PostgresProcessRegistry implements ProcessRegistry {
     this.again = setTimeout(() => void this.beatAll(), this.intervalMs / 8).unref();
   }
 
-  /** After a gap the lease is a new one: another process may hold what was held under the old one. */
+  /** After a gap the lease is new: another process may have taken over meanwhile. */
   private hold(beatAt: number): void {
     if (this.held === undefined) return;
     const unbroken = performance.now() - this.held.beatAt < this.expiryMs;

@@ -11,24 +11,24 @@ export interface ProcessInfo {
   details: JsonObject;
 }
 
-/** A tool server as one worker has it: `servers` of its details. */
+/** The state of a tool server in one worker: an element of `details.servers`. */
 export interface ServerReport {
   name: string;
   state: 'starting' | 'ready' | 'unavailable' | 'refused';
-  /** Isolation of its tools; absent if the server was refused. */
+  /** Isolation of the server's tools; absent if the server was refused. */
   isolation?: string;
   /** For the operator: files and directories that a command may use beside its program and its workspace. */
   paths?: { read: string[]; write: string[] };
-  /** For the operator: why it is not ready. */
+  /** For the operator: why the server is not ready. */
   reason?: string;
-  /** For the operator: tools that it lists and that are not offered, each with its reason. */
+  /** For the operator: listed tools that are not offered, each with its reason. */
   left_out?: string[];
 }
 
 export interface SeenProcess extends ProcessInfo {
-  /** Accepts no more work. */
+  /** The process accepts no more work. */
   draining: boolean;
-  /** Since its last heartbeat, ms. */
+  /** Time since the last heartbeat, ms. */
   ageMs: number;
 }
 
@@ -42,8 +42,8 @@ export interface ProcessRegistry {
   /** How many other processes of the same kind lived at the last heartbeat of this one. */
   peers(id: string): number;
   /**
-   * Since when (`performance.now()`) no process can have given up what is registered here; undefined if one may
-   * do so now. Depends only on this process's own clock.
+   * Since when (`performance.now()`) no other process can have given up this process; undefined if another may do so now. Depends
+   * only on this process's own clock.
    */
   heldSince(): number | undefined;
   /**

@@ -1,12 +1,12 @@
-// What the reaper does to the tables. Every statement decides by the database's clock what is lost, so any process may
-// run it, any number of times, concurrently. Each takes a bounded number of rows and skips locked ones.
+// The statements of the reaper. Every statement decides by the database's clock what is lost, so any process may run it at any
+// time, concurrently with others. A statement takes a bounded number of rows and skips locked rows.
 import { endedCallColumns } from '../call-rows.js';
 import { deletePartsOfRuns } from '../delete-parts-of-runs.js';
 import { insertAudit } from '../write-parts.js';
 
 const milliseconds = (parameter: string): string => `${parameter}::float8 * interval '1 millisecond'`;
 
-/** `$4` is the expiry. */
+/** No living process has this id. `expiry`: the parameter with the expiry of heartbeats. */
 const nobody = (owner: string, expiry: string): string => `not exists (
     select from processes process
     where process.id = ${owner} and process.heartbeat_at > clock_timestamp() - ${milliseconds(expiry)})`;
@@ -17,12 +17,12 @@ export const expiredWorkers = `/* reaper.expired-workers */
 export const removeExpired = `/* reaper.remove-expired */
   delete from processes where heartbeat_at <= clock_timestamp() - ${milliseconds('$1')} returning id, draining`;
 
-/** Those of these workers that no longer need reaping. */
+/** The ids among `$1` that are not registered any more. */
 export const unknownProcesses = `/* reaper.unknown-processes */
   select id from unnest($1::text[]) as named (id)
   where not exists (select from processes where processes.id = named.id)`;
 
-/** A session of a dead worker that is taken meanwhile has a new row, which is not among these. */
+/** If a dead worker's session is taken meanwhile, the lease has a new row, which this statement does not delete. */
 export const freeLeases = `/* reaper.free-leases */
   delete from session_leases where (principal, session_id) in (
     select principal, session_id from session_leases lease where ${nobody('lease.worker', '$1')}
@@ -53,23 +53,22 @@ const endCallsWhere = (name: string, condition: string): string => `/* reaper.${
   select id, job from ended`;
 
 /**
- * A detached run goes on by itself, or is ended. A client may retry with the key and continue the run, for as long after it
- * broke off as a turn may take: before that it may have waited for people.
+ * The interrupted runs that can be continued: detached runs, and keyed runs for as long after the interruption as a turn may take.
  */
-const canBeResumed = (turnMs: string): string => `(runs.state = 'interrupted' and (runs.detached
+const canBeContinued = (turnMs: string): string => `(runs.state = 'interrupted' and (runs.detached
     or (runs.idempotency_key is not null and runs.ended_at > clock_timestamp() - ${milliseconds(turnMs)})))`;
 
-/** Its planned calls belong to the gateway that continues it. */
+/** The run of a planned call is running or can be continued, so its gateway decides about the call. */
 const belongsToRun = (turnMs: string, expiry: string): string => `exists (
     select from runs where runs.id = call.run_id
-      and (${canBeResumed(turnMs)} or (runs.state = 'running' and not ${nobody('runs.owner', expiry)})))`;
+      and (${canBeContinued(turnMs)} or (runs.state = 'running' and not ${nobody('runs.owner', expiry)})))`;
 
 /** `$4` is how long a turn may take. A call that was approved after its run may belong to a later turn. */
 export const cancelOrphans = endCallsWhere(
   'cancel-orphans',
   `call.state = 'planned' and exists (
     select from runs where runs.id = call.run_id and runs.state not in ('running', 'waiting')
-      and not ${canBeResumed('$4')}
+      and not ${canBeContinued('$4')}
       and not (runs.state = 'done' and call.audit->>'approvalId' is not null))`,
 );
 
@@ -78,7 +77,7 @@ export const judgeUnsafe = endCallsWhere(
   `call.state = 'dispatched' and not call.safe and ${nobody('call.worker', '$4')}`,
 );
 
-/** Safe, but every worker that started it has died. */
+/** Ends safe calls that have lost three workers. */
 export const judgeWorn = endCallsWhere(
   'judge-worn',
   `call.state = 'dispatched' and call.safe and call.attempt >= 3 and ${nobody('call.worker', '$4')}`,
@@ -96,7 +95,7 @@ export const giveUpOverdue = endCallsWhere(
       or (${nobody("(call.job->>'replyTo')", '$6')} and not ${belongsToRun('$5', '$6')}))`,
 );
 
-/** They keep their fence, so that a late outcome of the lost worker is refused. */
+/** A replanned call keeps its fence, so that a late outcome of the lost worker is refused. */
 export const replanSafe = `/* reaper.replan-safe */
   update tool_calls set state = 'planned', worker = null
   where id in (
@@ -150,7 +149,7 @@ export const forgetRuns = `/* reaper.forget-runs */ with
   ${deletePartsOfRuns('gone')}
   select ended_at::text as ended_at, id from seen order by seen.ended_at desc, id desc limit 1`;
 
-/** The same for calls outside runs. */
+/** Does the same as `forgetRuns` for calls outside of runs. */
 export const forgetCalls = `/* reaper.forget-calls */ with
   seen as (
     select id, principal, session_id, ended_at from tool_calls
@@ -162,7 +161,7 @@ export const forgetCalls = `/* reaper.forget-calls */ with
       select from sessions session where session.principal = seen.principal and session.id = seen.session_id))
   select ended_at::text as ended_at, id from seen order by seen.ended_at desc, id desc limit 1`;
 
-/** Days of usage that are older than `$1` days, and the ids of batches that nobody writes again. */
+/** Deletes days of usage that are older than `$1` days, and ids of batches that nobody writes again. */
 export const forgetUsage = `/* reaper.forget-usage */ with
   days as (
     delete from usage_days where ctid = any(array(

@@ -12,7 +12,7 @@ import * as statements from './reaper-statements.js';
 
 export interface ReapedCall {
   callId: string;
-  /** The gateway that waits for it, if the call had a job. */
+  /** The gateway that waits for the call, if the call had a job. */
   replyTo?: string;
   outcome: ToolOutcome;
 }
@@ -23,7 +23,7 @@ export interface ReaperOptions {
   logger: Logger;
   /** Notifies waiting gateways; a lost message is harmless, they also poll. Must not throw. */
   publishOutcome: (call: ReapedCall) => void;
-  /** Between sweeps; each waits up to a quarter longer, so that processes spread out. */
+  /** Time between sweeps; a random quarter is added, so that processes do not sweep together. */
   intervalMs?: number;
   /** A process without a heartbeat for this long is dead. */
   expiryMs?: number;
@@ -31,7 +31,7 @@ export interface ReaperOptions {
   missingAfterMs?: number;
   /** An unclaimed call is given up this long after its time. */
   overdueAfterMs?: number;
-  /** How much longer it may wait with a living gateway, or for one that continues its run (`limits.turn_ms`). */
+  /** How much longer a call may wait with a living gateway, or for one that continues the run (`limits.turn_ms`). */
   turnMs?: number;
   /** `runs.event_ttl_ms` */
   eventTtlMs?: number;
@@ -145,7 +145,7 @@ export class Reaper {
     if (watched) await this.reap(found, signal);
     await this.requeueMissing(found, signal);
     await this.clear(signal);
-    // Last: a queue outage must not block the work on the database.
+    // The queue comes last: its outage must not block the work on the database.
     if (watched) await this.forgetStrayQueues(signal);
     const { logger } = this.options;
     const counts = Object.entries(found).map(([name, ids]) => [name, (ids as string[]).length] as const);
@@ -176,7 +176,7 @@ export class Reaper {
 
   private async reap(found: Sweep, signal: AbortSignal): Promise<void> {
     const { expiryMs, batch, overdueAfterMs, turnMs, queue } = this.options;
-    // Before the row is deleted: a later reaper must still see whose queue to remove.
+    // The queue is removed before the row: after a failure a later reaper must still find the row.
     for (const { id } of await this.query<{ id: string }>(statements.expiredWorkers, [expiryMs], signal)) {
       await queue.forgetWorker(id, signal);
     }
@@ -280,7 +280,7 @@ export class Reaper {
     return this.options.database.call((prisma) => prisma.$queryRawUnsafe<Row[]>(statement, ...parameters), signal);
   }
 
-  /** Until a batch is not full; after that many batches the rest is left to the next sweep. */
+  /** Repeats the statement until a batch is not full; after some batches the rest is left to the next sweep. */
   private async inBatches<Row>(statement: string, parameters: unknown[], signal: AbortSignal): Promise<Row[]> {
     const rows: Row[] = [];
     for (let count = 0; count < maxBatches; count += 1) {

@@ -79,7 +79,7 @@ describe('calls that are taken up', () => {
     await database.prisma.$executeRaw`update runs set state = 'interrupted', ended_at = now() - interval '601 seconds'
       where id in (${keyed.id}, ${detached.id})`;
     expect((await sweep()).ended).toEqual([kept]);
-    // It goes on by itself, or fails.
+    // A detached run goes on by itself, or fails.
     expect((await journal.get(lone))?.state).toBe('planned');
     await database.prisma.$executeRaw`update runs set state = 'failed' where id = ${detached.id}`;
     expect((await sweep()).ended).toEqual([lone]);

@@ -3,7 +3,7 @@ import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { silentLogger, type LogFields } from '#libs/logging/logger.js';
 import { createMigratedDatabase, type TestDatabase } from '../../../test/support/services/test-database.js';
 import { verifies } from '../../../test/verifies.js';
-import { tellOfDeleted } from './deleted-sessions.js';
+import { announceDeleted } from './deleted-sessions.js';
 import { PostgresProcessRegistry } from '../processes/postgres-process-registry.js';
 import { PostgresSessionStore } from './postgres-session-store.js';
 import { PostgresSessionLeases } from './session-leases.js';
@@ -29,7 +29,7 @@ function openStore(onMessage: (text: string) => void, endMs = 60_000) {
   const warned: LogFields[] = [];
   const logger = { ...silentLogger, warn: (fields: LogFields) => void warned.push(fields) };
   const channels = { publish: async (_channel: string, text: string) => onMessage(text) };
-  const onDeleted = tellOfDeleted({ channels, leases, logger, endMs });
+  const onDeleted = announceDeleted({ channels, leases, logger, endMs });
   return { store: new PostgresSessionStore(database, { idleTtlMs: 60_000, onDeleted }), warned };
 }
 

@@ -1,6 +1,6 @@
-// Every process keeps the sessions of the last few seconds in memory, and a worker runs servers for some. When one is
-// deleted or expires in another process, it is forgotten at once and its servers end. Otherwise its name would lead to
-// a deleted directory, and what is written there would be lost.
+// Every process keeps the sessions of the last few seconds in memory, and a worker runs servers for some. A session that another
+// process deletes is forgotten at once, and its servers end. Otherwise its name would lead to a deleted directory, and files
+// written there would be lost.
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Channels } from '#libs/backing/channels.js';
@@ -10,16 +10,16 @@ import { channelNames } from '#libs/schemas/tool-job.js';
 import type { SessionLeases } from './session-leases.js';
 import type { Session } from './session-store.js';
 
-export type SessionName = Pick<Session, 'principal' | 'id'>;
-export type DeletedSession = SessionName & { directory?: string | undefined };
+export type SessionKey = Pick<Session, 'principal' | 'id'>;
+export type DeletedSession = SessionKey & { directory?: string | undefined };
 
-/** The deleting process waits for it: its client's next request may reach another gateway. */
-const tellMs = 1_000;
+/** How long the deleting process waits for the message to be sent: the client's next request may reach another gateway. */
+const publishMs = 1_000;
 /** Servers end within some seconds; a stuck worker is not waited for. */
 const endMs = 10_000;
 const pauseMs = { least: 10, most: 250 };
 
-/** An earlier version sends no directory. */
+/** Earlier versions send no directory. */
 const message = z.object({
   version: z.literal(1),
   principal: z.string(),
@@ -27,7 +27,7 @@ const message = z.object({
   directory: z.string().optional(),
 });
 
-interface TellParts {
+interface PublishParts {
   channels: Pick<Channels, 'publish'>;
   leases: Pick<SessionLeases, 'isTaken'>;
   logger: Logger;
@@ -38,12 +38,12 @@ interface TellParts {
  * Resolves when no worker has servers of the session any more, so that its directory can be removed. Never rejects: a
  * process that misses the message forgets the session within some seconds.
  */
-export function tellOfDeleted(parts: TellParts) {
+export function announceDeleted(parts: PublishParts) {
   return async ({ principal, id, directory }: DeletedSession): Promise<void> => {
     const { channels, logger } = parts;
     try {
       const text = JSON.stringify({ version: 1, principal, id, directory } satisfies z.input<typeof message>);
-      await channels.publish(channelNames.deletedSessions, text, AbortSignal.timeout(tellMs));
+      await channels.publish(channelNames.deletedSessions, text, AbortSignal.timeout(publishMs));
       await untilFreed({ principal, sessionId: id }, parts);
     } catch (error) {
       logger.warn({ error, sessionId: id }, 'a deleted session may still be in use elsewhere');
@@ -51,7 +51,7 @@ export function tellOfDeleted(parts: TellParts) {
   };
 }
 
-async function untilFreed(session: { principal: string; sessionId: string }, parts: TellParts): Promise<void> {
+async function untilFreed(session: { principal: string; sessionId: string }, parts: PublishParts): Promise<void> {
   const until = performance.now() + (parts.endMs ?? endMs);
   const pauses = new GrowingPause(pauseMs);
   while (await parts.leases.isTaken(session)) {

@@ -1,12 +1,12 @@
-// The sessions that this process wrote a moment ago, so that a turn's next call need not write its own again. Expired
-// entries are dropped with the next write: most sessions are named once and never again.
+// The sessions that this process wrote a moment ago, so that the next call of a turn need not write its session again. Expired
+// entries are dropped with the next write, because most sessions are named only once.
 import type { Session } from './session-store.js';
 
 /** Upper bound of entries; beyond it sessions are written again sooner. */
 const maxKnown = 10_000;
 
 export class KnownSessions {
-  /** In the order in which they were written. */
+  /** Sessions in the order of their writes. */
   private readonly known = new Map<string, { session: Session; writtenAt: number }>();
 
   constructor(private readonly freshMs: number) {}
@@ -15,7 +15,7 @@ export class KnownSessions {
     return this.known.size;
   }
 
-  /** Also undefined if it was written too long ago. */
+  /** Undefined if the session is not known, or was written too long ago. */
   get(key: string): Session | undefined {
     const known = this.known.get(key);
     return known !== undefined && this.isFresh(known) ? known.session : undefined;

@@ -1,10 +1,10 @@
-// Sessions on PostgreSQL. A session in use is written once every few seconds, concurrent sessions in one statement;
-// in between it is served from memory.
+// Sessions on PostgreSQL. A session in use is written once every few seconds, concurrent sessions in one statement; memory serves
+// the reads in between.
 import { randomBytes } from 'node:crypto';
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedJson, storedJsonOrNull, storedText } from '#libs/postgres/stored-text.js';
 import { deletePartsOfRuns } from '../delete-parts-of-runs.js';
-import type { DeletedSession, SessionName } from './deleted-sessions.js';
+import type { DeletedSession, SessionKey } from './deleted-sessions.js';
 import { KnownSessions } from './known-sessions.js';
 import type { GivenSession, Session, SessionDirectories, SessionStore } from './session-store.js';
 import { StoreWrites } from '../store-writes.js';
@@ -29,7 +29,7 @@ interface SessionRow extends Omit<Session, 'createdAt' | 'usedAt' | 'expiresAt'>
 
 const sessionMembers = 'principal, id, directory, created_at, used_at, expires_at, metadata';
 
-/** Runs in progress stay, to end and be recorded; the reaper removes them later. */
+/** Deletes a session with its runs, except runs in progress, which the reaper deletes later. */
 const deleteSession = `/* sessions.delete */ with
   gone as (delete from sessions where principal = $1 and id = $2 returning ${sessionMembers}),
   runs_gone as (
@@ -84,7 +84,7 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
     return writing;
   }
 
-  /** As written here a moment ago; undefined does not mean that it does not exist. */
+  /** The session, if this process wrote it a moment ago. Undefined does not mean that there is no such session. */
   known(principal: string, id: string): Session | undefined {
     return this.knownSessions.get(keyOf(principal, id));
   }
@@ -143,8 +143,8 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
     return session;
   }
 
-  /** Another process deleted it. */
-  forget({ principal, id }: SessionName): void {
+  /** Forgets a session that another process deleted. */
+  forget({ principal, id }: SessionKey): void {
     this.knownSessions.delete(keyOf(principal, id));
   }
 

@@ -1,5 +1,5 @@
-// Which worker runs a session's stateful servers. A lease lives as long as its worker's
-// heartbeat and is never renewed itself; each acquisition has a higher fence than all earlier ones.
+// Leases: which worker runs a session's stateful servers. A lease lives as long as its worker's heartbeat and is never renewed
+// itself; each new lease has a higher fence than all earlier leases.
 import type { Database } from '#libs/postgres/open-database.js';
 import { storeUnavailable } from '#libs/store-error/store-error.js';
 import { storedText } from '#libs/postgres/stored-text.js';
@@ -16,19 +16,19 @@ export interface SessionLease {
   fence: string;
   /** The holder accepts no more calls and will free the session when the last one has ended. */
   draining: boolean;
-  /** Until the holder may be given up for lack of a heartbeat, ms. */
+  /** Time until the holder may be given up for lack of a heartbeat, ms. */
   expiresInMs: number;
 }
 
 export interface SessionLeases {
   /**
-   * The session's lease: `worker`'s own, or that of another living worker that was faster. Undefined if `worker` itself
+   * The session's lease: `worker`'s own, or that of another living worker that took it first. Undefined if `worker` itself
    * is dead or drains: no lease was taken. @throws AppError store_unavailable
    */
   take(session: SessionName, worker: string): Promise<SessionLease | undefined>;
   /** Whether a living worker holds the session, so its servers may run there. @throws AppError store_unavailable */
   isTaken(session: SessionName): Promise<boolean>;
-  /** Frees it under this fence; a lease taken over meanwhile stays. @throws AppError store_unavailable */
+  /** Ends the lease under this fence; a later lease stays. @throws AppError store_unavailable */
   release(session: SessionName, fence: string): Promise<void>;
   /** Frees the remaining leases of a worker that stops. @throws AppError store_unavailable */
   releaseAll(worker: string): Promise<void>;
@@ -43,7 +43,7 @@ interface LeaseRow {
   expires_in_ms: number | null;
 }
 
-/** Another worker took it while our statement ran: the next attempt sees it. */
+/** Attempts to take a lease. If another worker took it while the statement ran, the next attempt sees that lease. */
 const attempts = 5;
 
 export class PostgresSessionLeases implements SessionLeases {
@@ -57,7 +57,7 @@ export class PostgresSessionLeases implements SessionLeases {
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const [row] = await this.database.call((prisma) => prisma.$queryRawUnsafe<LeaseRow[]>(takeLease, ...parameters));
       if (row === undefined || !row.able) return undefined;
-      // Neither our lease nor one that this statement could see.
+      // Another worker took the lease while the statement ran.
       if (row.worker === null) continue;
       return {
         worker: row.worker,
@@ -96,7 +96,7 @@ const findTaken = `/* leases.is-taken */
   select from session_leases lease join processes on processes.id = lease.worker
   where lease.principal = $1 and lease.session_id = $2 and ${alive('$3')}`;
 
-/** By the statement's own time, like its view of the heartbeats: waiting for a lock must not age them. */
+/** Heartbeats are compared with the statement's own time, because waiting for a lock must not age them. */
 const takeLease = `/* leases.take */ with
   asking as (select from processes where id = $3 and not draining and ${alive('$4')}),
   taken as (

@@ -2,9 +2,9 @@
 
 export interface Session {
   principal: string;
-  /** The caller's name for it, `^[A-Za-z0-9_-]{1,128}$`. */
+  /** The caller's name of the session, `^[A-Za-z0-9_-]{1,128}$`. */
   id: string;
-  /** Name of its directory under the workspaces directory: random, never shown. */
+  /** Name of the session's directory under the workspaces directory: random, never shown. */
   directory: string;
   createdAt: Date;
   usedAt: Date;
@@ -15,12 +15,12 @@ export interface Session {
 /** For a session that is created, or whose metadata changes. */
 export interface GivenSession {
   metadata?: Record<string, unknown> | undefined;
-  /** Used for a new session: a name that was never offered to another one. */
+  /** Directory of a new session: a name that no other session has had. */
   directory?: string | undefined;
 }
 
 export interface SessionStore {
-  /** Gets or creates it and renews its life; safe under concurrency. Writes a known one only every few seconds. */
+  /** Gets or creates a session and renews its life; safe under concurrency. Writes a known session only every few seconds. */
   ensure(principal: string, id: string, given?: GivenSession): Promise<Session>;
   get(principal: string, id: string): Promise<Session | undefined>;
   list(principal: string, page: { limit: number; after?: string }): Promise<Session[]>;

@@ -4,7 +4,7 @@ import type { AuditContext, NewRun, PlannedCall } from '#libs/runs/run-store.js'
 import { AppError } from '#libs/schemas/errors.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { noUsage as usage } from '#libs/schemas/usage.js';
-import type { CallEvent, CallState } from '../../../apps/gateway/turn/advance.js';
+import type { CallEvent, CallTableState } from '../../../apps/gateway/turn/advance.js';
 import { forever } from '../../support/runnable-call.js';
 import { someCall, someJob, someOutcome, someRound, someRun } from '../../support/stored-rows.js';
 import { gateway, goneGateway, goneWorker, type StoreWorld, worker } from './store-world.js';
@@ -38,7 +38,7 @@ export interface CallEventPath {
   facts?: CallFacts;
   /** Moves clocks and processes, and ends runs. */
   before?: (placed: PlacedCall, world: StoreWorld) => Promise<unknown>;
-  apply: (placed: PlacedCall, world: StoreWorld, state: CallState) => Promise<unknown>;
+  apply: (placed: PlacedCall, world: StoreWorld, state: CallTableState) => Promise<unknown>;
 }
 
 const approval = { id: 'appr_1', argumentsHash: 'hash', expiresMs: 600_000, notify: false };
@@ -46,7 +46,7 @@ const questionId = 'appr_2';
 const noClaim = '1';
 
 /** In this state, by the store's own methods. */
-export async function callIn(state: CallState, facts: CallFacts, world: StoreWorld): Promise<PlacedCall> {
+export async function callIn(state: CallTableState, facts: CallFacts, world: StoreWorld): Promise<PlacedCall> {
   const { safe = false, replyTo = gateway } = facts;
   const plain = someCall({ safe });
   const call = { ...plain, job: { ...someJob(plain), replyTo } };
@@ -100,7 +100,12 @@ async function claim(
 }
 
 /** A planned call that was asked about had a worker before, too. */
-async function loseWorkers(placed: PlacedCall, facts: CallFacts, state: CallState, world: StoreWorld): Promise<void> {
+async function loseWorkers(
+  placed: PlacedCall,
+  facts: CallFacts,
+  state: CallTableState,
+  world: StoreWorld,
+): Promise<void> {
   const { asks = false, lost = asks && state === 'planned' ? 1 : 0 } = facts;
   for (let count = lost; count > 0; count -= 1) {
     await claim(placed, goneWorker, facts, world);

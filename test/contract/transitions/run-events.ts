@@ -4,9 +4,9 @@ import type { StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError, type ErrorCode } from '#libs/schemas/errors.js';
 import { mintRunId } from '#libs/schemas/identifiers.js';
 import { noUsage as usage } from '#libs/schemas/usage.js';
-import type { RunEvent, RunState } from '../../../apps/gateway/turn/advance.js';
-import { goOnAlone } from '../../../apps/gateway/turn/runs/go-on-alone.js';
-import { RunCancels } from '../../../apps/gateway/turn/runs/run-cancels.js';
+import type { RunEvent, RunTableState } from '../../../apps/gateway/turn/advance.js';
+import { advanceDetached } from '../../../apps/gateway/turn/runs/advance-detached.js';
+import { ActiveRuns } from '../../../apps/gateway/turn/runs/active-runs.js';
 import { endOf } from '../../../apps/gateway/turn/runs/run-errors.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { forever } from '../../support/runnable-call.js';
@@ -32,11 +32,11 @@ export interface RunEventPath {
   facts?: RunFacts;
   /** Moves clocks and processes. */
   before?: (run: NewRun, world: StoreWorld) => Promise<unknown>;
-  apply: (run: NewRun, world: StoreWorld, state: RunState) => Promise<unknown>;
+  apply: (run: NewRun, world: StoreWorld, state: RunTableState) => Promise<unknown>;
 }
 
 /** In this state, by the store's own methods. */
-export async function runIn(state: RunState, facts: RunFacts, world: StoreWorld): Promise<NewRun> {
+export async function runIn(state: RunTableState, facts: RunFacts, world: StoreWorld): Promise<NewRun> {
   const { keyed, detached = false, calls, former, adoptions = 0, error, sessionId = 'session-1' } = facts;
   const owner = former ? formerGateway : gateway;
   const run = someRun({ owner, detached, sessionId, ...(keyed ? { idempotencyKey: 'key' } : {}) });
@@ -78,7 +78,7 @@ const fails = (code: ErrorCode, facts: RunFacts): RunEventPath => ({
 /** The turn is stopped from outside; what its gateway then writes. */
 const stopped = (
   facts: RunFacts,
-  how: (cancels: RunCancels, runId: string, caller: StoppableContext) => void,
+  how: (activeRuns: ActiveRuns, runId: string, caller: StoppableContext) => void,
 ): RunEventPath => ({
   facts,
   apply: async (run, { runs }) => {
@@ -90,21 +90,21 @@ const stopped = (
       deadline: forever,
       abort: (reason: AppError) => gone.abort(reason),
     };
-    const cancels = new RunCancels();
-    const { signal } = cancels.register(run.id, caller, run);
-    how(cancels, run.id, caller);
+    const activeRuns = new ActiveRuns();
+    const { signal } = activeRuns.register(run.id, caller, run);
+    how(activeRuns, run.id, caller);
     if (!signal.aborted) return undefined;
     return runs.end(run.id, run.owner, endOf(signal.reason, signal, { ...run, underWay: true }));
   },
 });
-const leaves = (_cancels: RunCancels, _runId: string, caller: StoppableContext) =>
+const leaves = (_activeRuns: ActiveRuns, _runId: string, caller: StoppableContext) =>
   caller.abort(new AppError('cancelled', 'The client has gone'));
-const stops = (cancels: RunCancels) => cancels.stopAll();
+const stops = (activeRuns: ActiveRuns) => activeRuns.stopAll();
 const alone = (facts: RunFacts, withKey = true): RunEventPath => ({
   facts,
   apply: async (_run, { runs }) => {
-    for (const lone of await runs.leftAlone(10)) {
-      await goOnAlone(lone, {
+    for (const lone of await runs.interruptedDetached(10)) {
+      await advanceDetached(lone, {
         gatewayId: gateway,
         runs,
         runner: { hasWorker: () => true },
@@ -184,7 +184,7 @@ export const runEvents: Record<RunEvent, RunEventPath> = {
     facts: both,
     apply: async (run, world, state) => {
       if (state !== 'running') return world.runs.cancel(run.principal, run.id);
-      return stopped(both, (cancels, runId) => cancels.cancel(runId)).apply(run, world, state);
+      return stopped(both, (activeRuns, runId) => activeRuns.cancel(runId)).apply(run, world, state);
     },
   },
   'cancel asked, its gateway gone': { facts: both, apply: (run, { runs }) => runs.cancel(run.principal, run.id) },

@@ -1,7 +1,7 @@
 // Calls that wait for an approval: the caller's own, or everybody's if the caller may decide for others.
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { type ApprovalState, approvalStates, type Decision, shownApproval } from '#libs/approvals/approval.js';
+import { type ApprovalState, approvalStates, type ApprovalDecision, shownApproval } from '#libs/approvals/approval.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { Approvals } from '../../govern/approvals.js';
@@ -46,7 +46,7 @@ export class ApprovalsController {
     if (decision === 'deny' && args != null) {
       throw new AppError('invalid_value', 'arguments are only allowed with an approval', { param: 'arguments' });
     }
-    const given: Decision = { decision, reason: reason ?? undefined, arguments: args ?? undefined };
+    const given: ApprovalDecision = { decision, reason: reason ?? undefined, arguments: args ?? undefined };
     return shownApproval(await this.approvals.decide(id, given, requestContext(request)));
   }
 }

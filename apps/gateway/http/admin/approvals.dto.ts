@@ -1,10 +1,10 @@
 // The body of `POST /api/approvals/{id}`.
 import { IsIn, IsObject, IsOptional, IsString, MaxLength } from 'class-validator';
-import { type Decision, maxReasonLength } from '#libs/approvals/approval.js';
+import { type ApprovalDecision, maxReasonLength } from '#libs/approvals/approval.js';
 
 export class DecideApprovalDto {
   @IsIn(['approve', 'deny'])
-  decision!: Decision['decision'];
+  decision!: ApprovalDecision['decision'];
 
   @IsOptional()
   @IsString()

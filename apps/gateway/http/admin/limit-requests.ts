@@ -1,7 +1,7 @@
 // Requests and tokens a minute: refuses a request above the limits of its key before its body is read, and tells every caller
 // with limits what is left, in the headers that clients of OpenAI read. Reading (GET, HEAD) is not counted.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { RateName, Verdict } from '#libs/limits/caller-rates.js';
+import type { RateName, RateVerdict } from '#libs/limits/caller-rates.js';
 import { rateIdOf, rateLimitsOf, type RateSettings } from '#libs/limits/rate-limits.js';
 import type { Rates } from '#libs/limits/rates.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -27,7 +27,7 @@ export class LimitRequests {
     if (limits === undefined) return undefined;
     const access = routeAccess(request.method, request.routeOptions.url ?? '');
     if (access === undefined || access === 'open' || access === 'operator') return undefined;
-    const apply = (verdict: Verdict) => {
+    const apply = (verdict: RateVerdict) => {
       for (const name of names) {
         const limit = limits[name];
         if (limit === undefined) continue;
@@ -43,7 +43,7 @@ export class LimitRequests {
     return undefined;
   }
 
-  private refusal(name: RateName, limit: number, { waitMs }: Verdict): AppError {
+  private refusal(name: RateName, limit: number, { waitMs }: RateVerdict): AppError {
     this.parts.onRefused(`${name}_per_minute`);
     const message = `You may have ${limit} ${name} a minute`;
     return new AppError('rate_limit_exceeded', message, { retryAfterSeconds: Math.ceil(waitMs / 1_000) });

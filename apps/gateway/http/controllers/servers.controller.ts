@@ -1,7 +1,7 @@
 // Lists the tool servers with their state, their isolation, and why one is not ready.
 import { Controller, Get, UseGuards } from '@nestjs/common';
 import { OperatorGuard } from '#libs/health/operator.guard.js';
-import { ToolServers, type ToolServer } from '../../tools/tool-servers.js';
+import { ToolServers, type ToolServerStatus } from '../../tools/tool-servers.js';
 
 @Controller('api/servers')
 @UseGuards(OperatorGuard)
@@ -10,7 +10,7 @@ export class ServersController {
 
   /** For operators only: reasons may quote the configuration. */
   @Get()
-  async list(): Promise<{ servers: ToolServer[] }> {
+  async list(): Promise<{ servers: ToolServerStatus[] }> {
     return { servers: await this.servers.list() };
   }
 }

@@ -137,7 +137,7 @@ async function runStreamed(prepared: KeyedToolCall, take: TakeTurnEvents): Promi
     for (const event of progressEvents(callId, progress)) events.add(event);
   });
   events.add({ type: 'tool_result', callId, result: toShownResult(outcome) });
-  await events.told;
+  await events.drained;
 }
 
 function answer({ id, sessionId, outcome }: Omit<EndedToolCall, 'tool'>): Shown<typeof endedCall> {

@@ -8,17 +8,17 @@ import { readChatRequest } from '../../openai-api/read-request.js';
 import { EventsSseRenderer } from '../../openai-api/render-events.js';
 import { OpenAiSseRenderer } from '../../openai-api/render-sse.js';
 import { DirectPost } from './direct-routes.js';
-import { type Dialect, TurnEndpoint } from './turn-endpoint.js';
+import { type DialectAdapter, TurnEndpoint } from './turn-endpoint.js';
 
 const rendering = ({ runId: id, createdAt }: StartedTurn, turn: TurnRequest): Rendering =>
   renderingOf({ id, createdAt }, turn);
 
-const openai: Dialect = {
+const openai: DialectAdapter = {
   read: (body, limits) => readChatRequest(body, 'openai', limits),
   renderer: (started, turn) => new OpenAiSseRenderer(rendering(started, turn), turn.includeUsage),
   fold: (started, turn) => new CompletionFold(rendering(started, turn)),
 };
-const events: Dialect = {
+const events: DialectAdapter = {
   read: (body, limits) => readChatRequest(body, 'events', limits),
   renderer: (started, turn) => new EventsSseRenderer(rendering(started, turn)),
   fold: (started, turn) => new CompletionFold(rendering(started, turn)),

@@ -6,9 +6,9 @@ import { readCountRequest, readMessageRequest } from '../../anthropic-api/read-m
 import { MessageFold, MessageSseRenderer } from '../../anthropic-api/render-message.js';
 import { DirectPost } from './direct-routes.js';
 import { requestContext } from '../request-context.js';
-import { type Dialect, TurnEndpoint } from './turn-endpoint.js';
+import { type DialectAdapter, TurnEndpoint } from './turn-endpoint.js';
 
-const anthropic: Dialect = {
+const anthropic: DialectAdapter = {
   read: readMessageRequest,
   renderer: ({ runId }) => new MessageSseRenderer(mintMessageId(runId)),
   fold: ({ runId }) => new MessageFold(mintMessageId(runId)),

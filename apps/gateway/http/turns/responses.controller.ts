@@ -10,25 +10,29 @@ import { cancelRun } from '../../turn/runs/cancel-run.js';
 import type { StartedTurn } from '../../turn/runs/started-turn.js';
 import { recallTurn } from '../../turn/runs/recall-turn.js';
 import type { TakeTurnEvents } from '../../turn/record.js';
-import { retellRun, retoldEvents } from '../../turn/retell.js';
+import { replayRun, replayedEvents } from '../../turn/replay-events.js';
 import type { TurnRequest } from '../../turn/turn-request.js';
 import { type References, referencesIn, withItems } from '../../responses-api/item-references.js';
 import { listServers } from '../../responses-api/list-servers.js';
 import { continueFrom, readResponseRequest } from '../../responses-api/read-response-request.js';
 import { type InputItemPage, pageOfInput } from '../../responses-api/render-input-items.js';
 import { ResponseFold, type ResponseRendering, ResponseSseRenderer } from '../../responses-api/render-response.js';
-import { isStoredResponse, renderingOf, renderStoredResponse } from '../../responses-api/render-stored-response.js';
+import {
+  isStoredResponse,
+  responseRendering,
+  renderStoredResponse,
+} from '../../responses-api/render-stored-response.js';
 import type { WireItem } from '../../responses-api/wire-types.js';
 import { DirectPost } from './direct-routes.js';
 import { CONFIG, RUNS_PORTS } from '../injection-tokens.js';
 import { requestContext } from '../request-context.js';
 import type { RunsPorts } from '../controllers/runs.controller.js';
 import { streamTurn } from './stream-turn.js';
-import { type Dialect, TurnEndpoint } from './turn-endpoint.js';
+import { type DialectAdapter, TurnEndpoint } from './turn-endpoint.js';
 
 @Controller('v1/responses')
 export class ResponsesController {
-  private readonly dialect: Dialect;
+  private readonly dialect: DialectAdapter;
 
   constructor(
     private readonly turns: TurnEndpoint,
@@ -87,17 +91,17 @@ export class ResponsesController {
     return { id, object: 'response', deleted: true };
   }
 
-  /** From the start, because the stored pieces differ from those that were streamed. */
+  /** Streams from the start, because stored pieces differ from those that were streamed. */
   private async stream(run: StoredRun, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { requestId, signal } = requestContext(request);
     const { ports } = this;
-    const tell = async (take: TakeTurnEvents): Promise<void> => {
-      if (run.state === 'done') await take(await retoldEvents(run, ports));
-      else await retellRun(run, { afterN: 0, rewinds: false, signal }, ports, take);
+    const replay = async (take: TakeTurnEvents): Promise<void> => {
+      if (run.state === 'done') await take(await replayedEvents(run, ports));
+      else await replayRun(run, { afterN: 0, rewinds: false, signal }, ports, take);
     };
     const { server } = this.config;
-    const rendererOf = () => new ResponseSseRenderer(renderingOf(run, run.request as unknown as TurnRequest));
-    await streamTurn(reply, tell, rendererOf, {
+    const rendererOf = () => new ResponseSseRenderer(responseRendering(run, run.request as unknown as TurnRequest));
+    await streamTurn(reply, replay, rendererOf, {
       requestId,
       headersAfterMs: 100,
       keepAliveMs: server.keep_alive_ms,
@@ -106,7 +110,7 @@ export class ResponsesController {
   }
 
   private rendering({ runId, createdAt, catalog }: StartedTurn, turn: TurnRequest): ResponseRendering {
-    return { ...renderingOf({ id: runId, createdAt }, turn), listed: listServers(runId, turn, catalog) };
+    return { ...responseRendering({ id: runId, createdAt }, turn), listed: listServers(runId, turn, catalog) };
   }
 
   /** Adds the conversation of `previous_response_id`. */

@@ -12,7 +12,7 @@ import { observerOfStreams, streamTurn } from './stream-turn.js';
 verifies('chat.stream.keep-alive', 'headers go out though nothing has happened and no keep-alive is due', async () => {
   let happen: () => void = () => undefined;
   const happened = new Promise<void>((resolve) => (happen = resolve));
-  const tell = async (take: TakeTurnEvents) => {
+  const run = async (take: TakeTurnEvents) => {
     await happened;
     await take([{ n: 1, event: { type: 'content', text: 'late' } }]);
   };
@@ -20,7 +20,7 @@ verifies('chat.stream.keep-alive', 'headers go out though nothing has happened a
   server.get('/', (_request, reply) =>
     streamTurn(
       reply,
-      tell,
+      run,
       () => ({
         render: () => 'data: late\n\n',
         renderError: () => '',
@@ -47,7 +47,7 @@ verifies('chat.stream.keep-alive', 'headers go out though nothing has happened a
 
 test('events of one batch go out in one chunk', async () => {
   const content = (n: number): NumberedEvent => ({ n, event: { type: 'content', text: String(n) } });
-  const tell = async (take: TakeTurnEvents) => {
+  const run = async (take: TakeTurnEvents) => {
     await take([content(1), content(2)]);
     await take([content(3)]);
   };
@@ -60,7 +60,7 @@ test('events of one batch go out in one chunk', async () => {
   };
   const options = { requestId: 'req_1', headersAfterMs: 600_000, keepAliveMs: 600_000 };
   server.get('/', (_request, reply) =>
-    streamTurn(reply, tell, () => renderer, { ...options, onError: () => undefined }),
+    streamTurn(reply, run, () => renderer, { ...options, onError: () => undefined }),
   );
   try {
     const { port } = new URL(await server.listen({ host: '127.0.0.1', port: 0 }));
@@ -80,7 +80,7 @@ test('events of one batch go out in one chunk', async () => {
 });
 
 test('a bug of ours after the first byte is logged with its request id', async () => {
-  const tell = async (take: TakeTurnEvents) => {
+  const run = async (take: TakeTurnEvents) => {
     await take([{ n: 1, event: { type: 'content', text: 'x' } }]);
     throw new Error('a bug');
   };
@@ -99,7 +99,7 @@ test('a bug of ours after the first byte is logged with its request id', async (
   };
   const bounds = { headersAfterMs: 600_000, keepAliveMs: 600_000 };
   server.get('/', (_request, reply) =>
-    streamTurn(reply, tell, () => renderer, { ...bounds, requestId: 'req_1', onError }),
+    streamTurn(reply, run, () => renderer, { ...bounds, requestId: 'req_1', onError }),
   );
   try {
     const answer = await fetch(await server.listen({ host: '127.0.0.1', port: 0 }));

@@ -25,19 +25,19 @@ export const observerOfStreams =
   };
 
 /**
- * Streams the events that `tell` gives, each batch in one write. An error before the headers is thrown, for an HTTP
+ * Streams the events that `run` emits, each batch in one write. An error before the headers is thrown, for an HTTP
  * status. Later it becomes an error event, and the stream ends without its normal end. `rendererOf` is called once, when
  * the stream starts.
  */
 export async function streamTurn(
   reply: FastifyReply,
-  tell: (take: TakeTurnEvents) => Promise<void>,
+  run: (take: TakeTurnEvents) => Promise<void>,
   rendererOf: () => SseRenderer,
   options: StreamOptions,
 ): Promise<void> {
   const stream = new TurnStream(reply, rendererOf, options);
   try {
-    await tell((batch) => stream.take(batch));
+    await run((batch) => stream.take(batch));
     await stream.end();
   } catch (thrown) {
     if (!stream.isOpen) throw thrown;

@@ -19,7 +19,7 @@ type AdmittedCaller = Pick<RequestContext, 'principal' | 'keyId' | 'access' | 'p
 export interface TurnBounds {
   turns: number;
   principalTurns: (principal: string) => number;
-  /** Of each principal, on all gateways. */
+  /** The turns of each principal, on all gateways. */
   places: Pick<SharedPlaces, 'takeNow'>;
   /** If absent, nobody has a budget. */
   budgets?: Pick<Budgets, 'spentBy'>;
@@ -35,7 +35,7 @@ export class TurnAdmission {
   constructor(private readonly bounds: TurnBounds) {}
 
   /**
-   * The returned function must be called when the turn has ended. At once, unless a store has to be asked.
+   * Returns a function that must be called when the turn has ended; a promise only if a store has to be asked.
    * @throws AppError concurrency_exceeded, budget_exceeded, shutting_down, store_unavailable
    */
   enter(caller: AdmittedCaller): (() => void) | Promise<() => void> {
@@ -51,7 +51,7 @@ export class TurnAdmission {
   }
 
   private takePlace({ principal, access, parentCall }: AdmittedCaller): (() => void) | Promise<() => void> {
-    // It is a part of a call, which has a place of its own: the caller's turn that waits for it may be the last allowed.
+    // A chat of a tool call has no limit of its own: the turn that waits for the call may be the last that is allowed.
     const limit =
       parentCall === undefined
         ? Math.min(access?.limits.turns ?? Infinity, this.bounds.principalTurns(principal))

@@ -1,4 +1,4 @@
-// Answers a request of any dialect: reads it, admits the turn, runs it, and writes the answer as a stream or as one body.
+// Answers a request of any dialect: reads the request, admits and runs the turn, and writes the answer as a stream or one body.
 // Errors, limits and cancelling are the same for all chat APIs.
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -27,11 +27,11 @@ export interface AnswerFold {
   readonly answer: object;
 }
 
-export interface Dialect {
-  /** Loads what the body refers to by id and puts it in its place; undefined if it refers to nothing. */
+export interface DialectAdapter {
+  /** Replaces references of the body by the data to which they refer; undefined if the body has no references. */
   resolver?(body: unknown, limits: Config['limits']): ((context: RequestContext) => Promise<unknown>) | undefined;
   read(body: unknown, limits: Config['limits']): TurnRequest;
-  /** Loads what the request refers to. Called after the turn is admitted. */
+  /** Loads data that the request needs from the store. Called after the turn is admitted. */
   complete?(turn: TurnRequest, context: RequestContext): Promise<TurnRequest>;
   renderer(started: StartedTurn, turn: TurnRequest): SseRenderer;
   fold(started: StartedTurn, turn: TurnRequest): AnswerFold;
@@ -48,7 +48,7 @@ export class TurnEndpoint {
     @Inject(ERROR_OBSERVER) private readonly observeError: (error: AppError) => void,
   ) {}
 
-  async answer(dialect: Dialect, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  async answer(dialect: DialectAdapter, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const context = requestContext(request);
     const { limits } = this.config;
     const resolve = dialect.resolver?.(request.body, limits);
@@ -66,9 +66,9 @@ export class TurnEndpoint {
       if (turn.stream) {
         return await this.stream(started, () => dialect.renderer(started, turn), reply, context.requestId);
       }
-      // Folded at the end, because `createdAt` is known only then. There are few events: the upstream is not streamed.
+      // Folded at the end, when `createdAt` is known. Without a stream a turn has few events.
       const events: TurnEvent[] = [];
-      await started.tell((batch) => {
+      await started.run((batch) => {
         for (const { event } of batch) events.push(event);
         return undefined;
       });
@@ -81,7 +81,10 @@ export class TurnEndpoint {
   }
 
   /** Counts the input tokens of a request. */
-  async count(dialect: Pick<Dialect, 'resolver' | 'read' | 'complete'>, request: FastifyRequest): Promise<number> {
+  async count(
+    dialect: Pick<DialectAdapter, 'resolver' | 'read' | 'complete'>,
+    request: FastifyRequest,
+  ): Promise<number> {
     const context = requestContext(request);
     const { limits } = this.config;
     const resolve = dialect.resolver?.(request.body, limits);
@@ -104,7 +107,7 @@ export class TurnEndpoint {
     requestId: string,
   ): Promise<void> {
     const { server } = this.config;
-    return streamTurn(reply, started.tell, rendererOf, {
+    return streamTurn(reply, started.run, rendererOf, {
       requestId,
       headersAfterMs: server.headers_after_ms,
       keepAliveMs: server.keep_alive_ms,

@@ -11,7 +11,7 @@ import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ModelCall, ModelProvider, ModelRequest, TakeModelEvents } from '../model-provider.js';
 import { answerInJson, answerText } from './answer.js';
 import { loadDateParsers } from './moments.js';
-import { planCalls, type PlannedCall } from './plan-calls.js';
+import { planOfflineCalls, type OfflineCall } from './plan-calls.js';
 import { readConversation } from './read-conversation.js';
 
 const mostPieces = 64;
@@ -58,7 +58,7 @@ export class OfflineProvider implements ModelProvider {
     const { messages, tools, parameters } = request;
     const now = this.now();
     const conversation = readConversation(messages);
-    const plan = planCalls(conversation, request, now);
+    const plan = planOfflineCalls(conversation, request, now);
     const digest = createHash('sha256').update(jsonText(messages)).digest('hex').slice(0, 24);
     const limit = mostTokens(parameters);
     const prompt = promptTokens(request);
@@ -85,7 +85,7 @@ function leftOut({ providerTools }: ModelRequest): { warnings?: readonly Warning
 }
 
 function* callEvents(
-  calls: readonly PlannedCall[],
+  calls: readonly OfflineCall[],
   { before, prompt, limit }: { before: number; prompt: number; limit: number },
 ): Iterable<ModelEvent> {
   let spent = 0;

@@ -12,13 +12,13 @@ import { alike, effects, looks, verbs } from './vocabulary.js';
 import { isVerb, splitName, termsOf, tokensOf } from './words.js';
 
 /** A tool's definition, and the terms of its name and description. */
-export interface PlannedCall {
+export interface OfflineCall {
   name: string;
   arguments: JsonObject;
 }
 
 export interface Plan {
-  calls: PlannedCall[];
+  calls: OfflineCall[];
   /** A tool that fits, but whose arguments are not all in the request. */
   lacking?: { name: string; missing: string[] } | undefined;
   /** Parts of the request that no call did or does. */
@@ -51,7 +51,7 @@ export function readTool(definition: ToolDefinition): Tool {
   return { definition, name, about, schema: definition.parameters ?? {}, hasEffect };
 }
 
-export function planCalls(conversation: Conversation, offered: ModelRequest, now: number): Plan {
+export function planOfflineCalls(conversation: Conversation, offered: ModelRequest, now: number): Plan {
   const { steps } = conversation;
   const { tools, toolChoice, parallelToolCalls = true } = offered;
   const request = conversation.request.slice(0, mostRead);
@@ -164,10 +164,10 @@ function withSource(task: Task, tools: readonly Tool[], now: number): Task {
 }
 
 /** Compares the tasks with the steps done so far. Stops at a task that needs an earlier result. */
-function nextCalls(tasks: readonly Task[], { steps, request }: Conversation): { calls: PlannedCall[]; left: string[] } {
+function nextCalls(tasks: readonly Task[], { steps, request }: Conversation): { calls: OfflineCall[]; left: string[] } {
   const open = [...steps];
   const made = new Set(steps.map(callKey));
-  const calls: PlannedCall[] = [];
+  const calls: OfflineCall[] = [];
   const left: string[] = [];
   let earlier: { said: string; text: string } | undefined;
   let hasFailed = false;
@@ -199,12 +199,12 @@ function nextCalls(tasks: readonly Task[], { steps, request }: Conversation): { 
   return { calls, left };
 }
 
-function callOf({ tool, filled }: Task): PlannedCall {
+function callOf({ tool, filled }: Task): OfflineCall {
   return { name: tool.definition.name, arguments: { ...filled.arguments } };
 }
 
 /** Equal for equal calls, whatever the order of the arguments. */
-function callKey({ name, arguments: args }: PlannedCall): string {
+function callKey({ name, arguments: args }: OfflineCall): string {
   return `${name} ${canonicalJson(args)}`;
 }
 

@@ -1,7 +1,7 @@
 // Translates the answer of a model that writes calls as text to the events of native tool use. Only the text of the first
 // choice is parsed; everything else passes unchanged.
 import type { Flow } from '#libs/concurrency/flow.js';
-import { Turns } from '#libs/concurrency/turns.js';
+import { WorkSlices } from '#libs/concurrency/work-slices.js';
 import { toAppError } from '#libs/schemas/errors.js';
 import { mintCallId } from '#libs/schemas/identifiers.js';
 import type { FinishReason, ModelEvent } from '#libs/schemas/model-event.js';
@@ -14,7 +14,7 @@ import type { ReadCall } from './read-calls.js';
 const pieceChars = 16 * 1024;
 
 export class PromptedAnswer {
-  private readonly turns = new Turns();
+  private readonly turns = new WorkSlices();
   private reader: PromptedAnswerReader;
 
   /** If `offered` is empty, calls are dropped together with their text. */

@@ -10,8 +10,8 @@ import { verifies } from '../../../../test/verifies.js';
 import { readResponseRequest } from '../read-response-request.js';
 import { pageOfInput } from '../render-input-items.js';
 import { ResponseFold, ResponseSseRenderer } from '../render-response.js';
-import { renderingOf } from '../render-stored-response.js';
-import type { WireEvent } from '../wire-types.js';
+import { responseRendering } from '../render-stored-response.js';
+import type { WireResponseEvent } from '../wire-types.js';
 
 const { limits } = readConfig({ environment: {} });
 
@@ -75,9 +75,9 @@ function turnWith(...names: string[]): TurnEvent[] {
 }
 
 const rendering = (more: object = {}) =>
-  renderingOf({ id: `run_${'0'.repeat(32)}`, createdAt: new Date(0) }, read(more));
+  responseRendering({ id: `run_${'0'.repeat(32)}`, createdAt: new Date(0) }, read(more));
 
-function streamed(events: TurnEvent[], more: object = {}): WireEvent[] {
+function streamed(events: TurnEvent[], more: object = {}): WireResponseEvent[] {
   const renderer = new ResponseSseRenderer(rendering(more));
   return readFrames(events.map((event) => renderer.render(event)).join(''));
 }

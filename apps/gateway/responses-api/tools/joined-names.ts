@@ -1,4 +1,4 @@
-// The names under which models are offered the tools of namespaces. Equal names of two namespaces stay two tools.
+// Joins namespace and name to one name for models. Equal names in two namespaces stay two tools.
 
 /** Clients put tools without a namespace into this one. */
 const defaultNamespace = 'functions';
@@ -7,7 +7,7 @@ export class JoinedNames {
   /** By joined name: namespace and name. */
   private readonly known = new Map<string, { namespace: string; name: string }>();
 
-  /** The same for the same pair, in any order of calls as long as no other pair joins to it. */
+  /** The joined name of a pair; another pair with the same joined name gets a different one. */
   join(namespace: string | null | undefined, name: string): string {
     if (!namespace || namespace === defaultNamespace) return name;
     const joined = `${namespace}${namespace.endsWith('__') ? '' : '__'}${name}`;

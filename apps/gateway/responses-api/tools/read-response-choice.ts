@@ -8,7 +8,7 @@ import type { BodyToolChoice } from '../response-request.schema.js';
 type Choice = Pick<TurnRequest, 'toolChoice' | 'allowedTools' | 'providerTools'>;
 type Named = Extract<Exclude<BodyToolChoice, string>, { type: 'allowed_tools' }>['tools'][number];
 
-/** With the provider's tools that may be used. @throws AppError tool_not_found (400) */
+/** The choice, and the provider's tools that it allows. @throws AppError tool_not_found (400) */
 export function readResponseChoice(choice: BodyToolChoice | undefined, read: ReadTools): Choice {
   const { providerTools } = read;
   const all: Choice = providerTools.length === 0 || choice === 'none' ? {} : { providerTools };

@@ -1,32 +1,32 @@
-// Passes events of running calls to a reader that may be slow.
+// Emits events of running calls to a reader that may be slow.
 import type { Flow } from '#libs/concurrency/flow.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 
-/** While the reader is slow, only the newest progress of each call is kept. */
+/** While the reader is slow, only the newest progress of each call stays pending. */
 export class CallEvents {
-  /** Set while the reader is slow. */
-  told: Promise<void> | undefined;
-  private waiting: TurnEvent[] = [];
+  /** Set while the reader is slow; resolves when no event is pending any more. */
+  drained: Promise<void> | undefined;
+  private pending: TurnEvent[] = [];
 
-  constructor(private readonly tell: (events: readonly TurnEvent[]) => Flow) {}
+  constructor(private readonly emit: (events: readonly TurnEvent[]) => Flow) {}
 
   add(event: TurnEvent): void {
-    if (this.told === undefined) return this.pass([event]);
+    if (this.drained === undefined) return this.pass([event]);
     if (event.type === 'tool_progress') {
-      const before = this.waiting.findLastIndex((each) => each.type === event.type && each.callId === event.callId);
-      if (before !== -1) this.waiting.splice(before, 1);
+      const before = this.pending.findLastIndex((each) => each.type === event.type && each.callId === event.callId);
+      if (before !== -1) this.pending.splice(before, 1);
     }
-    this.waiting.push(event);
+    this.pending.push(event);
   }
 
   private pass(events: TurnEvent[]): void {
-    const flow = this.tell(events);
-    if (flow instanceof Promise) this.told = this.passWaiting(flow);
+    const flow = this.emit(events);
+    if (flow instanceof Promise) this.drained = this.passPending(flow);
   }
 
-  private async passWaiting(flow: Flow): Promise<void> {
+  private async passPending(flow: Flow): Promise<void> {
     await flow;
-    while (this.waiting.length > 0) await this.tell(this.waiting.splice(0));
-    this.told = undefined;
+    while (this.pending.length > 0) await this.emit(this.pending.splice(0));
+    this.drained = undefined;
   }
 }

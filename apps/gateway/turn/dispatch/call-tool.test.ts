@@ -7,7 +7,7 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { forever } from '../../../../test/support/runnable-call.js';
 import { verifies } from '../../../../test/verifies.js';
 import type { Call } from '../call.js';
-import { type ToolCallPorts, ToolCalls } from './call-tool.js';
+import { type ToolCallPorts, DirectCalls } from './call-tool.js';
 import { LateCancels } from './late-cancels.js';
 
 const away = new AppError('store_unavailable', 'The store did not answer in time');
@@ -27,7 +27,7 @@ verifies('tools.refusal-means-nothing-ran', 'its plan was written, and nobody wa
     },
   };
   const tool = { name: 'write_file', timeoutMs: 1_000, maxTimeoutMs: 1_000 } as CatalogTool;
-  const calls = new ToolCalls({
+  const calls = new DirectCalls({
     catalog: { find: () => tool },
     validator: { validate: () => ({ ok: true, arguments: {} }) },
     decide: () => ({ effect: 'allow' }),

@@ -1,5 +1,5 @@
-// One tool outside of a chat (tools API, MCP endpoint): resolve, decide, validate, journal, run. The same path as a
-// model's call; what is refused is journaled and audited too.
+// Calls one tool outside of a chat (tools API, MCP endpoint): resolves, validates, decides, journals and runs the call as a
+// model's call is. A refused call is journaled and audited too.
 import { allowsTool } from '#libs/access/access.js';
 import type { Approval } from '#libs/approvals/approval.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -21,12 +21,12 @@ import { outcomeElsewhere } from '../wait.js';
 import type { SamplingDesk } from './dispatch-services.js';
 import { noteConversion } from '../../tools/note-conversion.js';
 import type { LateCancels } from './late-cancels.js';
-import { type ApprovalSettings, type Decide, newApproval, refusalOf } from '../../govern/decide.js';
+import { type ApprovalSettings, type Decide, newApproval, deniedOutcome } from '../../govern/decide.js';
 import type { ArgumentValidator, ToolCatalog } from '../../tools/tool-catalog.js';
 import { toolOfCall } from '../../tools/tool-of-call.js';
 import type { ToolProgress, ToolRunner } from './tool-runner.js';
 
-/** `questions` absent: it cannot be asked anything. */
+/** `questions` absent: the caller cannot be asked anything. */
 export type ToolCaller = RequestContext & Pick<CallContext, 'questions'>;
 
 export interface ToolCallRequest {
@@ -34,13 +34,13 @@ export interface ToolCallRequest {
   /** JSON text of an object. */
   argumentsText: string;
   sessionId?: string;
-  /** Of a call that is known by its id before it is planned (a retry with the same key). */
+  /** The call's id, if it is known before the call is planned (a retry with the same key). */
   callId?: string;
-  /** Of a caller that was asked for the approval of this very call, and comes back. */
+  /** Sent by a caller that comes back after it was asked for the approval of this very call. */
   approvalId?: string;
   /** At most the tool's own maximum. */
   timeoutMs?: number;
-  /** Who wrote the arguments; a program's are taken as they are. */
+  /** Who wrote the arguments; only a model's are converted. */
   from?: 'model';
 }
 
@@ -54,7 +54,7 @@ export interface EndedToolCall {
 export interface PreparedToolCall {
   tool: CatalogTool;
   context: CallContext;
-  /** Runs it; failures of the tool are outcomes. @throws AppError no_worker, queue_full, store_unavailable */
+  /** Runs the call; failures of the tool are outcomes. @throws AppError no_worker, queue_full, store_unavailable */
   run(onProgress: (progress: ToolProgress) => void): Promise<EndedToolCall>;
 }
 
@@ -86,7 +86,7 @@ interface Undecided {
   arguments: JsonObject;
 }
 
-export class ToolCalls {
+export class DirectCalls {
   constructor(private readonly ports: ToolCallPorts) {}
 
   /**
@@ -112,14 +112,14 @@ export class ToolCalls {
       );
     }
     if (this.ports.deniedTool(request.name, from) !== undefined) {
-      // Whatever its arguments: its schema is not shown either.
+      // The policy denies any call of the tool, so the arguments are not validated: errors would show the schema.
       const args = jsonObjectOf(request.argumentsText);
       const decision = this.ports.decide(offered, args, context);
-      return this.refuse(this.planned(context, offered, args, decision.rule), refusalOf(offered, decision));
+      return this.refuse(this.planned(context, offered, args, decision.rule), deniedOutcome(offered, decision));
     }
     const validated = this.ports.validator.validate(offered, request.argumentsText, request.from);
     if (!validated.ok) {
-      // The arguments are not kept: they were refused for what they are.
+      // Invalid arguments are not journaled.
       return this.refuse(
         this.planned(context, offered, {}),
         failedOutcome('failed', 'invalid_tool_arguments', validated.message),
@@ -132,14 +132,14 @@ export class ToolCalls {
     if (decision.effect !== 'deny' && request.approvalId !== undefined) return this.comesBack(request, undecided);
     if (decision.effect === 'require_approval') return this.whenApproved(request, undecided);
     const call = this.planned(context, tool, validated.arguments, decision.rule);
-    if (decision.effect === 'deny') return this.refuse(call, refusalOf(tool, decision));
-    // Before it is journaled: a call that is refused for lack of a worker leaves nothing behind.
+    if (decision.effect === 'deny') return this.refuse(call, deniedOutcome(tool, decision));
+    // The worker is waited for before the call is journaled, so that a call refused for lack of a worker leaves nothing behind.
     await this.ports.untilWorker(tool, context);
     await this.plan(call, request);
     return this.prepared(call);
   }
 
-  /** The parked call of an approval that was given: it runs once, whoever asks for it and how often. */
+  /** The parked call of an approval that was given. The call runs once, whoever asks for it and how often. */
   async approved(approval: Approval, from: ToolCaller): Promise<PreparedToolCall> {
     const found = this.ports.catalog.find(approval.name);
     if (found === undefined) throw toolNotFound(approval.name);
@@ -152,7 +152,7 @@ export class ToolCalls {
     return this.prepared(call);
   }
 
-  /** The call whose tool server asked something: it goes on by itself, until it has ended or asks again. */
+  /** The call whose tool server asked a question. The call runs already; its outcome, or the next question, is waited for. */
   answered({ name, callId, sessionId }: Approval, from: ToolCaller): Promise<PreparedToolCall> {
     const tool = this.ports.catalog.find(name);
     if (tool === undefined) throw toolNotFound(name);
@@ -181,7 +181,7 @@ export class ToolCalls {
     throw new AppError('tool_timeout', 'The call did not finish in time; its outcome will be in the audit');
   }
 
-  /** The same call again finds the approval of the first one. A call with a key is found by its id. */
+  /** Parks the call. A repeated call finds the approval of the first call, or the call itself by the id of its key. */
   private async whenApproved(
     { callId, sessionId, name }: ToolCallRequest,
     { tool, decision, context, arguments: args }: Undecided,
@@ -206,7 +206,7 @@ export class ToolCalls {
     throw new ApprovalNeeded(written);
   }
 
-  /** What a caller sends back decides nothing: the approval is its own, and of the same tool, arguments and session. */
+  /** Continues a call after its approval. A caller can only name an approval of its own for the same tool, arguments and session. */
   private async comesBack(
     { approvalId = '', sessionId }: ToolCallRequest,
     { tool, context, arguments: args }: Undecided,
@@ -237,19 +237,19 @@ export class ToolCalls {
     };
   }
 
-  /** A plan that failed may have been written all the same: then the call would be found, and run. */
+  /** Plans the call. A write that failed may have been carried out all the same, and somebody would run the call. */
   private async plan({ id, row, audit }: RunnableCall, { callId }: ToolCallRequest): Promise<void> {
     const { journal, lateCancels } = this.ports;
     try {
       await journal.plan(row, audit);
     } catch (error) {
-      // A caller with a key comes again, and is to find it.
+      // A caller with a key comes again, and should find the call.
       if (callId === undefined) lateCancels.add(id, audit, error);
       throw error;
     }
   }
 
-  /** Is in the audit alone: there is no call that anybody could ask for again. */
+  /** Audits a call of an unknown tool; the journal gets no row. */
   private async unknown({ name, argumentsText, sessionId }: ToolCallRequest, from: ToolCaller): Promise<never> {
     const { principal, requestId, traceparent, keyId, ip } = from;
     await this.ports.notes.write({
@@ -286,7 +286,7 @@ export function toolNotFound(name: string): AppError {
   return new AppError('tool_not_found', `Tool '${name.slice(0, 256)}' not found`, { toolName: name.slice(0, 256) });
 }
 
-/** A tool's failure as the tools API answers it. A call that was denied has not reached its tool. */
+/** The error with which the tools API answers a tool's failure, or a denied call. */
 export function failureOf(tool: Pick<CatalogTool, 'name'>, { error: toolError, state }: ToolOutcome): AppError {
   const { code, message } = toolError ?? { code: 'tool_failed' as const, message: 'no reason was given' };
   const details = { toolName: tool.name, ...(toolError === undefined ? {} : { toolError }) };

@@ -1,4 +1,4 @@
-// What every dispatched call uses.
+// The services that dispatched calls share.
 import type { Approval } from '#libs/approvals/approval.js';
 import type { QuestionStore } from '#libs/approvals/question-store.js';
 import type { Channels } from '#libs/backing/channels.js';
@@ -10,14 +10,14 @@ import type { LateCancels } from './late-cancels.js';
 import type { ReplyInbox } from './reply-inbox.js';
 import type { SessionRoutes } from './session-routes.js';
 
-/** Who is asked for an answer: the caller of the call, whose models they are. */
+/** The caller of the call, whose models answer. */
 export type SamplingCaller = RequestContext & Pick<CallContext, 'runId'>;
 
-/** Answers what tool servers ask models. */
+/** Answers the requests of tool servers to models. */
 export interface SamplingDesk {
-  /** `signal`: nobody waits for the answer any more. Never rejects. */
+  /** `signal` aborts when nobody waits for the answer any more. Never rejects. */
   answer(asked: Approval, caller: SamplingCaller, signal: AbortSignal): Promise<void>;
-  /** For a caller that waits for calls that it did not begin: what people are asked. What models are asked is answered here. */
+  /** Open questions to people of calls that the caller waits for but did not begin. Open requests to models are answered. */
   open(callIds: readonly string[], caller: SamplingCaller): Promise<Approval[]>;
 }
 

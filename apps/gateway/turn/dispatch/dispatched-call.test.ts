@@ -12,14 +12,14 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { verifies } from '../../../../test/verifies.js';
-import { HandedOver } from '../runs/run-cancels.js';
+import { HandedOver } from '../runs/active-runs.js';
 import { DispatchedCall } from './dispatched-call.js';
 import { LateCancels } from './late-cancels.js';
 import { ReplyInbox } from './reply-inbox.js';
 import { SessionRoutes } from './session-routes.js';
 import type { ToolProgress } from './tool-runner.js';
 
-/** Says only when it is told to that a job is in it, or that it cannot tell. */
+/** Says only when it is emitted to that a job is in it, or that it cannot tell. */
 class SlowQueue extends MapQueue {
   answer!: () => void;
   fail!: (error: Error) => void;
@@ -38,9 +38,9 @@ interface Given {
   journal?: Partial<Journal>;
   signal?: AbortSignal;
   job?: Partial<ToolJob>;
-  /** That wait. */
+  /** Questions that wait for an answer. */
   questions?: Approval[];
-  /** Given what is asked of a model. */
+  /** Called with each request to a model. */
   onSampling?: (signal: AbortSignal) => void;
   context?: Partial<CallContext>;
   again?: boolean;
@@ -50,7 +50,7 @@ function open(queue: MapQueue, given: Given = {}) {
   const { journal = {}, signal = new AbortController().signal } = given;
   // Told of calls that are cancelled, and nothing else.
   const channels = { publish: async () => undefined } as unknown as Channels;
-  const told: ToolProgress[] = [];
+  const emitted: ToolProgress[] = [];
   const job = { ...someJob(someCall()), ...given.job };
   const call = new DispatchedCall(
     {
@@ -72,9 +72,9 @@ function open(queue: MapQueue, given: Given = {}) {
       audit: { requestId: 'req_1' },
       again: given.again ?? false,
     },
-    (progress) => void told.push(progress),
+    (progress) => void emitted.push(progress),
   );
-  return { call, callId: job.callId, told };
+  return { call, callId: job.callId, emitted };
 }
 
 verifies('tools.slow-queue', 'the worker has answered, the queue has not', async () => {
@@ -192,18 +192,18 @@ verifies(
 
 verifies('tools.early-progress-bounded', '1,000 reports before the queue has answered', async () => {
   const queue = new SlowQueue();
-  const { call, callId, told } = open(queue);
+  const { call, callId, emitted } = open(queue);
   const ended = call.run();
   call.reply({ kind: 'started', callId, worker: 'worker-1' });
   for (let progress = 1; progress <= 1_000; progress += 1) call.reply({ kind: 'progress', callId, progress });
-  expect(told).toEqual([]);
+  expect(emitted).toEqual([]);
   queue.answer();
   call.reply({ kind: 'outcome', callId, outcome: someOutcome });
   expect(await ended).toEqual(someOutcome);
-  expect(told.slice(0, 2)).toEqual([{ status: 'queued' }, { status: 'running' }]);
-  expect(told).toHaveLength(1 + 64);
-  expect(told.at(-1)).toEqual({ status: 'running', progress: 1_000 });
-  expect(told.slice(2).map(({ progress }) => progress)).toEqual(told.slice(2).map((_, at) => 938 + at));
+  expect(emitted.slice(0, 2)).toEqual([{ status: 'queued' }, { status: 'running' }]);
+  expect(emitted).toHaveLength(1 + 64);
+  expect(emitted.at(-1)).toEqual({ status: 'running', progress: 1_000 });
+  expect(emitted.slice(2).map(({ progress }) => progress)).toEqual(emitted.slice(2).map((_, at) => 938 + at));
 });
 
 const someQuestion = (callId: string) =>
@@ -229,14 +229,14 @@ verifies(
     };
     const times = { timeoutMs: 50, maxTimeoutMs: 50, deadline: Date.now() + 30_000 };
     const job = { ...canAsk, ...times };
-    const { call, callId, told } = open(new MapQueue(), { journal, job, questions, context: { questions: 'hold' } });
+    const { call, callId, emitted } = open(new MapQueue(), { journal, job, questions, context: { questions: 'hold' } });
     questions.push(someQuestion(callId));
     const ended = call.run();
     call.reply({ kind: 'started', callId, worker: 'worker-1' });
-    await expect.poll(() => told.at(-1)?.status).toBe('waiting_approval');
-    expect(told.at(-1)?.asks).toBe(questions[0]);
+    await expect.poll(() => emitted.at(-1)?.status).toBe('waiting_approval');
+    expect(emitted.at(-1)?.asks).toBe(questions[0]);
     questions.pop();
-    await expect.poll(() => told.at(-1)?.status, { timeout: 5_000 }).toBe('running');
+    await expect.poll(() => emitted.at(-1)?.status, { timeout: 5_000 }).toBe('running');
     state = 'completed';
     call.gap();
     expect(await ended).toEqual(someOutcome);
@@ -254,7 +254,7 @@ verifies(
     };
     const questions: Approval[] = [];
     const signals: AbortSignal[] = [];
-    const { call, callId, told } = open(new MapQueue(), {
+    const { call, callId, emitted } = open(new MapQueue(), {
       journal,
       job: { ...canAsk, timeoutMs: 20, maxTimeoutMs: 20, deadline },
       questions,
@@ -268,7 +268,7 @@ verifies(
     expect(await ended).toMatchObject({ error: { code: 'tool_timeout' } });
     expect(steadyNow()).toBeGreaterThan(deadline);
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
-    expect(told.every(({ asks }) => asks === undefined)).toBe(true);
+    expect(emitted.every(({ asks }) => asks === undefined)).toBe(true);
   },
 );
 

@@ -1,5 +1,5 @@
-// One call between its job's adding and its outcome: replies first, the journal as the net, a deadline over all.
-// Whoever writes the terminal state first decides; this only ever returns what the journal says.
+// Dispatches one call and waits for its outcome: by the worker's replies, with the journal as a fallback, until a deadline.
+// Whoever writes the terminal state first decides how a call ends; the returned outcome is the journal's.
 import type { Approval } from '#libs/approvals/approval.js';
 import { Deadline } from '#libs/concurrency/deadline.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -7,7 +7,7 @@ import { channelNames, type ToolControl, type ToolJob, type ToolReply } from '#l
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { ApprovalNeeded } from '../../govern/approval-needed.js';
 import type { RunnableCall } from '../call.js';
-import { isHandedOver } from '../runs/run-cancels.js';
+import { isHandedOver } from '../runs/active-runs.js';
 import type { DispatchServices } from './dispatch-services.js';
 import { QueuedJob } from './queued-job.js';
 import type { ReplyListener } from './reply-inbox.js';
@@ -17,36 +17,35 @@ const silenceBoundMs = 1_000;
 const maxPollMs = 5_000;
 const cancelPollMs = 250;
 const storeTimeoutMs = 2_000;
-/** What is told of a call before the queue has said that it is in it. */
-const maxEarly = 64;
-/** The worker's own clock runs out first: its outcome is the better one. */
+/** Bound of the progress that waits until the queue has confirmed the job. */
+const maxPending = 64;
+/** How much later than the worker's this deadline is: a worker's outcome says more. */
 const workerFirstMs = 500;
 
-/** What a dispatched call needs of the call. */
 export type DispatchableCall = Pick<RunnableCall, 'job' | 'tool' | 'context' | 'audit' | 'again'>;
 
-/** What a tool server asks during its call, while nobody has answered. */
+/** An unanswered question that the tool server asks during the call. */
 interface OpenQuestion {
   asked: Approval;
-  /** The times that stand still go on. */
-  goOn: readonly (() => void)[];
-  /** Nobody needs an answer any more. */
+  /** Ends the pauses of the deadlines. */
+  endPauses: readonly (() => void)[];
+  /** Aborted when nobody needs an answer any more. */
   over: AbortController;
 }
 
 export class DispatchedCall implements ReplyListener {
   private readonly job: ToolJob;
   private started = false;
-  private queuedIsTold = false;
-  private readonly early: ToolProgress[] = [];
+  private queuedIsReported = false;
+  private readonly pending: ToolProgress[] = [];
   private stopping = false;
   private polling = false;
-  /** The outcome has been handed on: no timer may start again. */
+  /** The outcome was returned: no timer may start again. */
   private over = false;
   private startedAt = steadyNow();
-  /** The tool's own maximum: no time that its questions take counts. */
+  /** The tool's maximum time; the time of its questions does not count. */
   private most: Deadline;
-  /** By `steadyNow()`: the tool should have shown a sign of life by then. */
+  /** When the tool must have reported progress, by `steadyNow()`. */
   private dueAt: number;
   private pollMs = silenceBoundMs;
   private poll?: NodeJS.Timeout;
@@ -56,7 +55,7 @@ export class DispatchedCall implements ReplyListener {
   private resolve!: (outcome: ToolOutcome) => void;
   private reject!: (error: unknown) => void;
   private stopListening!: () => void;
-  /** Whoever still waits for the queue's answer need not. */
+  /** Ends the wait for the queue's answer. */
   private readonly ending = new AbortController();
 
   constructor(
@@ -70,7 +69,7 @@ export class DispatchedCall implements ReplyListener {
     this.most = new Deadline(this.startedAt + this.job.maxTimeoutMs);
   }
 
-  /** Call it once. @throws AppError store_unavailable when the job could not be added; the call has not begun then, or is safe, or of a run. */
+  /** Call it once. @throws AppError store_unavailable if the job could not be added and the call did not begin, is safe, or has a run */
   run(): Promise<ToolOutcome> {
     const outcome = new Promise<ToolOutcome>((resolve, reject) => {
       this.resolve = resolve;
@@ -81,7 +80,7 @@ export class DispatchedCall implements ReplyListener {
     this.armDeadline();
     if (signal.aborted) this.aborted();
     else signal.addEventListener('abort', this.aborted, { once: true });
-    // A slow queue is waited for: the call has its deadline.
+    // A slow queue may take until the call's deadline.
     this.queued.add(this.call, this.ending.signal).then(this.added, this.notAdded);
     return outcome;
   }
@@ -92,29 +91,29 @@ export class DispatchedCall implements ReplyListener {
     else void this.stop('cancelled');
   };
 
-  /** `isOurs` false: somebody else has begun the call, or ended it, and the journal says which. */
+  /** `isOurs` false: somebody else has begun or ended the call; the journal knows its outcome. */
   private readonly added = (isOurs: boolean): void => {
     if (this.over) return;
     if (!isOurs) this.gap();
-    this.tellQueued();
+    this.reportQueued();
     this.armPoll();
   };
 
-  /** A slow queue may answer after the worker, whose word is enough, or after a stop, which settles the call itself. */
+  /** The job could not be added. After the worker's reply, or during a stop, that answer of the queue comes too late to matter. */
   private readonly notAdded = (error: unknown): void => {
     if (!this.over && !this.started && !this.stopping) void this.refused(error);
   };
 
-  private tellQueued(): void {
-    if (this.queuedIsTold) return;
-    this.queuedIsTold = true;
+  private reportQueued(): void {
+    if (this.queuedIsReported) return;
+    this.queuedIsReported = true;
     this.onProgress({ status: 'queued' });
-    for (const progress of this.early.splice(0)) this.onProgress(progress);
+    for (const progress of this.pending.splice(0)) this.onProgress(progress);
   }
 
   private settle(outcome: ToolOutcome): void {
     if (this.over) return;
-    this.tellQueued();
+    this.reportQueued();
     this.finish();
     this.resolve(outcome);
   }
@@ -127,7 +126,7 @@ export class DispatchedCall implements ReplyListener {
 
   private finish(): void {
     this.over = true;
-    // With a reason: without one, Node makes an exception with a stack for every call.
+    // Without a reason Node would make an exception with a stack for every call.
     this.ending.abort('over');
     this.stopListening();
     this.closeQuestion();
@@ -147,15 +146,15 @@ export class DispatchedCall implements ReplyListener {
         this.started = true;
         this.services.routes.remember(this.job, reply.worker);
         this.extend();
-        this.tell({ status: 'running' });
+        this.report({ status: 'running' });
         break;
       case 'progress':
         this.extend();
-        this.tell({ status: 'running', progress: reply.progress, total: reply.total, message: reply.message });
+        this.report({ status: 'running', progress: reply.progress, total: reply.total, message: reply.message });
         break;
       case 'question':
         if (reply.open) void this.lookForQuestion();
-        else this.goOn();
+        else this.endQuestion();
         break;
       case 'outcome':
         if (reply.outcome === undefined) this.gap();
@@ -165,56 +164,56 @@ export class DispatchedCall implements ReplyListener {
   }
 
   /**
-   * A quick worker may begin before the queue has said that the job is in it. Until then, that it runs is kept, and the latest of
-   * what it reported since: the queue may take its time to answer.
+   * A quick worker may begin before the queue has confirmed the job. Until then progress stays pending: the first, which says that
+   * the tool runs, and the newest.
    */
-  private tell(progress: ToolProgress): void {
-    if (this.queuedIsTold) return this.onProgress(progress);
-    if (this.early.length === maxEarly) this.early.splice(1, 1);
-    this.early.push(progress);
+  private report(progress: ToolProgress): void {
+    if (this.queuedIsReported) return this.onProgress(progress);
+    if (this.pending.length === maxPending) this.pending.splice(1, 1);
+    this.pending.push(progress);
   }
 
-  /** The store says what is asked; without it, the next look. */
+  /** Reads the open question of the call from the store. While the store is away, the next poll tries again. */
   private async lookForQuestion(): Promise<void> {
     const open = await this.services.questions
       .open([this.job.callId], ['question', 'sampling'])
       .catch((error: unknown) => this.services.logger.debug({ error }, 'questions of a call could not be read'));
     if (this.over || this.stopping || !Array.isArray(open)) return;
     const [asked] = open;
-    if (asked === undefined) this.goOn();
-    else if (asked.id !== this.question?.asked.id) this.hold(asked);
+    if (asked === undefined) this.endQuestion();
+    else if (asked.id !== this.question?.asked.id) this.waitForAnswer(asked);
   }
 
-  private hold(asked: Approval): void {
+  private waitForAnswer(asked: Approval): void {
     this.closeQuestion();
     const { context } = this.call;
     const forPeople = asked.kind === 'question';
-    // No wait is the tool's own time. A wait for people is not its turn's either; a model's time is.
-    const goOn = forPeople ? [this.most.pause(), context.deadline.pause()] : [this.most.pause()];
-    const { over } = (this.question = { asked, goOn, over: new AbortController() });
+    // The tool's time stops for every question, the turn's time only for a question to people.
+    const endPauses = forPeople ? [this.most.pause(), context.deadline.pause()] : [this.most.pause()];
+    const { over } = (this.question = { asked, endPauses, over: new AbortController() });
     if (!forPeople) {
       this.stopAfter(context.deadline.at - steadyNow());
       void this.services.sampling.answer(asked, context, over.signal);
     } else if (context.questions !== 'hold') {
       this.fail(new ApprovalNeeded(asked));
     } else {
-      this.tell({ status: 'waiting_approval', asks: asked });
-      // The question ends by itself long before.
+      this.report({ status: 'waiting_approval', asks: asked });
+      // The question expires long before this timer.
       this.stopAfter(asked.expiresAt.getTime() - Date.now() + this.job.timeoutMs + workerFirstMs);
     }
   }
 
-  /** Nothing is asked any more: the tool's own time goes on. */
-  private goOn(): void {
+  /** Closes the question; the tool's time runs again. */
+  private endQuestion(): void {
     if (!this.closeQuestion()) return;
     this.extend();
-    this.tell({ status: 'running' });
+    this.report({ status: 'running' });
   }
 
-  /** False if none was open. */
+  /** False if no question was open. */
   private closeQuestion(): boolean {
     if (this.question === undefined) return false;
-    for (const goOn of this.question.goOn) goOn();
+    for (const endPause of this.question.endPauses) endPause();
     this.question.over.abort('The question is no longer open');
     this.question = undefined;
     return true;
@@ -224,14 +223,14 @@ export class DispatchedCall implements ReplyListener {
     void this.lookIntoJournal();
   }
 
-  /** Ends the call: at once while it is planned, else through its worker, else here after the grace time. */
+  /** Ends the call: at once while it is planned, otherwise by its worker, or here when the worker's grace time is over. */
   async stop(reason: 'cancelled' | 'tool_timeout'): Promise<void> {
     if (this.stopping || this.over) return;
     this.stopping = true;
     clearTimeout(this.deadline);
     const outcome = this.endedHere(reason);
     const control: ToolControl = { version: 1, kind: 'cancel', callIds: [this.job.callId], reason };
-    const told = this.services.channels
+    const sent = this.services.channels
       .publish(channelNames.workers, JSON.stringify(control), AbortSignal.timeout(storeTimeoutMs))
       .catch((error: unknown) => this.services.logger.warn({ error }, 'workers could not be told of a cancelled call'));
     if (!this.started && (await this.end(outcome))) {
@@ -239,7 +238,7 @@ export class DispatchedCall implements ReplyListener {
       this.settle(outcome);
       return;
     }
-    await told;
+    await sent;
     if (this.over) return;
     this.pollMs = cancelPollMs;
     this.armPoll();
@@ -278,9 +277,9 @@ export class DispatchedCall implements ReplyListener {
   }
 
   private async timeIsUp(): Promise<void> {
-    // Another call of the turn waits for a person: the turn's time stands still.
+    // The deadline has moved, because another call of the turn waits for a person.
     if (steadyNow() < this.endsAt) return this.armDeadline();
-    // The word that the tool asks something may have been lost.
+    // The message that the tool asks a question may have been lost.
     await this.lookForQuestion();
     if (!this.over && this.question === undefined) await this.stop('tool_timeout');
   }
@@ -332,21 +331,21 @@ export class DispatchedCall implements ReplyListener {
     }
   }
 
-  /** A refusal says that nothing happened, so that its caller asks again: the journal must agree. */
+  /** Ends a call whose job could not be added. The caller of a refused call may repeat it, so the journal must end the call first. */
   private async refused(error: unknown): Promise<void> {
     const { callId, runId, safe } = this.job;
     const ended = await this.endPlanned(error);
     if (ended === true) return this.fail(error);
-    // Only the queue's answer was lost: a worker has the call.
+    // A worker has the call: only the queue's answer was lost.
     if (ended === false) return this.armPoll();
-    // Of a run: its end takes the call along.
+    // The end of the run ends its calls.
     if (runId !== undefined) return this.fail(error);
     this.services.lateCancels.add(callId, this.call.audit, error);
     if (safe) return this.fail(error);
     this.settle(failedOutcome('indeterminate', 'tool_outcome_unknown', 'The store failed: the call may have begun'));
   }
 
-  /** False: it is not planned any more; undefined: the journal cannot say. */
+  /** False if the call is not planned any more; undefined if the journal does not answer. */
   private async endPlanned(why: unknown): Promise<boolean | undefined> {
     const { journal, logger } = this.services;
     try {

@@ -1,5 +1,4 @@
-// The headers of a caller that a tool's server is sent (forward_headers): kept sealed in the cache while the call runs, with
-// the key in its job alone.
+// Seals the caller's headers for a tool server (forward_headers) in the cache while the call runs. Only the job has the key.
 import { SealedValues } from '#libs/backing/sealed-values.js';
 import type { Cache } from '#libs/backing/cache.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -18,7 +17,7 @@ export class ForwardedHeaders {
     this.values = new SealedValues(cache);
   }
 
-  /** Of a call that has some, until `forget` or the deadline of its request. @throws AppError store_unavailable */
+  /** Stores the headers of a call until `forget`, or the deadline of its request. @throws AppError store_unavailable */
   keep({ sealedHeaders, forwarded, context }: RunnableCall): Promise<void> {
     const ttlMs = Math.max(1, context.deadline.at - steadyNow());
     return this.values.put(sealedHeaders!, JSON.stringify(forwarded), ttlMs, AbortSignal.timeout(cacheMs));

@@ -1,6 +1,5 @@
-// Tool calls with an Idempotency-Key. The key belongs to a run without rounds;
-// what became of its call stands in the journal and nowhere else. A call that never began may be planned again, under a
-// new id; one that was planned is only ever waited for.
+// Tool calls with an Idempotency-Key. The key belongs to a run without rounds; only the journal knows what became of the call. A
+// call that never began may be planned again under a new id; any other call is only waited for.
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -15,25 +14,25 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { noUsage } from '#libs/schemas/usage.js';
 import { ApprovalNeeded } from '../../govern/approval-needed.js';
 import { outcomeElsewhere } from '../wait.js';
-import type { EndedToolCall, ToolCaller, ToolCallRequest, ToolCalls } from './call-tool.js';
+import type { EndedToolCall, ToolCaller, ToolCallRequest, DirectCalls } from './call-tool.js';
 import type { SamplingDesk } from './dispatch-services.js';
 import type { ToolProgress } from './tool-runner.js';
 
 export interface KeyedToolCallPorts {
-  calls: ToolCalls;
+  calls: DirectCalls;
   runs: RunStore;
   journal: Journal;
   approvals: Pick<ApprovalStore, 'get'>;
   questions: Pick<SamplingDesk, 'open'>;
   gatewayId: string;
-  /** Tells that a run of ours goes on here, until the returned function is called: others would interrupt it. */
-  hold: (runId: string) => () => void;
+  /** Counts a run as under way here, so that it is not interrupted, until the returned function is called. */
+  reserve: (runId: string) => () => void;
   later: Pick<WriteLater, 'add'>;
   logger: Logger;
 }
 
 export interface RepeatableToolCallRequest extends ToolCallRequest {
-  /** Absent: an ordinary call, which nobody can ask for again. */
+  /** Absent for an ordinary call, which cannot be repeated. */
   idempotencyKey?: string;
 }
 
@@ -46,7 +45,7 @@ export interface KeyedToolCall {
   ): Promise<Omit<EndedToolCall, 'tool'> & { tool: Pick<CatalogTool, 'name'> }>;
 }
 
-/** The call that stands for the key: how many before it never began, and its row once it is planned. */
+/** The key's current call: the number of earlier calls, none of which began, and its row once it is planned. */
 interface Attempt {
   number: number;
   callId: string;
@@ -63,12 +62,12 @@ const askAgainMs = { first: 50, most: 1_000 };
 const settlePatienceMs = 300_000;
 
 export class KeyedToolCalls {
-  /** Runs whose call this gateway is about to plan or waits for: nobody else here may take them up. */
+  /** By run id: runs whose call this gateway plans or waits for. No other request here may take over such a run. */
   private readonly mine = new Map<string, () => void>();
 
   constructor(private readonly ports: KeyedToolCallPorts) {}
 
-  /** @throws AppError idempotency_mismatch, and what ToolCalls.prepare throws */
+  /** @throws AppError idempotency_mismatch, and the errors of DirectCalls.prepare */
   async prepare(given: RepeatableToolCallRequest, from: ToolCaller): Promise<KeyedToolCall> {
     const { idempotencyKey } = given;
     if (idempotencyKey === undefined) return this.ports.calls.prepare(given, from);
@@ -111,7 +110,7 @@ export class KeyedToolCalls {
     }
   }
 
-  /** Plans the call and begins it. Its caller may go and come back: what ends it is its own time. */
+  /** Plans and begins the call. The caller may leave and come back: only the call's own deadline ends it. */
   private async start({ request, from, run }: Keyed, attempt: Attempt): Promise<KeyedToolCall> {
     const { callId } = attempt;
     const sessionId = run.sessionId ?? mintSessionId();
@@ -134,7 +133,7 @@ export class KeyedToolCalls {
     };
   }
 
-  /** Waits for what the journal will say; plans the call itself where whoever should have done so is gone. */
+  /** Waits for the outcome in the journal. Plans the call here if the gateway that should have planned it is gone. */
   private async attach(keyed: Keyed, onProgress: (progress: ToolProgress) => void): ReturnType<KeyedToolCall['run']> {
     const { request, from } = keyed;
     let { run } = keyed;
@@ -152,7 +151,7 @@ export class KeyedToolCalls {
           onProgress({ status: 'waiting_approval', asks: asked });
         },
       });
-      // A call that never began is passed over: the key is left to the next one.
+      // A call that never began does not count: the key's next call is awaited.
       if (outcome !== undefined && stored !== undefined && (await this.attempt(run)).callId === callId) {
         return { id: callId, sessionId: stored.sessionId, tool: { name: request.name }, outcome };
       }
@@ -167,7 +166,7 @@ export class KeyedToolCalls {
     }
   }
 
-  /** @throws ApprovalNeeded while nobody has approved it */
+  /** @throws ApprovalNeeded until somebody has approved the call */
   private async parked({ approvalId = '' }: StoredCall, from: ToolCaller): Promise<KeyedToolCall> {
     const approval = await this.ports.approvals.get(approvalId);
     if (approval === undefined) throw new AppError('approval_not_found', 'The approval of this call no longer exists');
@@ -175,7 +174,7 @@ export class KeyedToolCalls {
     return this.ports.calls.approved(approval, from);
   }
 
-  /** The key's call as the journal has it; those that never began are passed over. */
+  /** The key's current call, by the journal; calls that never began are skipped. */
   private async attempt(run: StoredRun): Promise<Attempt> {
     const known = run.answer?.['attempt'];
     for (let number = typeof known === 'number' ? known : 0; ; number += 1) {
@@ -188,7 +187,7 @@ export class KeyedToolCalls {
   private async takesOver(run: StoredRun): Promise<boolean> {
     const { runs, gatewayId } = this.ports;
     if (this.mine.has(run.id)) return false;
-    // Ours, but nobody here is at it any more: how it ended could not be written.
+    // The run belongs to this gateway, but no request here works on it: its end could not be written.
     const abandoned = run.state === 'running' && run.owner === gatewayId;
     if (!abandoned && run.state !== 'interrupted') return false;
     this.take(run.id);
@@ -201,18 +200,17 @@ export class KeyedToolCalls {
     }
   }
 
-  /** The run ends with its call; where that never began, or waits for a person, the key is left to a retry. */
+  /** Ends the run with its call. If the call never began, or waits for a person, a retry continues the run. */
   private settle(run: StoredRun, attempt: Attempt): void {
     const { runs, journal, gatewayId, later } = this.ports;
     const write = async () => runs.end(run.id, gatewayId, endOf(attempt, await journal.get(attempt.callId)));
-    // Nobody waits for this: the store may take its time to come back.
     void write()
       .catch(() => later.add(run.id, write, settlePatienceMs))
       .finally(() => this.leave(run.id));
   }
 
   private take(runId: string): void {
-    this.mine.set(runId, this.ports.hold(runId));
+    this.mine.set(runId, this.ports.reserve(runId));
   }
 
   private leave(runId: string): void {
@@ -228,7 +226,7 @@ function endOf(attempt: Attempt, stored: StoredCall | undefined): RunEnd {
   return { state: 'interrupted', usage: noUsage, answer: { attempt: next } };
 }
 
-/** Refused a place, or cancelled while it was planned: no worker can run it any more, none did. */
+/** The call was refused a place, or cancelled while planned: no worker ran it, and none can any more. */
 function neverBegan({ state, attempt, fence }: StoredCall): boolean {
   return state === 'cancelled' && attempt === 0 && fence === null;
 }
@@ -238,7 +236,7 @@ function hashOf({ name, argumentsText, sessionId, timeoutMs }: KeyedToolCallRequ
   return createHash('sha256').update(JSON.stringify(request)).digest('hex');
 }
 
-/** Every gateway knows the ids of a key's calls from its run alone. The first digit says that the store keeps them. */
+/** Call ids follow from the run id, so that every gateway knows them. The first digit marks ids of stored calls. */
 function callIdOf(runId: string, attempt: number): string {
   const bytes = createHash('sha256').update(`${runId}\n${attempt}`).digest().subarray(0, 16);
   bytes[0] = bytes[0]! | 0x80;

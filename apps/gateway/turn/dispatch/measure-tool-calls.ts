@@ -1,5 +1,5 @@
-// Counts, times and logs tool calls: one line a call with the names, bytes and digest of its
-// arguments; what they say only where `log.content` asks for it.
+// Counts, times and logs tool calls: one line a call, with names, bytes and digest of the arguments. Their content is logged
+// only if `log.content` is set.
 import { createHash } from 'node:crypto';
 import type { Logger } from '#libs/logging/logger.js';
 import { requestFields } from '#libs/logging/request-fields.js';
@@ -25,20 +25,20 @@ export interface ToolMeasuring {
 export class ToolCallMeasure {
   constructor(private readonly measuring: ToolMeasuring) {}
 
-  /** Returns what counts, times and logs the call when it has ended: with an outcome, or with what was thrown. */
+  /** Returns the function to call when the call has ended, with its outcome or the error. */
   start(call: RunnableCall): (outcome: ToolOutcome | undefined, error?: unknown) => void {
     const startedAt = performance.now();
     this.measuring.accounts?.toolCall(call.context, call.tool);
     const leave = this.measuring.clocks.enter(call.context.runId);
     return (outcome, error) => {
       leave();
-      // The call goes on without this process, and the journal has its end.
+      // The call continues without this process.
       if (error instanceof ApprovalNeeded) return;
       this.report(call, { outcome, error, durationMs: performance.now() - startedAt });
     };
   }
 
-  private report(call: RunnableCall, end: CallEnd): void {
+  private report(call: RunnableCall, end: MeasuredEnd): void {
     const { context } = call;
     const { metrics, logger } = this.measuring;
     const { outcome, error, durationMs } = end;
@@ -88,7 +88,7 @@ export class ToolCallMeasure {
   }
 }
 
-interface CallEnd {
+interface MeasuredEnd {
   outcome: ToolOutcome | undefined;
   error: unknown;
   durationMs: number;

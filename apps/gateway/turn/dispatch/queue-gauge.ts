@@ -1,5 +1,5 @@
-// How full the queue is, without asking it for every call: a count that is at most half a second old, plus what was
-// added here since.
+// Knows how full the queue is without a query for every call: from a count at most half a second old, plus the jobs that this
+// gateway has added since.
 import type { JobQueue } from '#libs/backing/job-queue.js';
 import { AppError } from '#libs/schemas/errors.js';
 
@@ -19,7 +19,7 @@ export class QueueGauge {
 
   /** @throws AppError queue_full, store_unavailable */
   async admit(): Promise<void> {
-    // Waits only where the answer may change: the usual call is not delayed by a count.
+    // Only a full queue is counted again before the answer, so that the usual call does not wait for a count.
     if (this.waiting >= this.limit) await this.counted();
     if (!this.admitAtOnce()) {
       throw new AppError('queue_full', 'Too many tool calls are waiting', { retryAfterSeconds: 1 });
@@ -35,7 +35,7 @@ export class QueueGauge {
     return true;
   }
 
-  /** Undefined if the last count is fresh. */
+  /** Starts a count; undefined if the last count is fresh. */
   private counted(): Promise<void> | undefined {
     if (performance.now() - this.countedAt < freshMs) return undefined;
     return (this.counting ??= this.count().finally(() => (this.counting = undefined)));
@@ -44,7 +44,7 @@ export class QueueGauge {
   private async count(): Promise<void> {
     const before = this.admitted;
     const { waiting } = await this.queue.counts(AbortSignal.timeout(countTimeoutMs));
-    // Those admitted meanwhile may not have been counted: rather one too many for a moment than one over the limit.
+    // Calls admitted during the count may be in it or not, so all are added: the limit is never exceeded.
     this.waiting = waiting + (this.admitted - before);
     this.countedAt = performance.now();
   }

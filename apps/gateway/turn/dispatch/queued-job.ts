@@ -1,14 +1,14 @@
-// The job of a dispatched call in the queue: added, added again if the queue lost it, called back from a worker that is gone, taken out.
+// Puts the job of a dispatched call into the queue, adds it again if the queue or a worker lost it, and takes it out.
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { RunnableCall } from '../call.js';
 import type { DispatchServices } from './dispatch-services.js';
 
 const storeTimeoutMs = 2_000;
-/** Shorter: with what comes before and after it, a caller is refused within two seconds when the queue is silent. */
+/** Shorter than the store's timeout, so that a caller is refused within two seconds if the queue is silent. */
 const addSilenceMs = 1_700;
 
 export class QueuedJob {
-  /** The worker into whose own queue the job went. */
+  /** The worker to whose own queue the job was added. */
   private sentTo: string | undefined;
 
   constructor(
@@ -16,17 +16,16 @@ export class QueuedJob {
     private readonly job: ToolJob,
   ) {}
 
-  /** False: somebody else has begun the call, or ended it. @throws AppError store_unavailable */
+  /** False if somebody else has begun or ended the call. @throws AppError store_unavailable */
   async add({ tool, job, again }: Pick<RunnableCall, 'tool' | 'job' | 'again'>, signal: AbortSignal): Promise<boolean> {
     const { queue, routes, journal } = this.services;
     const worker = routes.of(job);
-    // A quick call that is safe to be delivered twice shares its job with others. One that the worker has to ask the journal for
-    // first would hold them up.
+    // Quick calls that may be delivered twice share a job. A call for which the worker must ask the journal would delay the others.
     const together = tool.safe && tool.isolation === 'builtin' && job.version === 1 && !again;
     if (again) {
-      // The journal names this gateway's job from now on.
+      // The job in the journal becomes this gateway's.
       if (!(await journal.replan(job))) return false;
-      // An earlier job would tell the gateway that is gone. One that a worker has taken meanwhile stays: the journal decides.
+      // An earlier job would reply to a gateway that is gone. If a worker has already taken that job, the journal decides who runs.
       await queue.remove(job.callId, AbortSignal.timeout(storeTimeoutMs));
     }
     await queue.add(job, { signal, silenceMs: addSilenceMs, together, again, worker });
@@ -45,14 +44,14 @@ export class QueuedJob {
     await queue.add(this.job, { signal: AbortSignal.timeout(storeTimeoutMs), again: true });
   }
 
-  /** Nobody waits for the job: a queue that is away would keep the caller, and the journal refuses the job anyway. */
+  /** Removes the job of an ended call. Does not wait for the queue, because the journal refuses the job anyway. */
   takeOut(): void {
     this.services.queue
       .remove(this.job.callId, AbortSignal.timeout(storeTimeoutMs))
       .catch((error: unknown) => this.services.logger.debug({ error }, 'an ended call was not taken out of the queue'));
   }
 
-  /** Nobody looks into the queue of a worker that was given up; one that stops may not look any more. */
+  /** Moves the job to the common queue if the worker of its queue is gone or stopping. */
   private async callBackFromGone(): Promise<void> {
     const { queue, routes } = this.services;
     if (this.sentTo === undefined || routes.leadsTo(this.sentTo)) return;

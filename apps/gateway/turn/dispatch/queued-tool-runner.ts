@@ -1,5 +1,5 @@
-// Runs tools in the workers, through the queue: answers from the cache where it may, admits or refuses, adds the job, and
-// leaves the waiting to DispatchedCall. The call is in the journal before it comes here.
+// Runs tools in the workers, through the queue: answers a call from the cache, or admits or refuses it; DispatchedCall adds the job
+// and waits. Every call is in the journal before.
 import { setMaxListeners } from 'node:events';
 import type { QuestionStore } from '#libs/approvals/question-store.js';
 import type { Backing } from '#libs/backing/backing.js';
@@ -16,12 +16,12 @@ import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { tracing } from '#libs/tracing/tracing.js';
 import type { Call, JobOptions, RunnableCall } from '../call.js';
-import { isHandedOver } from '../runs/run-cancels.js';
+import { isHandedOver } from '../runs/active-runs.js';
 import type { DispatchServices, SamplingDesk } from './dispatch-services.js';
 import { DispatchedCall } from './dispatched-call.js';
 import type { ApprovalSettings } from '../../govern/decide.js';
 import { ForwardedHeaders } from './forwarded-headers.js';
-import { KeptResults, type KeptResultsParts } from './kept-results.js';
+import { CachedResults, type CachedResultsParts } from './cached-results.js';
 import type { FairSlots } from '#libs/concurrency/fair-slots.js';
 import { SharedPlaces } from '#libs/limits/shared-places.js';
 import type { LateCancels } from './late-cancels.js';
@@ -37,7 +37,7 @@ export interface QueuedToolRunnerParts {
   gatewayId: string;
   backing: Pick<Backing, 'queue' | 'channels' | 'cache' | 'counters'>;
   journal: Journal;
-  /** The sessions that were made with their calls: the worker is told where. */
+  /** Knows the directories of sessions that were made with their calls. */
   sessions: Pick<PostgresSessionStore, 'known'>;
   registry: ProcessRegistry;
   lateCancels: LateCancels;
@@ -51,13 +51,13 @@ export interface QueuedToolRunnerParts {
     workerWaitMs: number;
   };
   measuring: ToolMeasuring;
-  /** Of a cached result: found, not found, or not wanted. */
-  onCacheLookup: KeptResultsParts['onLookup'];
-  fileIdentity: KeptResultsParts['fileIdentity'];
+  /** Counts look-ups in the cache: found, not found, or not wanted. */
+  onCacheLookup: CachedResultsParts['onLookup'];
+  fileIdentity: CachedResultsParts['fileIdentity'];
   logger: Logger;
 }
 
-/** How many may wait for a place, by key, before the answer is 429. */
+/** How many calls may wait for each place before the answer is 429. */
 const waitingPerPlace = 32;
 
 export class QueuedToolRunner implements ToolRunner {
@@ -65,14 +65,13 @@ export class QueuedToolRunner implements ToolRunner {
   private readonly watch: WorkerWatch;
   private readonly routes: SessionRoutes;
   private readonly gauge: QueueGauge;
-  /** Those that gateways share. Closed with the runner. */
+  /** Places that gateways share. Closed with the runner. */
   readonly places: SharedPlaces;
   private readonly sessions: FairSlots;
   private readonly principals: FairSlots;
   private readonly measure: ToolCallMeasure;
-  private readonly kept: KeptResults;
+  private readonly cached: CachedResults;
   private readonly headers: ForwardedHeaders;
-  /** What every dispatched call uses. */
   private readonly services: DispatchServices;
   private readonly jobs: JobOptions;
   private readonly active = new Map<DispatchedCall, Promise<ToolOutcome>>();
@@ -91,7 +90,7 @@ export class QueuedToolRunner implements ToolRunner {
     this.principals = this.slotsOf('principal', limits.principalCalls);
     this.measure = new ToolCallMeasure(parts.measuring);
     const { fileIdentity, onCacheLookup: onLookup } = parts;
-    this.kept = new KeptResults({ cache: backing.cache, journal, fileIdentity, onLookup, logger });
+    this.cached = new CachedResults({ cache: backing.cache, journal, fileIdentity, onLookup, logger });
     this.headers = new ForwardedHeaders(backing.cache, logger);
     const { questions } = parts.approvals;
     const { queue, channels } = backing;
@@ -115,7 +114,7 @@ export class QueuedToolRunner implements ToolRunner {
     await Promise.all([this.inbox.start(), this.watch.start()]);
   }
 
-  /** Cancels what still runs and waits for its outcomes, as long as the grace time allows. */
+  /** Cancels running calls and waits for their outcomes, as long as the grace time allows. */
   async close(): Promise<void> {
     this.closing = true;
     this.watch.endWaits();
@@ -133,7 +132,7 @@ export class QueuedToolRunner implements ToolRunner {
   }
 
   /**
-   * While no worker runs, calls wait for one: for a bounded time, and no longer than they may take themselves.
+   * Waits while no worker runs: for a bounded time, and no longer than the call's own timeout.
    * @throws AppError no_worker, shutting_down; the signal's reason when that aborts first
    */
   async untilWorker(
@@ -142,7 +141,7 @@ export class QueuedToolRunner implements ToolRunner {
     since = steadyNow(),
   ): Promise<void> {
     if (this.watch.hasWorker) return;
-    // One request's signal may stand over all of its calls that wait: Node would warn of a leak.
+    // Many waiting calls may listen to one request's signal: Node would warn of a leak.
     setMaxListeners(0, signal);
     const until = Math.min(since + Math.min(this.parts.limits.workerWaitMs, timeoutMs), deadline.at);
     await this.watch.untilWorker(until - steadyNow(), signal);
@@ -162,7 +161,7 @@ export class QueuedToolRunner implements ToolRunner {
       measured(outcome, error);
       if (span !== undefined) endToolSpan(span, outcome, error);
     };
-    return this.kept
+    return this.cached
       .answer(call, () => this.send(call, onProgress))
       .then(
         (outcome) => {
@@ -224,7 +223,7 @@ export class QueuedToolRunner implements ToolRunner {
     }
   }
 
-  /** False if something has to be waited for, or refused. */
+  /** Takes all places that are free now. False if the call must wait, or be refused. */
   private admitAtOnce({ principal, sessionId, signal }: CallContext, places: (() => void)[]): boolean {
     if (this.closing || signal.aborted || !this.watch.hasWorker) return false;
     const ofSession = this.sessions.takeFree(sessionKey(principal, sessionId));
@@ -238,7 +237,7 @@ export class QueuedToolRunner implements ToolRunner {
     return true;
   }
 
-  /** Of a session that was made with the call. The worker of a stateful server makes it itself: it may have a spare. */
+  /** Adds the directory of a session that was made with the call. A stateful server's worker makes its own, or uses a standby. */
   private nameDirectory(job: ToolJob): void {
     if (job.stateful === true) return;
     const made = this.parts.sessions.known(job.principal, job.sessionId);
@@ -250,10 +249,10 @@ export class QueuedToolRunner implements ToolRunner {
     const since = steadyNow();
     const session = sessionKey(context.principal, context.sessionId);
     const patience = { signal: context.signal, deadline: context.deadline.at };
-    // Always in this order, so that two calls never wait for each other.
+    // Session before principal, always, so that two calls never wait for each other.
     places.push(await this.counted('session_calls', this.sessions.take(session, patience)));
     places.push(await this.counted('principal_calls', this.principals.take(context.principal, patience)));
-    // With its places: so many wait, and no more.
+    // The call has its places while it waits for a worker, so the places bound how many wait.
     await this.untilWorker(tool, context, since);
     await this.counted('queue_length', this.gauge.admit());
   }
@@ -268,11 +267,11 @@ export class QueuedToolRunner implements ToolRunner {
     }
   }
 
-  /** A call that will not be queued is ended in the journal too. A caller who left gets an outcome, others the error. */
+  /** Ends a call that will not be queued in the journal. A caller who left gets an outcome, any other the error. */
   private async neverQueued(error: unknown, { id, context, audit, again }: RunnableCall): Promise<ToolOutcome> {
     if (isHandedOver(context.signal)) throw error;
     const why = context.signal.aborted ? undefined : error;
-    // An approved call outside of runs stays parked: its caller asks again, and is not to need another approval.
+    // An approved call outside of runs stays parked, so that its caller can repeat the call without another approval.
     const staysParked = again && context.runId === undefined;
     try {
       if (!staysParked) await this.parts.journal.cancelPlanned([id], audit, why);

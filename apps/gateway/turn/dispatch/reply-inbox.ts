@@ -1,11 +1,11 @@
-// The one reply channel of this gateway, handed out by call id. What nobody waits for is dropped: the journal has it.
+// Passes the messages of this gateway's one reply channel on by call id. A reply that nobody waits for is dropped.
 import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { channelNames, toolReplyMessageSchema, toolReplySchema, type ToolReply } from '#libs/schemas/tool-job.js';
 
 export interface ReplyListener {
   reply(reply: ToolReply): void;
-  /** Messages may have been lost: look into the journal now. */
+  /** Called when messages may have been lost: the journal must be read. */
   gap(): void;
 }
 
@@ -20,7 +20,7 @@ export class ReplyInbox {
   ) {}
 
   async start(): Promise<void> {
-    this.stops.push(this.channels.onReconnect(() => this.tellGap()));
+    this.stops.push(this.channels.onReconnect(() => this.reportGap()));
     this.stops.push(
       await this.channels.subscribe(channelNames.replies(this.gatewayId), (message) => this.receive(message)),
     );
@@ -31,7 +31,7 @@ export class ReplyInbox {
     this.stops = [];
   }
 
-  /** Before the job is added. Returns what ends it. */
+  /** Call it before the job is added. Returns a function that stops listening. */
   listen(callId: string, listener: ReplyListener): () => void {
     this.listeners.set(callId, listener);
     return () => {
@@ -39,7 +39,7 @@ export class ReplyInbox {
     };
   }
 
-  private tellGap(): void {
+  private reportGap(): void {
     for (const listener of this.listeners.values()) listener.gap();
   }
 

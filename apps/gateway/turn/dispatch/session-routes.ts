@@ -1,17 +1,17 @@
-// Where the calls of a session with stateful servers go: straight to the worker that ran the last one. Only a shortcut:
-// the lease decides, and a worker that does not have the session hands its calls on.
+// Routes calls of stateful servers to the worker that ran the session's last call. Routes are only a shortcut: the lease decides,
+// and a worker without the lease forwards the job.
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 
 export interface LivingWorkers {
-  /** Looks into its own queue, for certain. */
+  /** Whether the worker is certain to read its own queue. */
   takesJobs(worker: string): boolean;
 }
 
-/** Sessions that are remembered; others go by way of the common queue. */
+/** How many sessions are remembered; calls of others go to the common queue. */
 const maxRoutes = 10_000;
 
 export class SessionRoutes {
-  /** Session to worker, least recently used first. */
+  /** Worker by session, least recently used first. */
   private readonly workers = new Map<string, string>();
 
   constructor(
@@ -23,7 +23,7 @@ export class SessionRoutes {
     return this.workers.size;
   }
 
-  /** Undefined: to the common queue. */
+  /** The worker for the job; undefined for the common queue. */
   of(job: ToolJob): string | undefined {
     if (job.stateful !== true) return undefined;
     const key = keyOf(job);
@@ -35,12 +35,12 @@ export class SessionRoutes {
     return worker;
   }
 
-  /** Whether what was put into the worker's own queue is still looked for there. */
+  /** Whether the worker still reads its own queue. */
   leadsTo(worker: string): boolean {
     return this.living.takesJobs(worker);
   }
 
-  /** The worker that began the call has its session. */
+  /** Notes that the worker that began the call has the session. */
   remember(job: ToolJob, worker: string): void {
     if (job.stateful !== true) return;
     const key = keyOf(job);

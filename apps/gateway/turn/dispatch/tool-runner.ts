@@ -1,4 +1,4 @@
-// The port to the workers. A call is planned, written into the journal with its round, and then run.
+// The port to the workers. A call is planned, journaled with its round, and then run.
 import type { Approval } from '#libs/approvals/approval.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
@@ -10,22 +10,22 @@ export interface ToolProgress {
   progress?: number | undefined;
   total?: number | undefined;
   message?: string | undefined;
-  /** The question that it waits for. */
+  /** The open question of the tool server. */
   asks?: Approval;
 }
 
 export interface ToolRunner {
-  /** Gives the call its job; its `row` goes into the journal before the call runs. */
+  /** Gives the call its job. The call's `row` must be journaled before the call runs. */
   plan(call: Call, tool: CatalogTool, args: JsonObject): RunnableCall;
   /**
-   * Runs a planned call and resolves with its one outcome; tool failures are outcomes. Aborting the context's signal
-   * cancels it: the promise still resolves, with `cancelled` or with the outcome that was quicker, within the grace time.
-   * @throws AppError queue_full, store_unavailable, no_worker before dispatch only; ApprovalNeeded when its tool server asks
-   * something and its caller does not stay: the call goes on without this process then.
+   * Runs a planned call and resolves with its one outcome; tool failures are outcomes. Aborting the context's signal cancels the
+   * call: the promise still resolves within the grace time, with `cancelled` or an outcome that came first.
+   * @throws AppError queue_full, store_unavailable, no_worker before dispatch only; ApprovalNeeded if the tool server asks a
+   * question and the caller does not stay: the call then continues without this process.
    */
   run(call: RunnableCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome>;
-  /** Ends a planned call that is not to run. @throws AppError store_unavailable */
+  /** Ends a planned call that must not run. @throws AppError store_unavailable */
   skip(call: RunnableCall, outcome: ToolOutcome): Promise<void>;
-  /** Whether any worker was seen lately; cheap, from memory. */
+  /** Whether any worker was seen lately; answered from memory. */
   hasWorker(): boolean;
 }

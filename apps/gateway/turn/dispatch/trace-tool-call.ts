@@ -1,5 +1,5 @@
-// The spans of a tool call in the gateway: around everything that may answer it (cache, queue, worker), and around the adding
-// of its job.
+// The spans of a tool call in the gateway: one around everything that may answer the call (cache, queue, worker), one around the
+// adding of its job.
 import type { AddOptions } from '#libs/backing/job-queue.js';
 import { toAppError } from '#libs/schemas/errors.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
@@ -18,19 +18,19 @@ export function startToolSpan(tracing: Tracing, call: RunnableCall): Span {
   return span;
 }
 
-/** The call has ended with an outcome, or something was thrown. */
+/** Ends the span with the call's outcome, or with the error. */
 export function endToolSpan(span: Span, outcome: ToolOutcome | undefined, error?: unknown): void {
   if (outcome !== undefined) {
     span.set(toolEnd(outcome.state, outcome.cached));
     span.end(outcome.error?.code);
   } else if (error instanceof ApprovalNeeded) {
-    // The call waits for a person, and goes on when its caller comes back.
+    // The call waits for a person, and continues when its caller comes back.
     span.set(toolEnd('waiting_approval', undefined));
     span.end();
   } else span.end(toAppError(error).code);
 }
 
-/** The worker's span is a child of the one for the adding. */
+/** Gives the job the span of its adding as parent of the worker's span. */
 export class TracedQueue implements DispatchQueue {
   constructor(
     private readonly queue: DispatchQueue,
@@ -43,7 +43,7 @@ export class TracedQueue implements DispatchQueue {
       await this.queue.add({ ...job, traceparent: span.traceparent }, options);
       span.end();
     } catch (error) {
-      // A call whose outcome came before the queue's answer waits for that no longer: nothing failed.
+      // The signal aborts when the call's outcome came before the queue's answer: nothing failed.
       span.end(options.signal.aborted ? undefined : toAppError(error).code);
       throw error;
     }

@@ -1,4 +1,4 @@
-// Which workers are there, answered from memory. A store that is away changes nothing of whether there is any.
+// Knows from memory which workers are alive. While the store is away, the last known state holds.
 import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { processExpiryMs, type ProcessRegistry } from '#libs/runs/processes/process-registry.js';
@@ -8,12 +8,12 @@ const pollMs = 2_000;
 
 export class WorkerWatch {
   private alive = false;
-  /** By id: until when (`performance.now()`) nobody can have given it up, so that its queue is still looked into. */
+  /** By worker id: until when (`performance.now()`) the worker cannot have expired, so that it still reads its queue. */
   private sureUntil = new Map<string, number>();
   private timer?: NodeJS.Timeout;
   private stop?: () => Promise<void>;
   private looking?: Promise<void>;
-  /** Those that wait for a worker: each ends its own wait. */
+  /** Functions that end the waits for a worker. */
   private readonly waiting = new Set<() => void>();
   private closed = false;
 
@@ -23,7 +23,7 @@ export class WorkerWatch {
     private readonly logger: Logger,
   ) {}
 
-  /** A worker that comes or goes announces its catalog: no need to wait for the next look. */
+  /** Looks periodically, and whenever a worker that comes or goes announces its catalog. */
   async start(): Promise<void> {
     this.stop = await this.channels.subscribe(channelNames.catalog, () => void this.look());
     this.timer = setInterval(() => void this.look(), pollMs);
@@ -42,7 +42,7 @@ export class WorkerWatch {
     return this.alive;
   }
 
-  /** Resolves once there is a worker; without one after `ms`, when the signal aborts, and after `endWaits`. */
+  /** Resolves once a worker is alive, after `ms`, when the signal aborts, or after `endWaits`. */
   untilWorker(ms: number, signal: AbortSignal): Promise<void> {
     if (this.alive || this.closed || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
@@ -58,12 +58,12 @@ export class WorkerWatch {
     });
   }
 
-  /** Takes jobs from its own queue, for certain: not stopping when last looked, and not to be given up before now. */
+  /** Whether the worker is certain to read its own queue: it was not stopping, and its heartbeat cannot have expired. */
   takesJobs(worker: string): boolean {
     return (this.sureUntil.get(worker) ?? -Infinity) > performance.now();
   }
 
-  /** Nobody waits from now on. */
+  /** Ends all waits, and lets none begin. */
   endWaits(): void {
     this.closed = true;
     this.wake();

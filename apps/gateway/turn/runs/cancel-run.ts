@@ -2,20 +2,20 @@
 import type { StoredRun } from '#libs/runs/run-store.js';
 import { type FollowPorts, followRun } from '../follow.js';
 import { cancelElsewhere } from './listen-for-cancels.js';
-import type { RunCancels } from './run-cancels.js';
+import type { ActiveRuns } from './active-runs.js';
 
 export interface CancelPorts extends FollowPorts {
-  cancels: RunCancels;
+  activeRuns: ActiveRuns;
 }
 
 const patienceMs = 3_000;
-/** Greater than any event number: following from here only waits for the end of the run. */
+/** Greater than any event number, so that following only waits for the end of the run. */
 const neverReached = 2_147_483_647;
 
 /** Returns the current run. A run that has ended does not change. */
 export async function cancelRun(run: StoredRun, ports: CancelPorts): Promise<StoredRun> {
   const { id, owner, principal, state } = run;
-  const isHere = state === 'running' && ports.cancels.cancel(id);
+  const isHere = state === 'running' && ports.activeRuns.cancel(id);
   if (!isHere && (state === 'running' || state === 'interrupted')) await ports.runs.cancel(principal, id);
   if (!isHere && state === 'running' && owner !== null) await cancelElsewhere(ports.channels, owner, id);
   const signal = AbortSignal.timeout(patienceMs);

@@ -1,4 +1,4 @@
-// How many tokens the first model call of a turn would have, as counted by its model; nothing is run or stored.
+// Counts the tokens of a turn's first model call, as the model counts them; nothing is run or stored.
 import type { RunStore } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import type { ModelRouter } from '../../models/model-provider.js';

@@ -1,7 +1,7 @@
-// Any gateway accepts requests to cancel a run, and forwards them to the gateway that runs it over that gateway's channel.
+// Any gateway accepts a request to cancel a run, and forwards the request over the channel of the gateway that owns the run.
 import type { Channels } from '#libs/backing/channels.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
-import type { RunCancels } from './run-cancels.js';
+import type { ActiveRuns } from './active-runs.js';
 
 export function cancelElsewhere(channels: Channels, owner: string, runId: string): Promise<void> {
   return channels.publish(channelNames.gateway(owner), JSON.stringify({ version: 1, kind: 'cancel', runId }));
@@ -11,14 +11,14 @@ export function cancelElsewhere(channels: Channels, owner: string, runId: string
 export function listenForCancels(
   channels: Channels,
   gatewayId: string,
-  cancels: RunCancels,
+  activeRuns: ActiveRuns,
 ): Promise<() => Promise<void>> {
   return channels.subscribe(channelNames.gateway(gatewayId), (message) => {
     try {
       const { kind, runId } = JSON.parse(message) as { kind?: unknown; runId?: unknown };
-      if (kind === 'cancel' && typeof runId === 'string') cancels.cancel(runId);
+      if (kind === 'cancel' && typeof runId === 'string') activeRuns.cancel(runId);
     } catch {
-      // A message of another version: ignored.
+      // A message of another version is ignored.
     }
   });
 }

@@ -1,4 +1,4 @@
-// Counts each turn and writes its one log line when it ends, however it ends. Never logs its content.
+// Counts each turn and writes one log line at its end. Content of the turn is never logged.
 import type { LogFields, Logger } from '#libs/logging/logger.js';
 import { requestFields } from '#libs/logging/request-fields.js';
 import { otherLabel } from '#libs/metrics/bounded-labels.js';
@@ -39,7 +39,7 @@ interface Summary {
 export class TurnMeasure {
   private readonly startedAt = performance.now();
   private readonly clock: ReturnType<TurnClocks['open']>;
-  /** Only at debug. */
+  /** Set at log level debug only. */
   private readonly milestones: TurnMilestones | undefined;
   private readonly summary: Summary;
   private readonly ran = new Set<string>();
@@ -54,7 +54,7 @@ export class TurnMeasure {
     if (measuring.logger.isLevelEnabled('debug')) {
       this.milestones = new TurnMilestones(measuring.logger, idsOf(context, runId, undefined));
     }
-    // Stays in place if the reader leaves or the turn is stopped, because then there is no `done` event.
+    // A turn that is stopped, or whose reader leaves, has no `done` event and keeps this outcome.
     this.summary = {
       outcome: 'cancelled',
       model: request.model ?? 'default',
@@ -99,7 +99,7 @@ export class TurnMeasure {
         summary.toolCalls = this.ran.size;
         break;
       case 'tool_result':
-        // Refused before dispatch (unknown name, bad arguments, denied), so no runner has counted it.
+        // A call that was refused before dispatch (unknown name, bad arguments, denied) was not counted by any runner.
         if (!this.ran.has(event.callId) && event.result.error !== undefined) {
           this.measuring.metrics.toolCalls.inc({
             server: otherLabel,
@@ -150,9 +150,9 @@ function idsOf(context: RequestContext, runId: string, sessionId: string | undef
 }
 
 function log({ request, context, runId }: MeasuredTurn, summary: Summary, logger: Logger): void {
-  const { durationMs, sessionId, ...told } = summary;
+  const { durationMs, sessionId, ...counts } = summary;
   const fields = idsOf(context, runId, sessionId);
   fields.duration = durationMs;
-  fields.metadata = { dialect: request.dialect, stream: request.stream, ...told };
+  fields.metadata = { dialect: request.dialect, stream: request.stream, ...counts };
   logger[summary.outcome === 'ok' ? 'info' : errorTable[summary.outcome].level](fields, 'chat');
 }

@@ -1,4 +1,4 @@
-// The row that a turn has in the store, if it is stored.
+// Makes the store's row of a turn.
 import { createHash } from 'node:crypto';
 import type { NewRun, StoredRun } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
@@ -6,7 +6,7 @@ import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnRequest } from '../turn-request.js';
 
-/** `owner`: the gateway that runs it. */
+/** `owner`: the gateway that runs the turn. */
 export function newRun(
   request: TurnRequest,
   { principal, keyId, requestId }: RequestContext,

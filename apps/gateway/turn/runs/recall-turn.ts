@@ -1,21 +1,21 @@
-// A completed turn as context for the next one, built from its request, its stored rounds and its answer.
+// Makes the messages of a completed turn, for the next turn: from the request, the stored rounds and the answer.
 import type { RunStore, StoredRun } from '#libs/runs/run-store.js';
 import type { AssistantMessage, ChatMessage } from '#libs/schemas/message.js';
 import type { TurnAnswer } from '../fold-turn.js';
 import { restoreHistory, restoredResults, toAssistant } from './restore-history.js';
-import { lastRound } from '../retell.js';
+import { lastRound } from '../replay-events.js';
 import type { TurnRequest } from '../turn-request.js';
 
 export interface RecalledTurn {
-  /** The session whose files it used, or would have used. */
+  /** The session of the turn. */
   sessionId?: string;
-  /** All messages except instructions, which apply to their own turn only. */
+  /** All messages except instructions, which apply to one turn only. */
   history: ChatMessage[];
-  /** The message with the calls that end the turn, if they wait for the caller's results; to be restored later. */
+  /** The message with the calls whose results the caller owes; restored when the results come. */
   open?: ChatMessage[];
 }
 
-/** Only for a completed run. */
+/** `run` must be completed. */
 export async function recallTurn(run: StoredRun, runs: RunStore): Promise<RecalledTurn> {
   const request = run.request as unknown as TurnRequest;
   const answer = run.answer as unknown as TurnAnswer;
@@ -30,7 +30,7 @@ export async function recallTurn(run: StoredRun, runs: RunStore): Promise<Recall
       content: text === '' ? null : text,
       tool_calls: answer.toolCalls,
     };
-    // A turn that only repeated a request for approval ends with calls of an earlier turn, whose rounds come with them.
+    // A turn that only repeated a request for approval ends with calls of an earlier turn, and has no rounds of its own.
     if (rounds.length === 0) return { ...session, history, open: [...request.messages, open] };
     return { ...session, history: await past(), open: [open] };
   }

@@ -1,8 +1,8 @@
-// Restores what the caller of a posted history never saw: server calls and results of mixed turns, and data that a provider
-// wants returned.
+// Restores the parts of a posted history that its caller never saw: server calls and results of mixed turns, and data that a
+// provider wants returned.
 import type { RunStore, StoredRound } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { isKeptCallId, isMintedCallId } from '#libs/schemas/identifiers.js';
+import { isStoredCallId, isMintedCallId } from '#libs/schemas/identifiers.js';
 import { type AssistantMessage, type ChatMessage, messageText, type ToolMessage } from '#libs/schemas/message.js';
 import { failedOutcome, isEnded } from '#libs/schemas/tool-outcome.js';
 import type { TurnRequest } from '../turn-request.js';
@@ -11,29 +11,29 @@ import { toToolMessage } from '../turn-state.js';
 
 export interface Restored {
   messages: ChatMessage[];
-  /** Rounds with calls that have not ended: they wait for an approval, or were running when their turn was cut. */
+  /** Rounds with calls that wait for an approval, or were running when their turn was cut. */
   open: OpenRound[];
 }
 
 export interface OpenRound extends AnsweredRound {
-  /** Placeholders for its calls in the conversation, by call id, until the calls have ended. */
+  /** The conversation's placeholders for results of the round's calls, by call id. */
   results: Map<string, ToolMessage>;
 }
 
-/** All messages for the model. @throws the errors of restoreHistory */
+/** The restored conversation of a request. @throws the errors of restoreHistory */
 export async function conversationOf(request: TurnRequest, principal: string, runs: RunStore): Promise<Restored> {
   const { messages, open } = await restoreHistory(request.messages, principal, runs);
   return { messages: conversation(request, messages), open };
 }
 
-/** The messages of a request with what comes before them. */
+/** The messages of a request after its instructions and history. */
 export function conversation({ instructions, history }: TurnRequest, messages: ChatMessage[]): ChatMessage[] {
   if (instructions === undefined && history === undefined) return [...messages];
   const first: ChatMessage[] = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
   return [...first, ...(history ?? []), ...messages];
 }
 
-/** The ids of calls of turns that may be stored. */
+/** The ids of calls whose turns may be stored. */
 export const mintedCallIds = (messages: readonly ChatMessage[]): string[] =>
   messages.flatMap((message) =>
     message.role === 'assistant' ? (message.tool_calls ?? []).map((call) => call.id).filter(isMintedCallId) : [],
@@ -48,7 +48,7 @@ type Found = Awaited<ReturnType<RunStore['findByCalls']>>;
 export async function restoreHistory(messages: ChatMessage[], principal: string, runs: RunStore): Promise<Restored> {
   const ids = mintedCallIds(messages);
   if (ids.length === 0) return { messages, open: [] };
-  const kept = ids.filter(isKeptCallId);
+  const kept = ids.filter(isStoredCallId);
   const found = await find(runs, principal, ids, kept.length > 0);
   const expired = kept.find((id) => !found.has(id));
   if (expired !== undefined) {
@@ -73,11 +73,11 @@ function rewrite(messages: ChatMessage[], found: Found): Restored {
   const restored: ChatMessage[] = [];
   const open: OpenRound[] = [];
   const answers = answersIn(messages);
-  // A caller may post the results of a round wherever it likes.
+  // A caller may post the results of a round anywhere.
   const given = new Map<string, ToolMessage>();
   for (const message of messages) if (message.role === 'tool') given.set(message.tool_call_id, message);
   const put = new Set<StoredRound>();
-  /** The calls of messages that were restored, whose results come with them. */
+  /** Calls of restored messages, whose results are restored with them. */
   const settled = new Set<string>();
   for (const message of messages) {
     if (message.role === 'tool' && settled.has(message.tool_call_id)) continue;
@@ -130,7 +130,7 @@ export function toAssistant(round: StoredRound): AssistantMessage {
   };
 }
 
-/** One message per call, in call order: ours from the journal, the caller's as posted. */
+/** One message per call, in call order: results of server calls from the journal, results of client calls as posted. */
 export function restoredResults(round: StoredRound, given: Map<string, ToolMessage>): ToolMessage[] {
   return round.calls.flatMap((call) => {
     // The model does not see approvals.

@@ -1,5 +1,5 @@
-// Rounds as the store has them, made into rounds that can go on: of a turn that is continued after its last one, and of an earlier
-// turn whose calls the messages of this one answer. Nothing runs here.
+// Makes rounds that can be settled of stored rounds: for a turn that is continued after its last round, and for an earlier turn
+// whose calls the messages of a new turn answer. Nothing runs here.
 import type { EventLog, NumberedEvent, RunStore, StoredCall, StoredRound, StoredRun } from '#libs/runs/run-store.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
@@ -10,9 +10,9 @@ import { addResults, isOpen } from '../round.js';
 import { callContext, type Round, type Turn } from '../turn.js';
 import { askedBy } from '../wait.js';
 import { type OpenRound, toAssistant } from './restore-history.js';
-import { readLog } from '../retell.js';
+import { readLog } from '../replay-events.js';
 
-/** More than a gateway can have shown before it stored them: no number is used again, whatever readers have. */
+/** More events than a gateway can have shown before they were stored: no event number is used twice. */
 const unstoredEvents = 100_000;
 
 export interface RestorePorts {
@@ -22,39 +22,39 @@ export interface RestorePorts {
 }
 
 export interface RestoredTurn {
-  /** What the caller has seen up to the last stored round, from the log; then, what is withdrawn of the rest. */
-  told: NumberedEvent[];
+  /** The stored events up to the last stored round, then a `rewind` that withdraws later events. */
+  emitted: NumberedEvent[];
   lastN: number;
 }
 
-/** Rebuilds the state of a turn from its rounds; the last one, some of whose calls may not have ended, becomes its open round. */
+/** Rebuilds the state of a turn from its rounds. The last round, whose calls may not have ended, becomes the open round. */
 export async function restoreTurn(turn: Turn, run: StoredRun, ports: RestorePorts): Promise<RestoredTurn> {
   const { log } = ports;
   const rounds = await ports.runs.rounds(run.id);
   const last = rounds.at(-1);
-  const told = last === undefined ? [] : belongingTo(last, await readLog(run.id, log));
-  const to = told.at(-1)?.n ?? 0;
+  const emitted = last === undefined ? [] : belongingTo(last, await readLog(run.id, log));
+  const to = emitted.at(-1)?.n ?? 0;
   const lastN = (await log.truncate(run.id, to)) + unstoredEvents;
-  told.push({ n: lastN, event: { type: 'rewind', to } });
-  await log.append(run.id, told.slice(-1));
-  turn.announce = !told.some(({ event }) => event.type === 'start');
+  emitted.push({ n: lastN, event: { type: 'rewind', to } });
+  await log.append(run.id, emitted.slice(-1));
+  turn.announce = !emitted.some(({ event }) => event.type === 'start');
   for (const stored of rounds) {
     const round = ownRound(stored, turn, ports.runner);
     if (stored === last) {
-      turn.open = [withTold(round, told, turn)];
+      turn.open = [withEmitted(round, emitted, turn)];
       continue;
     }
     for (const call of round.calls) if (call.outcome !== undefined) turn.state.addEnded(call);
     addResults(round, turn);
   }
-  return { told, lastN };
+  return { emitted, lastN };
 }
 
-/** A round of an earlier turn; results that come take their places in this turn's conversation. */
+/** A round of an earlier turn; its results take their places in the conversation of this turn. */
 export function earlierRound({ round, results: places }: OpenRound, turn: Turn, runner: RestorePorts['runner']): Round {
   const earlier = toRound(round, turn, runner);
-  // The results of its calls that have ended are in the conversation; what it asked its caller is asked again.
-  for (const call of earlier.calls) call.told = call.kind === 'server' && !isOpen(call);
+  // Results of ended calls are in the conversation already; calls of the reserved function are emitted again.
+  for (const call of earlier.calls) call.emitted = call.kind === 'server' && !isOpen(call);
   return { ...earlier, places };
 }
 
@@ -72,16 +72,16 @@ function ownRound(stored: StoredRound, turn: Turn, runner: RestorePorts['runner'
   return round;
 }
 
-/** Which of its calls and results the caller has been told of. */
-function withTold(round: Round, told: readonly NumberedEvent[], { state }: Turn): Round {
-  const calls = new Set(told.map(({ event }) => (event.type === 'tool_call' ? event.id : undefined)));
-  const results = new Set(told.map(({ event }) => (event.type === 'tool_result' ? event.callId : undefined)));
-  for (const call of round.calls) call.told = (call.kind === 'server' ? results : calls).has(call.id);
-  state.numbering.clientCalls = round.calls.filter((call) => call.kind === 'client' && call.told).length;
+/** Marks the calls of the round whose events were emitted. */
+function withEmitted(round: Round, emitted: readonly NumberedEvent[], { state }: Turn): Round {
+  const calls = new Set(emitted.map(({ event }) => (event.type === 'tool_call' ? event.id : undefined)));
+  const results = new Set(emitted.map(({ event }) => (event.type === 'tool_result' ? event.callId : undefined)));
+  for (const call of round.calls) call.emitted = (call.kind === 'server' ? results : calls).has(call.id);
+  state.numbering.clientCalls = round.calls.filter((call) => call.kind === 'client' && call.emitted).length;
   return round;
 }
 
-/** Events up to the round's message, and later events of its calls; the rest belongs to a round that was never stored. */
+/** Events up to the round's message, and later events of its calls. All others belong to a round that was never stored. */
 function belongingTo(round: StoredRound, events: NumberedEvent[]): NumberedEvent[] {
   const requests = new Set(round.calls.filter((call) => askedBy(call) !== undefined).map(({ id }) => id));
   const ofCalls = (event: TurnEvent) =>
@@ -102,7 +102,7 @@ function toRound(stored: StoredRound, turn: Turn, runner: RestorePorts['runner']
     const offered = toolOf(row, turn);
     call.tool = offered;
     call.offered = offered;
-    // Under its id: the journal has its outcome afterwards, or tells who runs it.
+    // The call keeps its id: the journal decides whether this gateway may run the call.
     if (call.state === 'planned') runner.plan(call, toolOfCall(offered, row.arguments), row.arguments);
     return call;
   });
@@ -111,7 +111,7 @@ function toRound(stored: StoredRound, turn: Turn, runner: RestorePorts['runner']
 
 const unknownToolMs = 20_000;
 
-/** The tool as planned, or, if it is not offered like that now, rebuilt from the job: the worker knows if it exists. */
+/** The tool with the planned definition; if that is not offered any more, one rebuilt from the job, which the worker checks. */
 function toolOf({ name, server, tool, definitionHash, safe, job }: StoredCall, { offer }: Turn): CatalogTool {
   const offered = offer.tools.get(name)?.tool;
   if (offered?.definitionHash === definitionHash) return offered;

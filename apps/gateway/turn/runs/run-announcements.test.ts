@@ -4,11 +4,11 @@ import { channelNames } from '#libs/schemas/tool-job.js';
 import { RunAnnouncements } from './run-announcements.js';
 
 /** The announced runs, in order. */
-let told: string[];
+let sent: string[];
 const published = new EventEmitter();
 const channels = {
   async publish(channel: string): Promise<void> {
-    told.push(channel);
+    sent.push(channel);
     published.emit(channel);
     if (channel === channelNames.runEvents('lost')) throw new Error('the store is away');
   },
@@ -17,16 +17,16 @@ const of = (...runs: string[]) => runs.map((run) => channelNames.runEvents(run))
 const toldOf = (run: string) => once(published, channelNames.runEvents(run), { signal: AbortSignal.timeout(5_000) });
 
 beforeEach(() => {
-  told = [];
+  sent = [];
 });
 
 test('what happens within a moment is told once a run', async () => {
   const announcements = new RunAnnouncements(channels);
   const second = toldOf('b');
   for (const run of ['a', 'b', 'a', 'a']) announcements.announce(run);
-  expect(told).toEqual([]);
+  expect(sent).toEqual([]);
   await second;
-  expect(told).toEqual(of('a', 'b'));
+  expect(sent).toEqual(of('a', 'b'));
 });
 
 test('what happens later is told anew, also after one that was lost', async () => {
@@ -36,17 +36,17 @@ test('what happens later is told anew, also after one that was lost', async () =
     announcements.announce(run);
     await next;
   }
-  expect(told).toEqual(of('lost', 'a', 'a'));
+  expect(sent).toEqual(of('lost', 'a', 'a'));
 });
 
 test('closing tells what still waits at once, and only once', async () => {
   const announcements = new RunAnnouncements(channels);
   announcements.announce('a');
   announcements.close();
-  expect(told).toEqual(of('a'));
+  expect(sent).toEqual(of('a'));
   announcements.close();
   const last = toldOf('b');
   announcements.announce('b');
   await last;
-  expect(told).toEqual(of('a', 'b'));
+  expect(sent).toEqual(of('a', 'b'));
 });

@@ -1,5 +1,5 @@
-// Notifies followers of a run, on any gateway, that it has progressed. Notifications are combined for a moment, because
-// followers poll as well, and a message costs more than most of the events it announces.
+// Notifies followers of a run, on any gateway, of new events. Notifications are combined for a moment, because followers poll as
+// well, and a message costs more than most events.
 import type { Channels } from '#libs/backing/channels.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 
@@ -7,28 +7,28 @@ const gatherMs = 10;
 
 export class RunAnnouncements {
   /** Bounded by the number of runs under way. */
-  private readonly waiting = new Set<string>();
+  private readonly pending = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly channels: Pick<Channels, 'publish'>) {}
 
   announce(runId: string): void {
-    this.waiting.add(runId);
-    this.timer ??= setTimeout(() => this.tell(), gatherMs);
+    this.pending.add(runId);
+    this.timer ??= setTimeout(() => this.send(), gatherMs);
   }
 
-  /** Sends all waiting notifications. */
+  /** Sends all pending notifications. */
   close(): void {
     clearTimeout(this.timer);
-    this.tell();
+    this.send();
   }
 
-  private tell(): void {
+  private send(): void {
     this.timer = undefined;
-    for (const runId of this.waiting) {
-      // A lost notification delays followers by up to a second.
+    for (const runId of this.pending) {
+      // Without this notification followers poll, up to a second later.
       this.channels.publish(channelNames.runEvents(runId), '{}').catch(() => undefined);
     }
-    this.waiting.clear();
+    this.pending.clear();
   }
 }

@@ -1,4 +1,4 @@
-// A turn that may begin: its ids, and what runs it.
+// A turn that is ready to run.
 import type { NewRun } from '#libs/runs/run-store.js';
 import type { ToolCatalog } from '../../tools/tool-catalog.js';
 import type { RunReader } from '../follow.js';
@@ -6,21 +6,21 @@ import type { TakeTurnEvents } from '../record.js';
 
 export interface StartedTurn {
   runId: string;
-  /** The gateway's time until the run is written, then the store's. */
+  /** By the gateway's clock until the run is written, then by the store's. */
   readonly createdAt: Date;
   /** The tools that the caller may use. */
   catalog: ToolCatalog;
   /** The turn continues when the caller disconnects. */
   detached: boolean;
   /**
-   * Runs the turn, or follows the stored run, and passes its events on: of a run that is continued, those that `reader` lacks.
-   * Call it once. Resolves after the last event.
+   * Runs the turn, or follows the stored run, and passes its events to `take`. Of a continued run, `take` gets the events that
+   * `reader` lacks. Call it once. Resolves after the last event.
    * @throws AppError for a turn that fails
    */
-  tell: (take: TakeTurnEvents, reader?: RunReader) => Promise<void>;
+  run: (take: TakeTurnEvents, reader?: RunReader) => Promise<void>;
 }
 
-/** A turn that runs here. A class, because V8 keeps an object with a getter of its own, and all that it holds, until a full collection. */
+/** A turn that runs here. A class: V8 keeps an object with its own getter, and everything that the object refers to, until a full collection. */
 export class TurnHere implements StartedTurn {
   readonly runId: string;
   readonly detached: boolean;
@@ -29,7 +29,7 @@ export class TurnHere implements StartedTurn {
     { id, detached }: Pick<NewRun, 'id' | 'detached'>,
     readonly catalog: ToolCatalog,
     private readonly record: { createdAt: Date },
-    readonly tell: StartedTurn['tell'],
+    readonly run: StartedTurn['run'],
   ) {
     this.runId = id;
     this.detached = detached;

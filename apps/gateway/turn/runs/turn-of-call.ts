@@ -1,5 +1,5 @@
-// The chat of a tool call that asks as its caller (a call token): it continues nothing of the caller's, and a caller whose key
-// does not allow the default model is answered by one that it allows.
+// A chat request that a tool call makes with its call token, as its caller. Such a chat continues no turn of the caller. If the
+// caller's key does not allow the default model, a model that the key allows answers.
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { chooseModel } from '../../models/choose-model.js';
@@ -13,7 +13,7 @@ export async function turnOfCall<Options extends { request: TurnRequest; context
 ): Promise<Options> {
   const { request, context } = options;
   const { access, signal } = context;
-  // Results of tools could answer an approval that waits for the caller.
+  // A result of a tool could answer an approval that waits for the caller.
   if (request.messages.some(({ role }) => role === 'tool')) {
     throw new AppError('insufficient_scope', 'A call token is only for chats without tools');
   }

@@ -1,7 +1,7 @@
 // Decides for a listing which definitions are approved, which changes wait for an operator, and what is offered. Pure.
 // A tool whose change is held back is offered with its approved definition; a new tool that is held back is not offered.
 import { z } from 'zod';
-import { Turns } from '#libs/concurrency/turns.js';
+import { WorkSlices } from '#libs/concurrency/work-slices.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import {
   toolMetadataMetaKey,
@@ -51,7 +51,7 @@ interface Decided extends Omit<ToolWrite, 'published' | 'before'> {
 }
 
 export async function planPublication(input: ListingInput): Promise<Publication> {
-  const turns = new Turns();
+  const turns = new WorkSlices();
   const { server, listed, known } = input;
   const byTool = new Map(known.map((each) => [each.tool, each]));
   const decided: Decided[] = [];

@@ -1,6 +1,6 @@
 // Converts a server's listing to definitions that can be stored: invalid tools are left out and reported.
 import { z } from 'zod';
-import { Turns } from '#libs/concurrency/turns.js';
+import { WorkSlices } from '#libs/concurrency/work-slices.js';
 import { canonicalHash, canonicalJson } from '#libs/json-schema/canonical-hash.js';
 import { exceedsDepth } from '#libs/json-schema/compile-schema.js';
 import { mendSchema } from '#libs/json-schema/mend-schema.js';
@@ -54,7 +54,7 @@ export async function readDefinitions(
   listed: readonly unknown[],
   limits: SchemaLimits,
 ): Promise<{ definitions: ListedDefinition[]; refused: string[] }> {
-  const turns = new Turns();
+  const turns = new WorkSlices();
   const definitions = new Map<string, ListedDefinition>();
   const refused: string[] = [];
   let bytes = 0;

@@ -1,7 +1,7 @@
 // The call whose answer is being read: what is asked on its stream belongs to it, and its exchange lasts as long as it may.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Answer, Question } from '#libs/approvals/question.js';
-import type { SamplingAnswer, SamplingRequest } from '#libs/approvals/sampling.js';
+import type { SamplingAnswer, SamplingRequest } from '#libs/approvals/sampling-request.js';
 import type { Progress } from './guarded-transport.js';
 
 /** What a connection needs of a call. */

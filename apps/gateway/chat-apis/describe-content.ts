@@ -1,9 +1,9 @@
-// Tells of content that only its own API knows: as the text that is in it, or else by its type. What is encrypted is only named.
+// Describes content that only one API knows, by the text in it, or else by its type. Encrypted content is only named.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 
 export type TypedContent = Record<string, unknown> & { type: string };
 
-export function tellContent(given: TypedContent): string {
+export function describeContent(given: TypedContent): string {
   const part = given as JsonObject & { type: string };
   const { title, source, url, text, output, content, stdout, stderr } = part;
   const said = [text, output, content, stdout, stderr].map(textIn).filter((each) => each !== '');
@@ -14,7 +14,7 @@ export function tellContent(given: TypedContent): string {
 
 function textIn(value: Json | undefined): string {
   if (typeof value === 'string') return value;
-  if (isJsonObject(value)) return typeof value['type'] === 'string' ? tellContent(value as TypedContent) : '';
+  if (isJsonObject(value)) return typeof value['type'] === 'string' ? describeContent(value as TypedContent) : '';
   if (!Array.isArray(value)) return '';
   return value
     .map(textIn)
@@ -22,7 +22,7 @@ function textIn(value: Json | undefined): string {
     .join('\n');
 }
 
-/** What is worth telling of content without text: which tool, file or page it is about, and what was asked of it. */
+/** Names in content without text: its tool, file or page, and its input. */
 function namesIn({ source, input, action, tools, ...part }: JsonObject): string[] {
   const inside = isJsonObject(source) ? [source['url'], source['file_id']] : [source];
   const offered = Array.isArray(tools) ? tools.map((tool) => (isJsonObject(tool) ? (tool['name'] ?? null) : null)) : [];

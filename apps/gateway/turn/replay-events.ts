@@ -1,5 +1,5 @@
-// Turns a stored run back into events: from its log while that is kept, then from its rounds, calls and answer. All reading
-// of stored runs as events happens here.
+// Makes events of a stored run: from its event log while the log is kept, afterwards from its rounds, calls and answer. Nothing
+// else makes events of stored data.
 import type { EventLog, NumberedEvent, StoredCall, StoredRound, StoredRun } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
@@ -11,12 +11,12 @@ import { unknownOutcome } from './runs/restore-history.js';
 import { storedError } from './runs/run-errors.js';
 import type { TakeTurnEvents } from './record.js';
 
-export type RetellOptions = RunReader & Pick<FollowOptions, 'signal'>;
+export type ReplayOptions = RunReader & Pick<FollowOptions, 'signal'>;
 
 /** @throws AppError the run's own failure; shutting_down if it was interrupted; cancelled */
-export async function retellRun(
+export async function replayRun(
   run: StoredRun,
-  options: RetellOptions,
+  options: ReplayOptions,
   ports: FollowPorts,
   take: TakeTurnEvents,
 ): Promise<void> {
@@ -29,8 +29,8 @@ export async function retellRun(
   }
   const now = (await ports.runs.get(run.principal, run.id)) ?? run;
   if (now.state === 'done' && now.answer !== null) {
-    // The log was not kept, or is gone. The numbers are new, so only a reader that has no events yet can use them.
-    if (seen === 0 && options.afterN === 0) await take(await retoldEvents(now, ports));
+    // The run has no event log any more. The events get new numbers, which only a reader without events can use.
+    if (seen === 0 && options.afterN === 0) await take(await replayedEvents(now, ports));
     return;
   }
   if (now.state === 'interrupted') {
@@ -42,13 +42,13 @@ export async function retellRun(
   throw now.state === 'failed' ? storedError(now) : new AppError('cancelled', 'The run was cancelled');
 }
 
-/** All events of a completed run, from its stored data. */
-export async function retoldEvents(run: StoredRun, { runs }: Pick<FollowPorts, 'runs'>): Promise<NumberedEvent[]> {
+/** All events of a completed run, from its rounds, calls and answer. */
+export async function replayedEvents(run: StoredRun, { runs }: Pick<FollowPorts, 'runs'>): Promise<NumberedEvent[]> {
   const events = [...storedEvents(run, await runs.rounds(run.id))];
   return events.map((event, index) => ({ n: index + 1, event }));
 }
 
-/** All events of a run in the log, for a reader that has none. */
+/** All events of a run in the log, without withdrawals. */
 export async function readLog(runId: string, log: EventLog): Promise<NumberedEvent[]> {
   const events: NumberedEvent[] = [];
   for (;;) {
@@ -58,7 +58,7 @@ export async function readLog(runId: string, log: EventLog): Promise<NumberedEve
   }
 }
 
-/** Events of a completed run. Folding them gives the stored answer. */
+/** Events of a completed run. A fold over the events gives the stored answer. */
 export function* storedEvents(run: StoredRun, rounds: readonly StoredRound[]): Generator<TurnEvent> {
   const answer = run.answer as unknown as TurnAnswer;
   const { sessionId } = answer;
@@ -74,7 +74,7 @@ export function* storedEvents(run: StoredRun, rounds: readonly StoredRound[]): G
     for (const call of round.calls) yield callEvent(call, round, numbering);
     const requested = new Set(round.calls.map(askedBy));
     for (const call of round.calls) {
-      // The result of a call that its caller was asked about belongs to a later turn.
+      // If the caller was asked for an approval, the result of the call belongs to a later turn.
       if (call.kind === 'client' || (call.approvalId !== undefined && requested.has(call.approvalId))) continue;
       yield { type: 'tool_result', callId: call.id, result: toShownResult(call.outcome ?? unknownOutcome) };
     }
@@ -88,15 +88,15 @@ export function* storedEvents(run: StoredRun, rounds: readonly StoredRound[]): G
   yield doneEvent(answer);
 }
 
-interface ToldRound {
+interface ReplayedRound {
   content: string;
   reasoning: string;
   toolCalls: StoredRound['toolCalls'];
   calls: readonly StoredCall[];
 }
 
-/** The part of the answer that the rounds lack: versions before 0.2 stored the last round only in the answer. */
-export function lastRound(answer: TurnAnswer, rounds: readonly StoredRound[]): ToldRound {
+/** The part of the answer that no round has: versions before 0.2 stored the last round only in the answer. */
+export function lastRound(answer: TurnAnswer, rounds: readonly StoredRound[]): ReplayedRound {
   const { text, reasoning } = answer.choices[0]!;
   const before = rounds.flatMap(({ content }) => (content === '' ? [] : content)).join(roundSeparator);
   const rest = text.slice(before.length);
@@ -110,7 +110,7 @@ export function lastRound(answer: TurnAnswer, rounds: readonly StoredRound[]): T
 
 function callEvent(
   call: StoredCall,
-  round: ToldRound,
+  round: ReplayedRound,
   numbering: { index: number; clientIndex: number },
 ): Extract<TurnEvent, { type: 'tool_call' }> {
   const asked = round.toolCalls.find(({ id }) => id === call.id)?.function.arguments;
@@ -125,7 +125,7 @@ function callEvent(
   };
 }
 
-/** Turns without server tools have no calls in the journal. */
+/** Calls of the caller, from the answer: turns without server tools have no calls in the journal. */
 function* clientCalls(answer: TurnAnswer, numbering: { index: number; clientIndex: number }): Generator<TurnEvent> {
   for (const { id, type: _, function: called, form, ...extras } of answer.toolCalls) {
     yield {

@@ -1,11 +1,11 @@
-// What a tool server asks, as a request to a model. Pure.
-import type { SamplingRequest } from '#libs/approvals/sampling.js';
+// Converts a tool server's sampling request to a model request. Pure.
+import type { SamplingRequest } from '#libs/approvals/sampling-request.js';
 import type { ChatMessage, ContentPart } from '#libs/schemas/message.js';
 import type { ModelRequest } from '../models/model-provider.js';
 
 type Message = SamplingRequest['messages'][number];
 
-export function toModelRequest(request: SamplingRequest): Omit<ModelRequest, 'model'> {
+export function fromSamplingRequest(request: SamplingRequest): Omit<ModelRequest, 'model'> {
   const { systemPrompt, temperature, stopSequences = [] } = request;
   return {
     messages: [

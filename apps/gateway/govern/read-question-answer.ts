@@ -1,6 +1,6 @@
 // Checks the content of an answer to a tool server's question against the schema that the server sent. Fields that were not
 // asked for are dropped.
-import type { Approval, Decision } from '#libs/approvals/approval.js';
+import type { Approval, ApprovalDecision } from '#libs/approvals/approval.js';
 import { maxAnswerBytes } from '#libs/approvals/question.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -8,9 +8,9 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { ArgumentValidator } from '../tools/tool-catalog.js';
 
 /** @throws AppError invalid_value */
-export async function readContent(
+export async function readQuestionAnswer(
   { name, server, schema }: Approval,
-  { arguments: content = {} }: Decision,
+  { arguments: content = {} }: ApprovalDecision,
   validator: ArgumentValidator,
 ): Promise<JsonObject> {
   const text = JSON.stringify(content);

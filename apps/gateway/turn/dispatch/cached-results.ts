@@ -1,5 +1,5 @@
-// Cached results of tools, where the operator has set a time for them. Equal calls at the same time run once. Failures are
-// never cached, and a cache that is away costs nothing but the run.
+// Caches results of tools for which the operator has set a time. Equal calls at the same time run once. Failures are never
+// cached, and while the cache is away every call runs.
 import type { Cache } from '#libs/backing/cache.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
@@ -10,10 +10,10 @@ import { textOrEmpty } from '#libs/schemas/json.js';
 import { toolOutcomeSchema, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { RunnableCall } from '../call.js';
 
-export interface KeptResultsParts {
+export interface CachedResultsParts {
   cache: Cache;
   journal: Pick<Journal, 'end'>;
-  /** Changes with the file, or undefined for one that cannot be read: of the session of the call. */
+  /** A value that changes with a file of the call's session; undefined if the file cannot be read. */
   fileIdentity: (context: CallContext, path: string) => Promise<string | undefined>;
   onLookup: (outcome: 'hit' | 'miss' | 'skipped') => void;
   logger: Logger;
@@ -23,51 +23,51 @@ type Run = () => Promise<ToolOutcome>;
 
 const cacheMs = 500;
 
-export class KeptResults {
-  /** Equal calls that wait for one run, by key. */
+export class CachedResults {
+  /** The run that equal calls wait for, by cache key. */
   private readonly running = new Map<string, Promise<ToolOutcome | undefined>>();
 
-  constructor(private readonly parts: KeptResultsParts) {}
+  constructor(private readonly parts: CachedResultsParts) {}
 
-  /** A cached result for the call, or else that of `run`, which is cached if the tool's results are. */
+  /** Answers the call with a cached result, or with that of `run`, which is then cached if the tool's results are. */
   answer(call: RunnableCall, run: Run): Promise<ToolOutcome> {
     const { cacheTtlMs } = call.tool;
-    return cacheTtlMs === undefined ? run() : this.answerKept(call, cacheTtlMs, run);
+    return cacheTtlMs === undefined ? run() : this.answerCacheable(call, cacheTtlMs, run);
   }
 
-  private async answerKept(call: RunnableCall, ttlMs: number, run: Run): Promise<ToolOutcome> {
+  private async answerCacheable(call: RunnableCall, ttlMs: number, run: Run): Promise<ToolOutcome> {
     const { onLookup } = this.parts;
     const file = await this.fileOf(call);
     if (file === undefined) return run();
     const key = keyOf(call, file);
     if (call.context.noCache === true) {
       onLookup('skipped');
-      return this.runAndKeep(key, ttlMs, run);
+      return this.runAndCache(key, ttlMs, run);
     }
     const earlier = this.running.get(key);
     const flight = earlier === undefined ? this.begin(key) : undefined;
     try {
       const startedAt = performance.now();
-      const kept = earlier === undefined ? await this.read(key) : await outcomeOf(earlier, call.context.signal);
-      flight?.tell(kept);
+      const cached = earlier === undefined ? await this.read(key) : await outcomeOf(earlier, call.context.signal);
+      flight?.share(cached);
       const ended =
-        kept && (await this.end({ ...kept, cached: true, durationMs: performance.now() - startedAt }, call));
+        cached && (await this.end({ ...cached, cached: true, durationMs: performance.now() - startedAt }, call));
       onLookup(ended === undefined ? 'miss' : 'hit');
       if (ended !== undefined) return ended;
-      const outcome = await this.runAndKeep(key, ttlMs, run);
-      flight?.tell(keepable(outcome));
+      const outcome = await this.runAndCache(key, ttlMs, run);
+      flight?.share(cacheable(outcome));
       return outcome;
     } finally {
       flight?.end();
     }
   }
 
-  /** From now on equal calls wait for this one; `tell` counts once it has something to tell. */
-  private begin(key: string): { tell: (outcome: ToolOutcome | undefined) => void; end: () => void } {
+  /** Makes equal calls wait for this one, until `share` gives an outcome or `end` gives none. */
+  private begin(key: string): { share: (outcome: ToolOutcome | undefined) => void; end: () => void } {
     let resolve!: (outcome: ToolOutcome | undefined) => void;
     this.running.set(key, new Promise((resolved) => (resolve = resolved)));
     return {
-      tell: (outcome) => void (outcome === undefined || resolve(outcome)),
+      share: (outcome) => void (outcome === undefined || resolve(outcome)),
       end: () => {
         this.running.delete(key);
         resolve(undefined);
@@ -75,13 +75,13 @@ export class KeptResults {
     };
   }
 
-  /** Part of the key, so that a changed file has results of its own. Undefined: what it reads cannot be known. */
+  /** The identity of the file that the tool reads, for the cache key; '' if it reads none. Undefined if the file is not known. */
   private async fileOf({ tool: { readsFile }, arguments: args, context }: RunnableCall): Promise<string | undefined> {
     if (readsFile === undefined) return '';
     try {
       return await this.parts.fileIdentity(context, textOrEmpty(args[readsFile]));
     } catch {
-      // The tool says what is wrong with its file.
+      // The tool itself reports the error of its file.
       return undefined;
     }
   }
@@ -97,18 +97,18 @@ export class KeptResults {
     }
   }
 
-  /** The outcome of a planned call, written like any other. Undefined: somebody has begun or ended the call. */
+  /** Ends the planned call with a cached outcome. Undefined if somebody else has begun or ended the call. */
   private async end(outcome: ToolOutcome, { id, context, audit }: RunnableCall): Promise<ToolOutcome | undefined> {
     if (context.signal.aborted) return undefined;
     const ended = await this.parts.journal.end({ ...audit, callId: id, outcome });
     return ended ? outcome : undefined;
   }
 
-  private async runAndKeep(key: string, ttlMs: number, run: Run): Promise<ToolOutcome> {
+  private async runAndCache(key: string, ttlMs: number, run: Run): Promise<ToolOutcome> {
     const outcome = await run();
-    if (keepable(outcome) !== undefined) {
-      const { durationMs: _itsOwn, queueWaitMs: _too, ...kept } = outcome;
-      const text = JSON.stringify({ ...kept, durationMs: 0 });
+    if (cacheable(outcome) !== undefined) {
+      const { durationMs: _itsOwn, queueWaitMs: _too, ...stable } = outcome;
+      const text = JSON.stringify({ ...stable, durationMs: 0 });
       this.parts.cache
         .set(key, text, ttlMs, AbortSignal.timeout(cacheMs))
         .catch((error: unknown) => this.parts.logger.warn({ error }, 'the result of a tool could not be cached'));
@@ -117,17 +117,17 @@ export class KeptResults {
   }
 }
 
-/** Of an equal call that runs here now; its failure is no answer to anyone else. */
+/** The outcome of an equal call that runs here now. Undefined if that call fails, because its failure answers no other call. */
 function outcomeOf(running: Promise<ToolOutcome | undefined>, signal: AbortSignal): Promise<ToolOutcome | undefined> {
   return unlessAborted(running, signal).catch(() => undefined);
 }
 
-/** What was shortened names a file of its own session. */
-function keepable(outcome: ToolOutcome): ToolOutcome | undefined {
+/** The outcome if it may be cached. A truncated result refers to a file of its own session. */
+function cacheable(outcome: ToolOutcome): ToolOutcome | undefined {
   return outcome.state === 'completed' && outcome.truncated !== true ? outcome : undefined;
 }
 
-/** Of one principal, with the headers that the server is sent; of one session too, where the result depends on it. */
+/** Results are shared within one principal and set of forwarded headers; also within one session if they depend on it. */
 function keyOf({ tool, arguments: args, context, forwarded = {} }: RunnableCall, file: string): string {
   const session = tool.stateful === true || tool.cachePerSession === true ? context.sessionId : null;
   const caller = [context.principal, session, forwarded, file];

@@ -31,7 +31,7 @@ const begun = async (members = {}) => {
   return run;
 };
 
-verifies('runs.left-alone', 'those that wait last, each with the reason why it broke off', async () => {
+verifies('runs.interrupted-detached', 'those that wait last, each with the reason why it broke off', async () => {
   const approval = { id: 'appr_1', argumentsHash: 'hash', expiresMs: 60_000, notify: false };
   const parked = (id: string) => someCall({ approval: { ...approval, id } });
   const interrupted = async (members: object, calls: PlannedCall[] = [], error?: JsonObject) => {
@@ -50,30 +50,34 @@ verifies('runs.left-alone', 'those that wait last, each with the reason why it b
   const running = someCall();
   const still = await interrupted(detached, [running]);
   const claim = await journal.claim({ callId: running.id, worker: 'worker-1' });
-  const seen = async () => (await runs.leftAlone(10)).map(({ id, waits }) => [id, waits]);
+  const seen = async () => (await runs.interruptedDetached(10)).map(({ id, waits }) => [id, waits]);
   expect(await seen()).toEqual([
     [returned, false],
     [keyed, false],
     [still, true],
     [waiting, true],
   ]);
-  expect((await runs.leftAlone(10)).find(({ id }) => id === keyed)).toMatchObject({
+  expect((await runs.interruptedDetached(10)).find(({ id }) => id === keyed)).toMatchObject({
     keyed: true,
     error: { code: 'model_error' },
     adoptions: 0,
   });
   await journal.end({ callId: running.id, fence: claim!.fence, outcome: someOutcome, ...context });
   await database.prisma.$executeRaw`update approvals set state = 'denied' where id = 'appr_held'`;
-  expect((await runs.leftAlone(10)).map(({ waits }) => waits)).toEqual([false, false, false, false]);
+  expect((await runs.interruptedDetached(10)).map(({ waits }) => waits)).toEqual([false, false, false, false]);
   expect(await runs.adopt(keyed, 'gateway-2')).toBe(true);
   await runs.end(keyed, 'gateway-2', { state: 'interrupted', usage });
-  expect((await runs.leftAlone(1))[0]).toMatchObject({ id: keyed, error: null, adoptions: 1 });
+  expect((await runs.interruptedDetached(1))[0]).toMatchObject({ id: keyed, error: null, adoptions: 1 });
 });
 
-verifies('runs.left-alone', 'not one that was cancelled before its gateway was found to be gone', async () => {
-  const run = await begun({ detached: true });
-  expect(await runs.cancel('local', run.id)).toBe(false);
-  await runs.end(run.id, 'gateway-1', { state: 'interrupted', usage });
-  expect((await runs.leftAlone(10)).map(({ id }) => id)).not.toContain(run.id);
-  expect(await runs.cancel('local', run.id)).toBe(true);
-});
+verifies(
+  'runs.interrupted-detached',
+  'not one that was cancelled before its gateway was found to be gone',
+  async () => {
+    const run = await begun({ detached: true });
+    expect(await runs.cancel('local', run.id)).toBe(false);
+    await runs.end(run.id, 'gateway-1', { state: 'interrupted', usage });
+    expect((await runs.interruptedDetached(10)).map(({ id }) => id)).not.toContain(run.id);
+    expect(await runs.cancel('local', run.id)).toBe(true);
+  },
+);

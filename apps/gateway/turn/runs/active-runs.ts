@@ -1,12 +1,12 @@
-// The runs under way in this gateway, and how to stop each: when its caller leaves, or on a request to cancel.
+// The runs under way in this gateway. Each can be stopped: when its caller leaves, on a request to cancel, or at shutdown.
 import type { NewRun } from '#libs/runs/run-store.js';
 import type { StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 
-/** Detached: its caller may leave. With a key: its caller may come back, on another gateway. */
+/** The caller of a detached run may leave. The caller of a run with a key may come back, on another gateway. */
 type RegisteredRun = Pick<NewRun, 'detached' | 'idempotencyKey'>;
 
-export interface RunCancel {
+export interface ActiveRun {
   signal: AbortSignal;
   abort: StoppableContext['abort'];
   release: () => void;
@@ -19,7 +19,7 @@ class Cancelled extends AppError {
   }
 }
 
-/** The abort reason of a run that others go on with when this gateway stops: nothing of its calls is ended here. */
+/** The abort reason of a run that continues elsewhere when this gateway stops; its calls are not ended here. */
 export class HandedOver extends AppError {
   constructor() {
     super('shutting_down', 'This gateway is stopping');
@@ -28,18 +28,18 @@ export class HandedOver extends AppError {
 
 export const isHandedOver = (signal: AbortSignal): boolean => signal.reason instanceof HandedOver;
 
-export const whenCancelled = (signal: AbortSignal): boolean => signal.reason instanceof Cancelled;
+export const wasCancelled = (signal: AbortSignal): boolean => signal.reason instanceof Cancelled;
 
-export class RunCancels {
-  /** The function that stops each run, by id, and whether the run outlives this gateway. */
+export class ActiveRuns {
+  /** By run id: the function that stops the run, and whether the run outlives this gateway. */
   private readonly running = new Map<string, { abort: StoppableContext['abort']; outlives: boolean }>();
-  private readonly held = new Set<string>();
+  private readonly reserved = new Set<string>();
   /** Runs that have answered and whose end is still being written. */
   private readonly ending = new Map<string, Promise<void>>();
   private stopped = false;
 
   /** `release` must be called when the run has ended. */
-  register(runId: string, caller: StoppableContext, { detached, idempotencyKey }: RegisteredRun): RunCancel {
+  register(runId: string, caller: StoppableContext, { detached, idempotencyKey }: RegisteredRun): ActiveRun {
     const { signal, abort } = detached ? alone() : caller;
     const running = { abort, outlives: detached || idempotencyKey !== undefined };
     this.running.set(runId, running);
@@ -47,13 +47,13 @@ export class RunCancels {
     return { signal, abort, release: () => void this.running.delete(runId) };
   }
 
-  /** Marks a run as known before it is written, until `register` or the returned function is called. */
-  hold(runId: string): () => void {
-    this.held.add(runId);
-    return () => void this.held.delete(runId);
+  /** Counts a run as under way before it is written, until the returned function is called. */
+  reserve(runId: string): () => void {
+    this.reserved.add(runId);
+    return () => void this.reserved.delete(runId);
   }
 
-  /** The run has answered; releases it after its end has been written. `ending` never rejects. */
+  /** Releases a run that has answered after its end is written. `ending` never rejects. */
   releaseAfter(runId: string, ending: Promise<void>): void {
     this.ending.set(runId, ending);
     void ending.then(() => {
@@ -62,22 +62,22 @@ export class RunCancels {
     });
   }
 
-  /** Resolves when the end of a run that answered here is written; without an id, when all are. */
+  /** Resolves when the end of a run that answered here is written; without an id, when all ends are. */
   async written(runId?: string): Promise<void> {
     if (runId === undefined) await Promise.all(this.ending.values());
     else await this.ending.get(runId);
   }
 
   isUnderWay(runId: string): boolean {
-    return this.running.has(runId) || this.held.has(runId);
+    return this.running.has(runId) || this.reserved.has(runId);
   }
 
-  /** Registered and not yet released. */
+  /** True from `register` to release. */
   isRunning(runId: string): boolean {
     return this.running.has(runId);
   }
 
-  /** False if the run is not under way here. */
+  /** False if the run is not registered here. */
   cancel(runId: string): boolean {
     const running = this.running.get(runId);
     running?.abort(new Cancelled());
@@ -85,8 +85,8 @@ export class RunCancels {
   }
 
   /**
-   * Stops remaining runs at the end of the grace time, and what comes after them: detached runs go on elsewhere, and those with
-   * an Idempotency-Key can.
+   * Stops all runs at the end of the grace time, and every run that is registered later. Detached runs continue on another
+   * gateway; a retry can continue runs with an Idempotency-Key.
    */
   stopAll(): void {
     this.stopped = true;

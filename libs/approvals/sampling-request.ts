@@ -1,4 +1,4 @@
-// What a tool server may ask a model while a call of it runs (MCP sampling), and the answers that it gets. Pure.
+// Requests of a tool server to a model while a call of it runs (MCP sampling), and their answers. Pure.
 import { z } from 'zod';
 import type { Approval } from './approval.js';
 
@@ -7,7 +7,7 @@ const blockSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('image'), data: z.string(), mimeType: z.string() }),
 ]);
 
-/** As it is stored: bounded, with what the server's settings allow. */
+/** The stored request: bounded, with the models that the server's settings allow. */
 export const samplingRequestSchema = z.object({
   messages: z.array(z.object({ role: z.enum(['user', 'assistant']), content: z.array(blockSchema) })).min(1),
   systemPrompt: z.string().optional(),
@@ -24,19 +24,19 @@ export type SamplingRequest = z.infer<typeof samplingRequestSchema>;
 const sampledSchema = z.object({ model: z.string(), text: z.string(), stopReason: z.string() });
 export type Sampled = z.infer<typeof sampledSchema>;
 
-/** `refused`: why, in words for the server. */
+/** `refused`: the reason, in words for the server. */
 export type SamplingAnswer = Sampled | { refused: string };
 
-/** In bytes of JSON; pictures are large. */
+/** Bytes of a request as JSON; pictures are large. */
 export const maxSamplingBytes = 1024 * 1024;
-/** Of the answer's text, in characters. */
+/** Characters of an answer's text. */
 export const maxSampledLength = 256 * 1024;
 export const defaultSampledTokens = 4_096;
 export const samplingMs = 120_000;
-/** The gateway that answers says so again and again; one that is silent for this long does not. */
+/** A gateway that has not renewed its lease of a request for this long does not answer any more. */
 export const samplingLeaseMs = 15_000;
 
-/** What the server is told; undefined while there is no answer. */
+/** The answer for the server; undefined while there is none. */
 export function samplingAnswerOf({
   state,
   answer,

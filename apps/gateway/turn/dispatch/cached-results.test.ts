@@ -10,7 +10,7 @@ import { runnableCall } from '../../../../test/support/runnable-call.js';
 import { someCall } from '../../../../test/support/stored-rows.js';
 import { openServices, requestContext, type Services } from '../../../../test/support/queue-path.js';
 import { verifies } from '../../../../test/verifies.js';
-import { KeptResults } from './kept-results.js';
+import { CachedResults } from './cached-results.js';
 
 let services: Services;
 beforeAll(async () => {
@@ -48,7 +48,7 @@ function openRunner(
   let runs = 0;
   const lookups: string[] = [];
   const { journal, backing } = services;
-  const kept = new KeptResults({
+  const kept = new CachedResults({
     cache: backing.cache,
     journal,
     fileIdentity: async (_context, path) => files[path],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AppError } from '#libs/schemas/errors.js';
-import { isHandedOver, RunCancels, whenCancelled } from './run-cancels.js';
+import { isHandedOver, ActiveRuns, wasCancelled } from './active-runs.js';
 import { forever } from '../../../../test/support/runnable-call.js';
 
 function caller() {
@@ -10,17 +10,17 @@ function caller() {
 }
 
 test('a run ends with its caller or when it is cancelled, and is under way until it is released', () => {
-  const cancels = new RunCancels();
+  const activeRuns = new ActiveRuns();
   const [leaving, waiting] = [caller(), caller()];
-  const left = cancels.register('run_1', leaving, { detached: false });
+  const left = activeRuns.register('run_1', leaving, { detached: false });
   leaving.abort(new AppError('cancelled', 'The client has gone'));
-  expect([left.signal.aborted, whenCancelled(left.signal)]).toEqual([true, false]);
+  expect([left.signal.aborted, wasCancelled(left.signal)]).toEqual([true, false]);
 
-  const stopped = cancels.register('run_2', waiting, { detached: false });
-  expect(cancels.cancel('run_2')).toBe(true);
-  expect([stopped.signal.aborted, whenCancelled(stopped.signal)]).toEqual([true, true]);
+  const stopped = activeRuns.register('run_2', waiting, { detached: false });
+  expect(activeRuns.cancel('run_2')).toBe(true);
+  expect([stopped.signal.aborted, wasCancelled(stopped.signal)]).toEqual([true, true]);
   stopped.release();
-  expect([cancels.cancel('run_2'), cancels.isUnderWay('run_1'), cancels.isUnderWay('run_2')]).toEqual([
+  expect([activeRuns.cancel('run_2'), activeRuns.isUnderWay('run_1'), activeRuns.isUnderWay('run_2')]).toEqual([
     false,
     true,
     false,
@@ -28,24 +28,24 @@ test('a run ends with its caller or when it is cancelled, and is under way until
 });
 
 test('a detached run outlives its caller and can be cancelled', () => {
-  const cancels = new RunCancels();
+  const activeRuns = new ActiveRuns();
   const leaving = caller();
-  const run = cancels.register('run_1', leaving, { detached: true });
+  const run = activeRuns.register('run_1', leaving, { detached: true });
   leaving.abort(new AppError('cancelled', 'The client has gone'));
   expect(run.signal.aborted).toBe(false);
-  cancels.cancel('run_1');
+  activeRuns.cancel('run_1');
   expect(run.signal.aborted).toBe(true);
 });
 
 test('of a gateway that stops, detached runs and those with a key are handed over', () => {
-  const cancels = new RunCancels();
+  const activeRuns = new ActiveRuns();
   const runs = [
-    cancels.register('run_1', caller(), { detached: false }),
-    cancels.register('run_2', caller(), { detached: true }),
-    cancels.register('run_3', caller(), { detached: false, idempotencyKey: 'k' }),
+    activeRuns.register('run_1', caller(), { detached: false }),
+    activeRuns.register('run_2', caller(), { detached: true }),
+    activeRuns.register('run_3', caller(), { detached: false, idempotencyKey: 'k' }),
   ];
-  cancels.stopAll();
-  runs.push(cancels.register('run_4', caller(), { detached: true }));
+  activeRuns.stopAll();
+  runs.push(activeRuns.register('run_4', caller(), { detached: true }));
   expect(runs.map(({ signal }) => [signal.aborted, isHandedOver(signal)])).toEqual([
     [true, false],
     [true, true],
