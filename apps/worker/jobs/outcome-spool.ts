@@ -135,7 +135,7 @@ export class OutcomeSpool {
 
   /** Counts the files: other workers add some, and those that they loaded are settled too. */
   private async look(): Promise<string[]> {
-    // Taken first: files added meanwhile may not be listed.
+    // Read the known files before listing, which may miss files that are added meanwhile.
     const known = [...this.spooled.keys()];
     const names = (await readdir(this.directory)).filter((name) => fileName.test(name)).sort();
     const there = new Set(names.map(callIdOf));

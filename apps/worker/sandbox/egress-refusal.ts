@@ -23,7 +23,7 @@ export class EgressRefusal extends Error {
   constructor(
     readonly status: number,
     readonly outcome: EgressOutcome,
-    /** For the program: without the address that a name resolved to. */
+    /** Shown to the program, so without the address that a name resolved to. */
     message: string,
   ) {
     super(message);

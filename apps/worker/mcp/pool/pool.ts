@@ -218,9 +218,8 @@ export class ServerPool {
     instance.connection.then(
       (connection) => {
         instance.connected = connection;
-        // Not before: a spare of a program that hangs while it starts would be one more of them.
+        // Spares are started only now, since a program may hang while it starts.
         this.spares.used(server);
-        // Start the idle timeout.
         if (instance.inUse === 0) this.leaveIdle(instance);
         if (instance.leaving === undefined) this.circuits.forget(server.name);
         logInstance(this.logger, instance, 'tool server connected');
@@ -271,7 +270,7 @@ export class ServerPool {
     if (instance.closing !== undefined) return;
     if (!instance.proven) this.crashes.failed(instance.key);
     logInstance(this.logger, instance, 'tool server ended by itself', failure?.message ?? 'the connection was closed');
-    // Some of its processes may remain.
+    // Some processes of the instance may remain.
     this.remove(instance, 'ended');
   }
 
@@ -339,7 +338,7 @@ export class ServerPool {
   }
 }
 
-/** Nothing of a call has run whose time is over by then. @throws AppError tool_unavailable; the signal's reason */
+/** A call whose time ends during the start has not run. @throws AppError tool_unavailable; the signal's reason */
 async function started({ connection, server }: Instance, { signal, deadline }: UseOptions): Promise<ToolConnection> {
   try {
     return await unlessAborted(connection, signal);
@@ -353,5 +352,5 @@ async function started({ connection, server }: Instance, { signal, deadline }: U
 
 const isLate = ({ wantedUntil }: Instance): boolean => steadyNow() >= wantedUntil;
 
-/** Instances with other credentials have lines of their own, on all workers. */
+/** Each instance key has its own lines, shared by all workers. */
 const lineOf = ({ key }: Instance, { line = 'calls' }: UseOptions): string => `${key} ${line}`;
