@@ -11,7 +11,7 @@ export const writableKey = `${queuePrefix}:writable`;
 export const publisherKey = `${queuePrefix}:publisher`;
 export const channelPrefix = 'signalbox:channel:';
 
-/** Each window has a slot of its own, so that a cluster spreads them. */
+/** These keys have no hash tag, so that a cluster spreads them. */
 export const windowKey = (key: string): string => `signalbox:window:${key}`;
 export const sharedPlacesKey = (key: string): string => `signalbox:shared-places:${key}`;
 

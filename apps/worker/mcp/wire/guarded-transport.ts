@@ -221,7 +221,7 @@ export class GuardedTransport implements Transport {
     return [...this.asked.values()].some((asked) => asked.method === method);
   }
 
-  /** Some servers write numbers as text, and no id if they cannot read the request. An answer without one belongs to the only open request. */
+  /** Some servers write ids as text, or none if they cannot read the request, which then must be the only open one. */
   private idOf({ id, error }: Message): Id | undefined {
     if (typeof id === 'string' && !this.asked.has(id)) return id === '' ? undefined : Number(id);
     if (id === undefined && error !== undefined && this.asked.size === 1) return this.asked.keys().next().value;
