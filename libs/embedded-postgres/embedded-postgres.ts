@@ -177,7 +177,7 @@ async function checkLogin(url: string): Promise<void> {
   }
 }
 
-/** Not `recursive`: Node never returns where a directory exists and can hold none (`/proc`). */
+/** Does not use `recursive`, with which Node never returns for directories such as `/proc`. */
 async function makeDirectory(path: string): Promise<void> {
   const attempt = () =>
     mkdir(path).catch((error: NodeJS.ErrnoException) => {

@@ -1,4 +1,4 @@
-// One run of the server: started, heard until it is ready, stopped, and ended by its wrapper when we are killed.
+// A run of the server: its start, readiness and stop; its wrapper ends the server when we are killed.
 // Knows nothing of how the cluster is made or whether to start it again.
 import { spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';

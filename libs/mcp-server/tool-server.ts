@@ -117,7 +117,7 @@ export class ToolServer {
     return [...this.tools.values()].map((tool) => tool.listed);
   }
 
-  /** For users within this process, which need no protocol: `list` and `call`. Returns a function that ends it. */
+  /** For users within this process, who need no protocol: `list` and `call`. Returns a function that ends the attachment. */
   attach(listener: ServerListener): () => void {
     this.listeners.add(listener);
     return () => void this.listeners.delete(listener);

@@ -1,5 +1,5 @@
-// How much each workspace uses, so that a write over the limit is refused in advance. Counted by a scan, then updated
-// by the writes of this process; the next scan finds changes by others. Refuses, never removes.
+// Records how much each workspace uses, so that a write over the limit is refused in advance. A scan counts, the writes of
+// this process update the count, and the next scan finds changes by others. Refuses, never removes.
 import { AppError } from '#libs/schemas/errors.js';
 import { KeyedLock } from './keyed-lock.js';
 

@@ -1,5 +1,5 @@
-// One HTTP request to the outside: guarded address, redirects followed by hand and guarded anew, body decompressed as
-// it is read. Bounds of time and size are the caller's; every connection ends with the call.
+// An HTTP request to the outside: the address is guarded, also of redirects, and the body is decompressed while it is read.
+// The caller bounds time and size. Every connection ends with the call.
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { hostOf, type AddressGuard } from '#libs/http-client/address-guard.js';

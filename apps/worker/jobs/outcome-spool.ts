@@ -1,5 +1,5 @@
-// Outcomes that the store could not accept: one fsynced file each, loaded once it is back. Bounded in bytes; an outcome
-// that does not fit is refused, never half written. Workers may share the directory: each counts and loads all files.
+// Outcomes that the store could not accept: one fsynced file each, loaded once the store is back. Bounded in bytes; an
+// outcome that does not fit is refused, never half written. Workers may share the directory: each counts and loads all files.
 import { mkdir, open, readdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-// One delivery of one call, step by step: claim (the journal decides who may run it), run, write its one outcome, reply.
+// A delivery of a call, step by step: claim (the journal decides who may run it), run, write its one outcome, reply.
 // No Nest, no BullMQ. Reliability rules: an unsafe call runs at most once, a late outcome is dropped.
 import { PutBack, type JobDelivery } from '#libs/backing/job-queue.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';

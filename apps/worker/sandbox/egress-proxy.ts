@@ -242,13 +242,13 @@ function isEqual(left: string, right: string): boolean {
   return timingSafeEqual(a!, b!);
 }
 
-/** For CONNECT: the port is required. */
+/** Reads the target of CONNECT, with a required port. */
 function readAuthority(text: string): EgressTarget | undefined {
   const read = readHostPort(text);
   return read?.port === undefined ? undefined : { host: read.host, port: read.port };
 }
 
-/** For all other methods: `http://host[:port]/path`. The path is forwarded unchanged. */
+/** Reads the target of other methods, `http://host[:port]/path`. The path is forwarded unchanged. */
 function readAbsolute(text: string): ForwardedRequest | undefined {
   const [, authority, rest = ''] = /^http:\/\/([^/?#]+)([/?][\x21-\x7e]*)?$/i.exec(text) ?? [];
   const read = authority === undefined ? undefined : readHostPort(authority);

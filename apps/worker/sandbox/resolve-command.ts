@@ -62,7 +62,7 @@ export function namedPath(word: string): string | undefined {
 export function resolveCommand(command: string, words: readonly string[], places: CommandPlaces): Program {
   const args = words.map((word) => absoluteWord(word, places.directory));
   if (command === 'npx' || command.endsWith('/npx')) return resolvePackage(args, places);
-  // Not below the session's directory: its contents belong to the session, not the operator.
+  // Commands are not resolved below the session's directory, whose contents do not come from the operator.
   const named = absoluteWord(command, places.directory);
   const file = /[\\/]/.test(named) ? resolve(places.directory, named) : findOnPath(named, places.path);
   if (file === undefined || !isProgram(file)) throw new CommandRefused(`the program '${command}' was not found`);

@@ -1,5 +1,5 @@
-// One tool server as a process tree under the launcher: started without a shell, stopped, resumed, ended as a whole.
-// The launcher exits like the program, and when it has exited nothing of the tree is left. Without the launcher (level
+// A tool server as a process tree under the launcher: started without a shell, stopped, resumed, ended as a whole.
+// The launcher exits like the program, and after its exit no process of the tree is left. Without the launcher (level
 // `process` on systems that have none) only the process group can be ended.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -32,7 +32,7 @@ export interface QuotaWatchOptions {
   logger: Logger;
 }
 
-/** The pauses between counts: shortest above half of a limit, and longest. Between them, by the speed of a fast writer. */
+/** The shortest pause between counts, above half of a limit, and the longest. Between them, a fast writer decides. */
 const closeMs = 50;
 const farMs = 1_000;
 const fastestBytesPerMs = 2 * 1_024 * 1_024;

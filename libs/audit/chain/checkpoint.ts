@@ -2,7 +2,7 @@
 // a key. Uses Ed25519, so that those who verify cannot sign. Pure.
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 
-/** By chain: the position of a row and its hash (hex). */
+/** The position and hash (hex) of a row, by chain. */
 export type ChainEnds = Record<string, [position: string, hash: string]>;
 
 export interface Checkpoint {

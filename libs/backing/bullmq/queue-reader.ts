@@ -6,7 +6,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { BullmqSource } from './bullmq-source.js';
 import { queueSettings } from './queue-settings.js';
 
-/** How a delivery ends: the job is done, waits for so long and is delivered again, or is given up for a reason. */
+/** How a delivery ends: the job is done, is delivered again after a delay, or is given up for a reason. */
 export type JobEnd = 'done' | { delayMs: number } | { failed: string };
 
 export interface QueueReaderParts {

@@ -65,7 +65,7 @@ export class PostgresJobQueue implements JobQueue {
   }
 
   async remove(callId: string, signal: AbortSignal): Promise<boolean> {
-    // One statement, so that a worker that claims the job meanwhile keeps it.
+    // A single statement, so that a worker that claims the job meanwhile keeps it.
     const { rowCount } = await this.database.run(
       `${queueNames} delete from bullmq.job j using queues q
        where j.queue = q.queue and j.id = any($1::text[]) and j.state in ('waiting', 'delayed')`,

@@ -8,7 +8,7 @@ const invalidRequest = -32_600;
 const invalidParams = -32_602;
 const internalError = -32_603;
 
-/** For one parsed request: invalid params, or any other error. */
+/** The error of a single parsed request. */
 export function toProtocolError(error: AppError, requestId: string): ProtocolError {
   return new ProtocolError(
     isCallersFault(error) ? invalidParams : internalError,

@@ -23,7 +23,7 @@ export interface PublisherParts {
 export class CatalogPublisher {
   constructor(private readonly parts: PublisherParts) {}
 
-  /** Resolves with the tools that are now offered, and those left out, with reasons. @throws AppError store_unavailable */
+  /** Resolves with the offered tools, and the tools that are left out, with reasons. @throws AppError store_unavailable */
   async publish(
     server: ConfiguredServer,
     listed: readonly unknown[],

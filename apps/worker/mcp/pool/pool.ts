@@ -43,9 +43,9 @@ export class ServerPool {
   private servers: ReadonlyMap<string, ConfiguredServer>;
   /** Least recently used first. */
   private readonly byKey = new Map<string, Instance>();
-  /** By name: failures to connect. */
+  /** Failures to connect, by server name. */
   private readonly circuits = new CircuitBreakers(circuitSettings, maxCircuits);
-  /** By instance key: instances that end before they have completed a call. */
+  /** Instances that end before they have completed a call, by instance key. */
   private readonly crashes = new CircuitBreakers(circuitSettings, maxCircuits);
   private readonly stop = new AbortController();
   /** Instances removed from `byKey` that still have calls. */
@@ -183,7 +183,7 @@ export class ServerPool {
     await this.closing.ended((instance) => isOwn(instance, session));
   }
 
-  /** For a deleted session: its instances end at once with their calls, and none is started in this directory again. */
+  /** Ends the instances of a deleted session at once with their calls; none is started in the directory again. */
   async endIn(directory: string): Promise<void> {
     this.deleted.add(directory);
     if (this.deleted.size > maxDeleted) this.deleted.delete(this.deleted.values().next().value!);
@@ -237,7 +237,7 @@ export class ServerPool {
     return instance;
   }
 
-  /** Not bound to the first call's signal, since others may wait too; `leaveIdle` ends it. @throws AppError tool_unavailable */
+  /** The start is not bound to the first call's signal, since others may wait too. @throws AppError tool_unavailable */
   private connect(server: ConfiguredServer, user: PoolUser, signal: AbortSignal): Promise<ToolConnection> {
     const adopted = this.spares.adopt(server, user);
     if (adopted !== undefined) {
