@@ -37,7 +37,7 @@ export interface PlaceShare {
 }
 
 export interface Counters {
-  /** Takes and counts in sliding windows; the states stand in the order of the uses. */
+  /** Takes and counts in sliding windows; the states are in the order of the uses. */
   useWindows(uses: readonly WindowUse[], signal: AbortSignal): Promise<WindowState[]>;
   /**
    * How many places each holder may use, in the order of the shares. All holders of a key together get at most its limit; if

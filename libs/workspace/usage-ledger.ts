@@ -70,7 +70,7 @@ export class UsageLedger {
     return new Reservation(account, this.limits, credit);
   }
 
-  /** Whether an old count is close to a limit: other processes may have removed files since. */
+  /** Whether an old count is close to a limit, since other processes may have removed files. */
   nearlyFull(key: string, bytes: number): boolean {
     const account = this.accounts.get(key);
     if (account === undefined || performance.now() - account.scannedAt < 100) return false;

@@ -99,7 +99,7 @@ export class OutcomeSpool {
       const end = readEnd(text);
       if (end === undefined) this.logger.error({ metadata: { file: name } }, 'a spooled outcome cannot be read');
       else {
-        // False: the call had ended in another way meanwhile. Either way it is settled.
+        // False if the call had ended in another way. Either way the outcome is settled.
         const written = await write(end);
         this.logger.info({ metadata: { callId: end.callId, written } }, 'a spooled outcome was loaded');
       }
@@ -133,7 +133,7 @@ export class OutcomeSpool {
     this.spooled.delete(callId);
   }
 
-  /** Counts the files: other workers add some, and those that they loaded are settled too. */
+  /** Counts the files again, since other workers add files, and remove those that they have loaded. */
   private async look(): Promise<string[]> {
     // Read the known files before listing, which may miss files that are added meanwhile.
     const known = [...this.spooled.keys()];

@@ -70,7 +70,7 @@ export class McpEndpoint {
     });
   }
 
-  /** `frames`: those of a POST. @throws AppError session_not_found, concurrency_exceeded, invalid_value, method_not_allowed */
+  /** `frames`: a POST's messages. @throws AppError session_not_found, concurrency_exceeded, invalid_value, method_not_allowed */
   async answer(request: Request, exchange: McpExchange, frames?: McpFrames): Promise<Response> {
     bindExchange(request, exchange);
     const response = await this.dispatch(request, exchange, frames);

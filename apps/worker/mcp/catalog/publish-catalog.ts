@@ -8,7 +8,7 @@ import type { ConfiguredServer } from '../servers/configured-server.js';
 import { needsDefinition, planPublication, type Publication } from './plan-publication.js';
 import { readDefinitions, type ListedDefinition, type SchemaLimits } from './read-definitions.js';
 
-/** Attempts to plan again after another worker or an operator has written the same tools. */
+/** Planning is repeated if another worker or an operator has written the same tools. */
 const maxAttempts = 4;
 const namesInLog = 50;
 
