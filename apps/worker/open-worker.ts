@@ -67,9 +67,9 @@ export async function openWorker(
   const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth, min_free_bytes } = config.workspaces;
   const bounds = { maxBytes, maxFiles, maxDepth, minFreeBytes: min_free_bytes };
   const directory = workspacesDirectory(config);
-  // After a lapse of its heartbeat, other workers may use its sessions.
+  // After a lapse of this worker's heartbeat, other workers may use its sessions.
   const isOurs = (since: number) => (registry.heldSince() ?? Infinity) <= since;
-  // These may fail, so they come before anything that must be closed.
+  // The next steps may fail, so they come before anything that must be closed.
   const workspaces = await Workspaces.open(directory.path, bounds, isOurs);
   const files = configurationFiles();
   const configDirectory = dirname(files[0]!);

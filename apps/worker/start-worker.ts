@@ -26,7 +26,7 @@ import { openWorker } from './open-worker.js';
 import { WorkerErrorFilter } from './worker-error.filter.js';
 
 const migrationMs = 60_000;
-/** How often it looks whether the program of a refused server has been installed. */
+/** How often the worker checks whether the program of a refused server has been installed. */
 const lookAgainMs = 2_000;
 
 export async function startWorker(

@@ -223,7 +223,7 @@ export class Worker {
     try {
       return this.prepare(this.config).refused.length < refused.length;
     } catch {
-      // It is being installed.
+      // The program is being installed.
       return false;
     }
   }
@@ -239,8 +239,8 @@ export class Worker {
   }
 
   /**
-   * Registers before it takes jobs, so that a reaper can find it if it dies, and publishes its builtin tools before that:
-   * gateways that see it know them.
+   * Publishes the builtin tools, so that gateways that see this worker know them, then registers, so that a reaper can find it
+   * if it dies, then takes jobs.
    */
   async start(): Promise<void> {
     await this.outcomes.start();
@@ -297,7 +297,7 @@ export class Worker {
     };
   }
 
-  /** Undefined for servers without state of a session. */
+  /** Undefined for servers that keep no state of a session. */
   private sessionTtlMs(name: string): number | undefined {
     const server = this.pool.server(name);
     return server?.scope === 'session' ? server.idleTtlMs : undefined;
@@ -310,7 +310,7 @@ export class Worker {
     await this.jobs.drain(signal);
   }
 
-  /** Gateways send it no more jobs. A gateway that misses the message reads the registry within two seconds. */
+  /** Tells gateways to send no more jobs. A gateway that misses the message reads the registry within two seconds. */
   private async announceStop(): Promise<void> {
     const { registry, logger } = this.parts;
     try {
@@ -321,7 +321,7 @@ export class Worker {
     }
   }
 
-  /** Gateways look for workers at once. */
+  /** Makes gateways look for workers at once. */
   private announce(): Promise<void> {
     const { channels } = this.parts.backing;
     return channels.publish(channelNames.catalog, '{"version":1}', AbortSignal.timeout(announceMs));

@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '#libs/schemas/json.js';
 
 export interface AuditFilter {
   since?: Date | undefined;
-  /** Rows of this moment are left out. */
+  /** Excludes rows of this time. */
   until?: Date | undefined;
   session?: string | undefined;
   principal?: string | undefined;
@@ -16,7 +16,7 @@ export interface AuditFilter {
   tool?: string | undefined;
   /** `success`, `failure`, a state or an error code. */
   outcome?: string | undefined;
-  /** Anywhere in the row's texts, in small or capital letters. */
+  /** Found anywhere in the row's texts, ignoring case. */
   text?: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface AuditPage {
   cursor?: string;
 }
 
-/** So many rows are looked at for a page when no index finds those that match. */
+/** Maximum rows that are read for a page when no index finds the matching ones. */
 const maxLookedAt = 5_000;
 
 interface Place {
@@ -42,7 +42,7 @@ export class AuditLog {
     const within = [...indexed, ...before(cursor === undefined ? undefined : readCursor(cursor))];
     const found = await this.read(within, others, limit + 1);
     if (found.length > limit || others.length === 0) return pageOf(found, limit);
-    // All that may be looked at was; read again up to a fixed row, which the next page goes on behind.
+    // The row limit was reached: read again up to a fixed row, after which the next page continues.
     const bound = await this.placeAfter(within, maxLookedAt);
     if (bound === undefined) return pageOf(found, limit);
     const above = Prisma.sql`(at, id) >= (${bound.at}, ${bound.id}::uuid) and at >= ${bound.at}`;
@@ -50,7 +50,7 @@ export class AuditLog {
     return { ...page, cursor: page.cursor ?? writeCursor(bound) };
   }
 
-  /** All rows, newest first; those that are written meanwhile are not among them. */
+  /** All rows, newest first, without rows that are written meanwhile. */
   async *all(filter: AuditFilter, signal: AbortSignal, pageRows = 500): AsyncGenerator<AuditEvent> {
     let cursor: string | undefined;
     do {
@@ -83,7 +83,7 @@ function pageOf(found: AuditEvent[], limit: number): AuditPage {
   return { rows: found.slice(0, limit), ...(last === undefined ? {} : { cursor: writeCursor(last) }) };
 }
 
-/** Those that an index finds, of which one is used, and those that rows have to be looked at for. */
+/** Conditions for an index (one column, and the time), and others that are checked row by row. */
 function conditionsOf({ since, until, session, principal, tool, outcome, text }: AuditFilter) {
   const [server, ofServer] = tool === undefined ? [] : splitTool(tool);
   const found: Prisma.Sql[] = [];

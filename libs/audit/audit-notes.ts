@@ -1,5 +1,5 @@
-// Rows of the audit about what nothing else in the store tells of: calls of tools that there are not, arguments as a model
-// sent them before they were converted, the policy that is in force, attempts that are only counted.
+// Audit rows for events that the store does not keep elsewhere: calls of unknown tools, arguments before their conversion,
+// changes of the policy, refused attempts.
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
@@ -26,7 +26,7 @@ export interface AuditNote {
   worker?: string;
 }
 
-/** A call of what there is not has the names that a chat's has: none. */
+/** A call of an unknown tool has an empty server and tool, like a chat's. */
 const insert = `/* audit.note */ insert into audit_events (id, at, kind, state, success, error_code, principal, request_id, trace_id,
     key_id, ip, call_id, session_id, name, definition_hash, arguments, arguments_digest, worker, server, tool)
   values ($1::uuid, clock_timestamp(), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,

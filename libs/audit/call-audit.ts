@@ -1,18 +1,18 @@
-// What a row of the audit says of a call's arguments and of its outcome. Secrets out, long things
-// clamped, a digest of the whole beside them. Pure; who writes the row, and when, is the journal's matter.
+// Arguments and outcomes of calls as the audit stores them: without secrets, clamped, with a digest of the whole. Pure;
+// the journal decides who writes the row, and when.
 import { createHash } from 'node:crypto';
 import type { ContentBlock } from '#libs/schemas/content-block.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { redact } from './redact.js';
 
-/** Of arguments and of results each, in UTF-8. */
+/** Maximum size of arguments, and of a result, in UTF-8. */
 export const maxAuditBytes = 16 * 1024;
 
 export interface ArgumentsAudit {
-  /** JSON, redacted; with a mark at its end where it was clamped. */
+  /** Redacted JSON; clamped JSON ends with a mark. */
   arguments: string;
-  /** SHA-256 (hex) of the JSON text as it was. */
+  /** SHA-256 (hex) of the original JSON text. */
   argumentsDigest: string;
 }
 
@@ -53,7 +53,7 @@ export function traceIdOf(traceparent: string | undefined): string | null {
   return /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/.exec(traceparent ?? '')?.[1] ?? null;
 }
 
-/** Of pictures and files only the size is written: nobody reads base64. */
+/** Replaces the data of images, audio and files by the size: nobody reads base64. */
 function withoutBytes(block: ContentBlock): Json {
   const size = (text: string) => `[${Math.floor((text.length * 3) / 4)} bytes]`;
   if (block.type === 'image' || block.type === 'audio') return { ...block, data: size(block.data) };
@@ -71,7 +71,7 @@ function clamp(text: string): string {
   if (bytes.length <= maxAuditBytes) return text;
   const mark = `… [clamped, ${bytes.length} bytes]`;
   let end = maxAuditBytes - Buffer.byteLength(mark);
-  // Never within a character: continuation bytes are 10xxxxxx.
+  // Do not cut within a character: continuation bytes are 10xxxxxx.
   while (end > 0 && (bytes[end]! & 0xc0) === 0x80) end -= 1;
   return bytes.toString('utf8', 0, end) + mark;
 }

@@ -1,4 +1,4 @@
-// The audit as text, NDJSON or CSV, made as it is read: what waits for the reader is a page.
+// Exports the audit as NDJSON or CSV while it is read, with at most a page in memory.
 import type { AuditEvent } from '#libs/postgres/prisma-client/client.js';
 import type { Json } from '#libs/schemas/json.js';
 import { auditMembers, shownAuditEvent } from './audit-log.js';
@@ -11,7 +11,7 @@ export const auditMediaTypes: Record<AuditFormat, string> = {
   csv: 'text/csv; charset=utf-8; header=present',
 };
 
-/** Lines go together up to so many characters. */
+/** Maximum characters of lines that are sent together. */
 const maxChunk = 65_536;
 
 export async function* exportAudit(rows: AsyncIterable<AuditEvent>, format: AuditFormat): AsyncGenerator<string> {

@@ -1,21 +1,21 @@
-// The secrets that this process knows: those of its configuration, and the callers' headers of calls under way. One list for
-// the whole process, so that everything that is written down or answered leaves out the same.
+// The secrets that this process knows, from its configuration and from calls in progress. The whole process has one list,
+// so that logs, audit and answers leave out the same secrets.
 
 const redacted = '[redacted]';
-/** Shorter ones may be parts of normal words. */
+/** Shorter secrets may be parts of normal words. */
 const minLength = 8;
 
 let configured: readonly string[] = [];
 const held = new Map<string, number>();
 let all: readonly string[] = [];
 
-/** These in place of those that were known of the configuration. */
+/** Replaces the secrets of the configuration. */
 export function knowSecrets(secrets: readonly string[]): void {
   configured = secrets;
   gather();
 }
 
-/** Knows these too, until what it returns is called. */
+/** Adds secrets until the returned function is called. */
 export function holdSecrets(secrets: readonly string[]): () => void {
   for (const secret of secrets) held.set(secret, (held.get(secret) ?? 0) + 1);
   gather();
@@ -35,7 +35,7 @@ export function strikeOutKnown(text: string): string {
   return shown;
 }
 
-/** What stands in a header: the whole value, and what follows its scheme (`Bearer …`). */
+/** The secrets of a header: the whole value, and the part after its scheme (`Bearer …`). */
 export function secretsOfHeader(value: string): string[] {
   const credential = /^[A-Za-z]+ +(\S.*)$/.exec(value)?.[1];
   return credential === undefined ? [value] : [value, credential];
@@ -45,11 +45,11 @@ function gather(): void {
   const forms = [...configured, ...held.keys()]
     .filter((secret) => secret.length >= minLength)
     .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encoded(secret)]);
-  // The longest first: one may be a part of another.
+  // The longest come first, since a secret may be a part of another.
   all = [...new Set(forms)].sort((left, right) => right.length - left.length);
 }
 
-/** As it stands in a URL; a lone surrogate stands in none. */
+/** The secret as in a URL, which cannot contain a lone surrogate. */
 function encoded(secret: string): string {
   try {
     return encodeURIComponent(secret);

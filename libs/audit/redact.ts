@@ -1,22 +1,22 @@
-// Takes secrets out of what is about to be written down: by the name of a field, by the look of a value, and those that this
-// process knows. Errs on the side of taking out too much; keeps no part of a secret.
+// Removes secrets from data before it is written: by names of members, by patterns of values, and the secrets that this
+// process knows. Removes too much rather than too little; keeps no part of a secret.
 import type { Json } from '#libs/schemas/json.js';
 import { strikeOutKnown } from './known-secrets.js';
 
 const redacted = '[redacted]';
 
-/** Deeper members are not looked at, and not shown. */
+/** Deeper members are replaced unread. */
 const maxDepth = 64;
 
-/** No more of one string is looked at, or shown; the whole row is clamped below this. */
+/** Longer strings are cut. The whole row is clamped to less. */
 const maxStringLength = 32_768;
-/** Looked at behind it, so that a secret at its end is a whole one. */
+/** Patterns also read this much after the cut, so that they find a secret that crosses it. */
 const margin = 4_096;
 
-/** Longer ones are not parsed: the patterns have to do. */
+/** Longer strings are not parsed as JSON: only the patterns apply. */
 const maxInnerLength = 262_144;
 
-/** On names without punctuation, in small letters. */
+/** Matched against lower-case names without punctuation. */
 const secretName =
   /passw|passphrase|secret|apikey|privatekey|accesskey|signingkey|encryptionkey|authori[sz]ation|credential|cookie|^(x?auth|pwd|pass|jwt|bearer)$|token$/;
 
@@ -29,16 +29,16 @@ const secretValues: readonly RegExp[] = [
   /\b(?:gh[oprsu]_|github_pat_|glpat-|npm_|xox[abeoprs]-|hf_|AKIA|ASIA|AIza|ya29\.|SG\.)[\w.-]{12,}/g,
 ];
 
-/** What follows the name stays out; the name itself tells the reader what was there. */
+/** Removes the value after a name; the name tells the reader what was there. */
 const namedValues: readonly RegExp[] = [
   /\b(bearer|basic|token)(\s{1,4})[\w+/=.~:-]{6,}/gi,
   /(passw(?:or)?d|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|token|authorization|cookie)([\w-]{0,32}\\{0,8}["']?\s{0,4}[=:]\s{0,4})(?:\\{0,8}"[^"]{0,4096}"?|'[^']{0,4096}'?|(?:[^\s"',;&}\\]|\\(?![nrt"\\])){1,4096})/gi,
 ];
 
-/** It looks for a scheme at every letter, which takes longer than all other patterns: only of texts that have one. */
+/** Used only for texts with `://`, since it tries every letter, which takes longer than all other patterns. */
 const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/)([^\s:/@]{0,256}:)[^\s/@]{1,256}(?=@)/gi;
 
-/** Most names, and many values. Of the patterns only keys of clouds have neither a space nor any punctuation. */
+/** Most names and many values, which need no other pattern: only cloud keys have neither space nor punctuation. */
 const plainWord = /^(?!AKIA|ASIA|AIza)[A-Za-z\d]+$/;
 
 const namedRedacted = `$1$2${redacted}`;
@@ -62,7 +62,7 @@ export function redact(value: Json | undefined, depth = 0): Json {
   );
 }
 
-/** Texts that are JSON themselves (what most tools answer) are read by their names too. */
+/** Redacts strings that are JSON themselves, as most tools answer, by their names too. */
 function redactInner(text: string, depth: number): string {
   if (!/^\s{0,16}[[{]/.test(text) || text.length > maxInnerLength || depth >= maxDepth) return text;
   try {

@@ -1,4 +1,4 @@
-// One set of backing services. `open-backing.ts` is the one place that chooses which.
+// A set of backing services. Only `open-backing.ts` chooses the set.
 import type { Cache } from './cache.js';
 import type { Channels } from './channels.js';
 import type { Counters } from './counters.js';

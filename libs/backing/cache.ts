@@ -9,7 +9,7 @@ export interface Cache {
   close(): Promise<void>;
 }
 
-/** For all processes together; may be exceeded slightly for a moment. */
+/** Bounds for all processes together, which may be exceeded slightly for a moment. */
 export interface CacheBounds {
   maxRows: number;
   maxBytes: number;

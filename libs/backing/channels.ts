@@ -3,7 +3,7 @@
 
 export interface Channels {
   /**
-   * Delivers `message` to every subscriber of `channel` in any process. In order within one publisher and channel.
+   * Delivers `message` to every subscriber of `channel` in any process. Messages of one publisher and channel stay in order.
    * `message` is at most `maxMessageBytes` of UTF-8; larger ones are refused with a RangeError.
    * @throws AppError store_unavailable
    */

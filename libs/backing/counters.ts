@@ -1,15 +1,14 @@
-// Counts shared by all processes: rates and concurrency. Lost counts are tolerable, wrong ones correct themselves.
+// Counts shared by all processes: rates and concurrency. Lost counts are tolerable, and wrong counts correct themselves.
 
-/** A window slides in so many steps: what was counted leaves it with its whole step, so it counts a step longer. */
+/** A window slides in this many steps. A count leaves the window with its whole step, so up to a step late. */
 export const windowSteps = 12;
 
 export interface WindowUse {
   key: string;
-  /** Taken as far as there is room. */
+  /** How many to take if the window has room. */
   take: number;
-  /** Counted whatever room there is; negative: given back. */
+  /** How many to count even without room; negative: to give back. */
   add: number;
-  /** What the window has room for. */
   limit: number;
   /** A multiple of `windowSteps`. */
   windowMs: number;
@@ -19,31 +18,31 @@ export interface WindowState {
   taken: number;
   /** Room that is left; negative when more than the limit was counted. */
   left: number;
-  /** Until there is room for one; 0 while there is. */
+  /** Time until there is room for one; 0 if there is room. */
   waitMs: number;
 }
 
-/** What a process has, and wants, of the places of a key that several processes share. */
+/** A process's share of a key's places: what it uses and wants. */
 export interface PlaceShare {
   key: string;
   holder: string;
-  /** In use: never taken away. */
+  /** Places in use, which are never taken away. */
   used: number;
-  /** Those in use, and as many as it could use at once. Zero gives all back. */
+  /** Places in use, plus those that the process could use at once. Zero gives all back. */
   wanted: number;
-  /** Of all holders together. */
+  /** The limit of all holders together. */
   limit: number;
-  /** A holder that does not ask again within it has died. */
+  /** A holder that does not ask again within this time counts as dead. */
   ttlMs: number;
 }
 
 export interface Counters {
-  /** Takes and counts in sliding windows; the states stand in the order of the uses. */
+  /** Takes and counts in sliding windows; the states are in the order of the uses. */
   useWindows(uses: readonly WindowUse[], signal: AbortSignal): Promise<WindowState[]>;
   /**
-   * How many places each holder may use, in the order of the shares. All holders of a key have no more than its limit; if they
-   * want more, each gets an equal part first. A holder that uses more than it may takes no further ones until it does not;
-   * who has to wait longest is next.
+   * How many places each holder may use, in the order of the shares. All holders of a key together get at most its limit; if
+   * they want more, each gets an equal part first. A holder above its part takes no further places; the holder that has
+   * waited longest is next.
    */
   sharePlaces(shares: readonly PlaceShare[], signal: AbortSignal): Promise<number[]>;
   close(): Promise<void>;

@@ -11,12 +11,12 @@ export interface JobQueue {
    * @throws AppError store_unavailable if the backing answers nothing for `silenceMs`. A slow one is waited for.
    */
   add(job: ToolJob, options: AddOptions): Promise<unknown>;
-  /** Which of these wait or run. */
+  /** The calls of these that wait or run. */
   existing(callIds: readonly string[], signal: AbortSignal): Promise<Set<string>>;
   /** Removes a waiting job for good; false if it runs, does not exist, or other calls in it still need it. */
   remove(callId: string, signal: AbortSignal): Promise<boolean>;
   counts(signal: AbortSignal): Promise<QueueCounts>;
-  /** What waits in a worker's own queue; at most the first thousand. */
+  /** Jobs that wait in a worker's own queue; at most the first thousand. */
   waitingFor(worker: string, signal: AbortSignal): Promise<ToolJob[]>;
   /** The workers whose own queues hold jobs; may include some with an empty one. */
   ownQueues(signal: AbortSignal): Promise<string[]>;
@@ -27,7 +27,7 @@ export interface JobQueue {
 
 export interface AddOptions {
   signal: AbortSignal;
-  /** Absent: the backing's deadline. */
+  /** Default: the backing's deadline. */
   silenceMs?: number;
   worker?: string | undefined;
   again?: boolean;
@@ -50,7 +50,7 @@ export interface JobDelivery {
   job: ToolJob;
   /** The queue has delivered this job before: its worker died or lost its lock. */
   redelivered: boolean;
-  /** It was added again, or put back with others: it may have ended. */
+  /** The job was added again, or put back with others, so the call may have ended. */
   repeated?: boolean;
 }
 

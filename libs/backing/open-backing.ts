@@ -5,7 +5,7 @@ import type { CacheBounds } from './cache.js';
 
 export interface OpenBackingOptions {
   databaseUrl: string;
-  /** Absent: queue, channels, counters and cache are in PostgreSQL. */
+  /** If absent, queue, channels, counters and cache are in PostgreSQL. */
   redisUrl?: string;
   /** Connections to PostgreSQL for statements, if that set is used; LISTEN takes up to three more. */
   poolSize?: number;

@@ -1,5 +1,5 @@
-// An open set of backing services: takes jobs, answers health checks, and closes its parts in order. What differs
-// between the sets is passed in.
+// An open set of backing services: takes jobs, answers health checks, and closes its parts in order. The differences
+// between the sets are passed in.
 import type { Logger } from '#libs/logging/logger.js';
 import type { Backing } from './backing.js';
 import type { BullmqSource } from './bullmq/bullmq-source.js';
@@ -29,7 +29,7 @@ export interface BackingParts {
   cache: Cache;
   source: BullmqSource;
   store: Store;
-  /** What else must be closed before the store. */
+  /** Further parts that must be closed before the store. */
   others: readonly Closable[];
   logger: Logger;
 }

@@ -1,5 +1,5 @@
-// Repeats a step while the store is unavailable, for steps that are safe to repeat: a cut connection is then no reason
-// to refuse a call. Neither is a slow store, as long as it answers any process.
+// Repeats a step that is safe to repeat while the store is unavailable, so that a cut connection refuses no call. Nor does
+// a slow store, as long as it answers any process.
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '#libs/schemas/errors.js';
 import { isStoreAway, isUnanswered, withinDeadline, type Answering } from '#libs/store-error/store-error.js';
@@ -9,7 +9,7 @@ const pauseMs = 50;
 export interface RetryBounds {
   /** How long the store may answer nothing, and how long its refusals are retried, ms. */
   timeoutMs: number;
-  /** Bounds the whole. */
+  /** Bounds all attempts together. */
   signal: AbortSignal;
 }
 

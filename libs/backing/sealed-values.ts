@@ -29,7 +29,7 @@ export class SealedValues {
     await this.cache.set(nameOf(ref), text, ttlMs, signal);
   }
 
-  /** Undefined if it has expired, or is not one of ours. @throws AppError store_unavailable */
+  /** Undefined if the value has expired, or is not one of ours. @throws AppError store_unavailable */
   async get({ ref, key }: SealedReference, signal: AbortSignal): Promise<string | undefined> {
     const text = await this.cache.get(nameOf(ref), signal);
     if (text === undefined) return undefined;

@@ -44,7 +44,7 @@ export function findNativeDirectory(): string {
   }
 }
 
-/** `copies` is where a copy goes when the links cannot be made in `nativeDirectory`: one for each release. */
+/** `copies` holds a copy for each release if the links cannot be made in `nativeDirectory`. */
 export async function openBinaries(nativeDirectory: string, copies: string): Promise<Binaries> {
   const links = JSON.parse(
     await readFile(join(nativeDirectory, 'pg-symlinks.json'), 'utf8').catch(() => '[]'),
@@ -57,7 +57,7 @@ export async function openBinaries(nativeDirectory: string, copies: string): Pro
   return { initdb: join(directory, 'bin', 'initdb'), postgres: join(directory, 'bin', 'postgres') };
 }
 
-/** False where a link is missing and the place cannot be written. */
+/** False if a link is missing and the directory is not writable. */
 async function makeLinks(nativeDirectory: string, links: Link[]): Promise<boolean> {
   for (const { source, target } of links) {
     const path = join(dirname(nativeDirectory), target);

@@ -1,5 +1,5 @@
 // The files of the embedded PostgreSQL: made whole once (database, role, password, who may log in) and then left alone.
-// It never touches data that is there already, except to give it the owner that the server needs.
+// Never touches existing data, except to give it the owner that the server needs.
 import { randomBytes } from 'node:crypto';
 import { chown, lchown, mkdir, open, opendir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -17,7 +17,7 @@ export interface ClusterOptions {
   directory: string;
   binaries: Binaries;
   runAs: RunAs;
-  /** For test runs: written without care for power cuts, and its role may create databases. */
+  /** For test runs: data may be lost in a power cut, and the role may create databases. */
   disposable: boolean;
   signal: AbortSignal | undefined;
 }
@@ -48,7 +48,7 @@ async function isThere(directory: string): Promise<boolean> {
   }
 }
 
-/** Under another name until it is complete, so a start that is killed, or two at once, never leave half a cluster. */
+/** Makes the cluster under another name, so that a killed start, or two at once, never leave half a cluster. */
 async function createWhole(options: ClusterOptions): Promise<void> {
   const { directory, runAs } = options;
   const unfinished = `${directory}.new-${process.pid}-${randomBytes(4).toString('hex')}`;
@@ -63,7 +63,7 @@ async function createWhole(options: ClusterOptions): Promise<void> {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
-    // Another start was faster: its cluster is as good.
+    // Another start was faster, and its cluster is as good.
     if (await isThere(directory)) return;
     throw new EmbeddedPostgresError(
       'data_dir_unusable',
@@ -148,7 +148,7 @@ async function giveTo(directory: string, owner: RunAs['owner']): Promise<void> {
   for await (const entry of await opendir(directory, { recursive: true })) {
     await lchown(join(entry.parentPath, entry.name), owner.uid, owner.gid);
   }
-  // Last: a change that was cut short is taken up again by the next start.
+  // Change the directory itself last, so that the next start repeats an incomplete change.
   await chown(directory, owner.uid, owner.gid);
 }
 

@@ -1,17 +1,17 @@
-// Why the embedded PostgreSQL could not be had. Its messages are for whoever started the process: they name paths and
-// settings, so they never become an answer over HTTP.
+// Errors of the embedded PostgreSQL. Messages are for whoever started the process: they name paths and settings, so they
+// never become an answer over HTTP.
 
 export type EmbeddedPostgresErrorCode =
-  /** No binaries for this machine. */
+  /** There are no binaries for this machine. */
   | 'unsupported_platform'
-  /** The binaries are there and this user cannot run them as a server. */
+  /** This user cannot run the binaries as a server. */
   | 'cannot_run'
   | 'data_dir_unusable'
   | 'already_running'
   /** The data was written by another major version. */
   | 'wrong_version'
   | 'start_failed'
-  /** It ended though nobody stopped it. */
+  /** The server ended though nobody stopped it. */
   | 'ended';
 
 export class EmbeddedPostgresError extends Error {
@@ -38,7 +38,7 @@ const unusable = new Set([
   'ENAMETOOLONG',
 ]);
 
-/** A failed file operation below the data directory, told in terms of the setting that moves it. */
+/** Explains a failed file operation below the data directory by the setting that moves it. */
 export function toDataDirError(error: unknown, dataDir: string): unknown {
   const code = (error as NodeJS.ErrnoException).code;
   if (code === undefined || !unusable.has(code)) return error;

@@ -1,5 +1,5 @@
 // A real PostgreSQL for one machine, from the binaries that npm installed: started on a data directory, for us alone,
-// ended with us. It restarts nothing by itself: who started it hears of its end and decides.
+// ended with us. Restarts nothing: the code that started it hears of its end and decides.
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
@@ -19,21 +19,21 @@ export interface EmbeddedPostgresOptions {
   dataDir: string;
   logger?: Logger;
   signal?: AbortSignal;
-  /** Taken when free, so that a restart keeps its address; else any free port. */
+  /** The port if it is free, so that a restart keeps its address; otherwise any free port. */
   preferredPort?: number;
   onUnexpectedEnd?: (error: EmbeddedPostgresError) => void;
-  /** For test runs: nothing survives a power cut, its role may create databases, and dataDir is removed at the end. */
+  /** For test runs: nothing survives a power cut, the role may create databases, and dataDir is removed at the end. */
   disposable?: boolean;
-  /** The `native` directory of the binaries; that of the installed package unless given. */
+  /** The `native` directory of the binaries; default: that of the installed package. */
   nativeDirectory?: string;
 }
 
 export interface EmbeddedPostgres {
-  /** Holds the password: for environments and clients, not for command lines or logs. */
+  /** Contains the password: for environments and clients, not for command lines or logs. */
   url: string;
   port: number;
   directory: string;
-  /** Resolves when nothing of it runs. Once `atOnce` aborts nothing more is written: the next start repairs. */
+  /** Resolves when no process of the server runs. Once `atOnce` aborts nothing more is written: the next start recovers. */
   stop(options?: { atOnce?: AbortSignal }): Promise<void>;
 }
 
@@ -43,12 +43,12 @@ const serverSettings: Record<string, string> = {
   max_connections: '200',
   shared_buffers: '128MB',
   max_wal_size: '512MB',
-  // No replica, no backup server: less to write and nothing else to talk to.
+  // There is no replica, so less has to be written.
   wal_level: 'minimal',
   max_wal_senders: '0',
   jit: 'off',
   timezone: 'UTC',
-  // What the application did wrong, and with which values, is the application's to log.
+  // The server must not log failed statements and their values: the application logs its errors.
   log_destination: 'stderr',
   logging_collector: 'off',
   log_line_prefix: '',
@@ -61,7 +61,7 @@ const serverSettings: Record<string, string> = {
 };
 
 const disposableSettings: Record<string, string> = {
-  // For as many gateways and workers as test files start side by side.
+  // Test files start many gateways and workers side by side.
   max_connections: '500',
   fsync: 'off',
   synchronous_commit: 'off',
@@ -120,11 +120,11 @@ async function startOnFreePort(
         throw alreadyRunning(directory, (await readServerPid(clusterPath(directory))) ?? 0);
       }
       if (stillInUse.test(said) && performance.now() < deadline) {
-        // Nothing tells us when strangers have ended.
+        // There is no event for the end of processes that we did not start.
         await delay(100, undefined, signal === undefined ? {} : { signal });
         continue;
       }
-      // Someone took the port between our look and the server's.
+      // Another process took the port after our check.
       if (said.includes('could not create any TCP/IP sockets') && attempt++ < startAttempts) continue;
       throw error;
     }
@@ -162,7 +162,7 @@ async function own(
 
 async function checkLogin(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
-  // A connection that breaks after its answer is told by the server's end.
+  // A connection that breaks after its answer is ignored: the server's end is reported elsewhere.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -177,7 +177,7 @@ async function checkLogin(url: string): Promise<void> {
   }
 }
 
-/** Not `recursive`: Node never returns where a directory exists and can hold none (`/proc`). */
+/** Does not use `recursive`, with which Node never returns for directories such as `/proc`. */
 async function makeDirectory(path: string): Promise<void> {
   const attempt = () =>
     mkdir(path).catch((error: NodeJS.ErrnoException) => {

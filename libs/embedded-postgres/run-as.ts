@@ -8,21 +8,21 @@ import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 
 export interface RunAs {
   prefix: readonly string[];
-  /** Who must own the cluster's files; undefined: whoever makes them. */
+  /** The required owner of the cluster's files; undefined: whoever makes them. */
   owner: { uid: number; gid: number } | undefined;
 }
 
 /** `nobody` nearly everywhere, and an id that no one else's files belong to. */
 const nobody = 65_534;
 
-/** The whole environment of the database's programs: none of ours, so none of our secrets. */
+/** The whole environment of the database's programs, without our variables and secrets. */
 export const serverEnvironment: Record<string, string> = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin',
   LC_ALL: 'C',
   TZ: 'UTC',
 };
 
-/** `clusterDirectory` may not exist yet; when it does, root runs the server as its owner. */
+/** Root runs the server as the owner of `clusterDirectory`, if that exists. */
 export async function chooseRunAs(
   binaries: Binaries,
   clusterDirectory: string,
@@ -47,7 +47,7 @@ export async function chooseRunAs(
   );
 }
 
-/** Undefined where the server would run, else why not. */
+/** Undefined if the server would run, otherwise why not. */
 async function tryOut(
   { prefix }: RunAs,
   trials: string[][],
@@ -66,11 +66,11 @@ async function tryOut(
 
 const directly: RunAs = { prefix: [], owner: undefined };
 
-/** In its own user namespace the server sees itself, and so our files, as nobody's. */
+/** In its own user namespace the server sees itself and our files as owned by nobody. */
 const asNobody: RunAs = { prefix: ['unshare', '--user', `--map-user=${nobody}`], owner: undefined };
 
 function rootCandidates(owner: { uid: number; gid: number } | undefined): RunAs[] {
-  // Data that an ordinary user made stays theirs: a start under sudo must not lock them out.
+  // Data of an ordinary user keeps its owner, whom a start under sudo must not lock out.
   const user = owner !== undefined && owner.uid !== 0 ? owner : { uid: nobody, gid: nobody };
   return [
     {

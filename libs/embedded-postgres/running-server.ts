@@ -1,5 +1,5 @@
 // Tells whether a server runs on a cluster already, and clears what a crash left so that it blocks no later start.
-// It never ends a server that someone else owns.
+// Never ends a server of another owner.
 import { chown, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -34,7 +34,7 @@ export async function ensureNotRunning(directory: string, signal: AbortSignal | 
     if (owner === undefined || isSameProcess(owner) || performance.now() > deadline) {
       throw alreadyRunning(directory, owner?.pid ?? pid);
     }
-    // Its owner is gone and it is ending: not a child of ours, so there is no event to wait for.
+    // The server lost its owner and is ending. As no child of ours, it sends no event.
     await delay(50, undefined, signal === undefined ? {} : { signal });
   }
 }
@@ -51,7 +51,7 @@ export async function writeOwner(directory: string): Promise<void> {
   const path = join(directory, 'owner.json');
   await writeFile(path, JSON.stringify(identifyProcess(process.pid)), { mode: 0o600 });
   const { uid, gid } = await stat(directory);
-  // Written by root among an ordinary user's files: they must be able to write it next time.
+  // The owner of the directory must be able to write the file next time.
   if (process.getuid?.() === 0) await chown(path, uid, gid);
 }
 
@@ -73,8 +73,8 @@ async function readOwner(directory: string): Promise<ProcessIdentity | undefined
 }
 
 /**
- * A pid file whose process is another program by now would make PostgreSQL refuse to start. Only the id is replaced:
- * the rest of the file lets PostgreSQL see that processes of the dead server still hold its memory.
+ * PostgreSQL refuses to start if the process in the pid file is another program by now. Only the id is replaced: by the
+ * rest of the file PostgreSQL detects that processes of the dead server still hold its memory.
  */
 async function disown(cluster: string, pid: number): Promise<void> {
   const path = join(cluster, 'postmaster.pid');

@@ -1,5 +1,5 @@
-// One run of the server: started, heard until it is ready, stopped, and ended by its wrapper when we are killed.
-// It knows nothing of how the cluster was made or whether to start it again.
+// A run of the server: its start, readiness and stop; its wrapper ends the server when we are killed.
+// Knows nothing of how the cluster is made or whether to start it again.
 import { spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,26 +9,26 @@ import { readServerPid } from './running-server.js';
 import { serverEnvironment } from './run-as.js';
 
 export interface ServerCommand {
-  /** With what must go before it to run as another user. */
+  /** The command line, including the prefix that runs it as another user. */
   command: readonly string[];
   cluster: string;
   logger: Logger;
-  /** Removed, with all below it, when the server has ended, whoever ended it. */
+  /** The directory that is removed when the server has ended, whoever ended it. */
   removeAtEnd: string | undefined;
 }
 
 export interface ServerEnd {
-  /** Exit status; null where a signal ended the wrapper. */
+  /** Exit status; null if a signal ended the wrapper. */
   status: number | null;
   lines: string[];
 }
 
 export interface ServerProcess {
-  /** Rejects with `start_failed` when it ends, or takes too long, before it accepts connections. */
+  /** Rejects with `start_failed` if the server ends or takes too long before it accepts connections. */
   ready: Promise<void>;
   /** Resolves, never rejects, when the server and everything that it started has ended. */
   ended: Promise<ServerEnd>;
-  /** Sessions are cut, data is written, the server ends; harder after a while. Resolves when nothing of it is left. */
+  /** Cuts sessions, writes data, and ends the server; forcibly after a while. Resolves when no process of it is left. */
   stop(atOnce?: AbortSignal): Promise<ServerEnd>;
 }
 
@@ -60,7 +60,7 @@ export function startServer(options: ServerCommand): ServerProcess {
   const { logger, cluster } = options;
   const lines: string[] = [];
   let stopping: Promise<ServerEnd> | undefined;
-  // Its own session: Ctrl-C on our terminal must not stop the database before those who use it.
+  // In its own session, since Ctrl-C on our terminal must not stop the database before its users.
   const child = spawn('/bin/sh', ['-c', wrapper, options.removeAtEnd ?? '', ...options.command], {
     cwd: '/',
     env: serverEnvironment,
@@ -69,11 +69,11 @@ export function startServer(options: ServerCommand): ServerProcess {
   });
   child.stdin.on('error', () => undefined);
   child.once('error', (error) => lines.push(error.message));
-  // Without the wrapper the watcher is still there to end the server.
+  // If the wrapper dies, the watcher still ends the server.
   child.once('exit', () => child.stdin.destroy());
 
   const ended = new Promise<ServerEnd>((resolve) => {
-    // `close`: every process of the server held our end of its log, so none is left.
+    // After `close` no process is left, since each held the other end of the log's pipe.
     child.once('close', (status) => resolve({ status, lines }));
   });
 
@@ -124,7 +124,7 @@ function forEachLine(stream: Readable, hear: (line: string) => void): void {
   });
 }
 
-/** Undefined when it takes longer than that, or than `hurry` allows. */
+/** Undefined if the promise takes longer than `ms`, or `hurry` aborts. */
 async function within<T>(promise: Promise<T>, ms: number, hurry?: AbortSignal): Promise<T | undefined> {
   const timer = new AbortController();
   const signal = hurry === undefined ? timer.signal : AbortSignal.any([timer.signal, hurry]);
@@ -139,6 +139,6 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It ended meanwhile.
+    // The process ended meanwhile.
   }
 }

@@ -9,7 +9,7 @@ export interface CallMeta {
   userId: string;
   /** The session's name within its principal. */
   sessionId: string;
-  /** Name of the session's directory under the workspaces directory (`Session.directory`); never shown. */
+  /** Name of the directory under the workspaces directory (`Session.directory`); never shown. */
   workspaceDirectory: string;
 }
 
@@ -23,8 +23,8 @@ export const callMetaKeys = {
 const callMetaMembers = Object.entries(callMetaKeys) as [keyof CallMeta, string][];
 
 /**
- * In `_meta` of a call to a server that acts for its caller: what opens the gateway to it. Read from every client: nothing
- * but the gateway's answer to it says whether it is good.
+ * In `_meta` of a call to a server that acts for its caller: the token for the gateway. Read from every client, since the
+ * gateway checks the token.
  */
 export const callTokenMetaKey = 'signalbox/call_token';
 /** In `_meta` of an `isError` result: one of the tool codes, so that the reader need not parse the text. */
@@ -73,5 +73,5 @@ export function readErrorCode(meta: unknown): ToolErrorCode | undefined {
   return parsed.success ? parsed.data : undefined;
 }
 
-/** By which a worker introduces itself to tool servers. */
+/** The client name of a worker at tool servers. */
 export const ownClientName = 'signalbox';

@@ -6,7 +6,7 @@ import type { ToolHandler } from './served-tool.js';
 import { ToolServer, type ToolServerOptions } from './tool-server.js';
 
 /**
- * One server from one or more instances whose classes carry `@McpServer` with the same name.
+ * Creates a server from instances whose classes carry `@McpServer` with the same name.
  * @throws Error if there is none, names differ, or two tools share a name (naming both places).
  */
 export function createMcpServer(instances: object | readonly object[], options: ToolServerOptions): ToolServer {
@@ -80,7 +80,7 @@ function aroundOf(target: object): Around[] {
   return typeof method === 'function' ? [(call, run) => (method as Around).call(target, call, run)] : [];
 }
 
-/** The first is the outermost. */
+/** Nests `arounds`, the first one outermost. */
 function nested(arounds: readonly Around[]): Around {
   return arounds.reduceRight<Around>(
     (inner, outer) => (call, run) => outer(call, () => inner(call, run)),

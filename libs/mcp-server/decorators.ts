@@ -10,14 +10,14 @@ import type { ToolContext } from './tool-context.js';
 /** Returning false, or throwing an AppError, refuses the call. */
 export type Authorize = (toolName: string, context: ToolContext) => boolean | void | Promise<boolean | void>;
 
-/** One call, before its arguments are checked. */
+/** A call before its arguments are checked. */
 export interface CallInProgress {
   tool: string;
   arguments: unknown;
   context: ToolContext;
 }
 
-/** What a call ends with: its result, or what its client is asked before it runs again. */
+/** The end of a call: its result, or a question to the client, after which the call runs again. */
 export type ServedResult = CallToolResult | InputRequiredResult;
 
 /** Runs a call and returns what the caller gets; `run` rejects with the tool's error, or the reason of an abort. */
@@ -26,7 +26,7 @@ export type Around = (call: CallInProgress, run: () => Promise<ServedResult>) =>
 export interface McpServerOptions {
   name: string;
   version?: string;
-  /** In the worker its calls get a `callToken`, to ask models of the gateway as their caller. */
+  /** In the worker, calls of the server get a `callToken`, to ask models of the gateway as their caller. */
   actsForCaller?: boolean;
   /** Runs before every handler. A method `authorize` of the class does the same. */
   authorize?: Authorize;
@@ -35,18 +35,18 @@ export interface McpServerOptions {
 export interface McpToolOptions<Input extends z.ZodObject = z.ZodObject> {
   description: string;
   input: Input;
-  /** Checked against what the method returns, and published. */
+  /** The schema of results, which is checked and published. */
   output?: z.ZodObject;
   annotations?: ToolAnnotations;
-  /** The method's name unless given. */
+  /** Default: the method's name. */
   name?: string;
   title?: string;
   /** Published unchanged: `{version, category, tags}` and the like. */
   metadata?: JsonObject;
   timeoutMs?: number;
-  /** For a tool that may change something: its calls that do not. Applies to servers in the worker's own process. */
+  /** Which calls of a tool that may change something are read-only. Applies to servers in the worker's own process. */
   readOnlyWhen?: ReadOnlyWhen;
-  /** Answers of its read-only calls do not depend on the session: a cached result serves all sessions of its caller. */
+  /** Read-only calls do not depend on the session: a cached result serves all sessions of the caller. */
   sessionless?: boolean;
   /** The argument that names the file which a result depends on: a cached result is used while that file is unchanged. */
   readsFile?: string;
@@ -61,7 +61,7 @@ export interface DeclaredTool {
   options: McpToolOptions;
 }
 
-// Registered: a module of own tools brings its own copy of this file (docs/own-tools.md).
+// A registered symbol, since a module of own tools brings its own copy of this file (docs/own-tools.md).
 const serverKey = Symbol.for('signalbox:mcp-server');
 const toolsKey = Symbol.for('signalbox:mcp-tools');
 

@@ -1,5 +1,5 @@
-// A decorated server over Streamable HTTP on a port of its own, for clients of every era. Accepts only requests whose
-// Host is this machine or an allowed name; who calls is told by `authenticate`, if it is given.
+// Serves a decorated server over Streamable HTTP on a port of its own, for clients of every era. Accepts only requests whose
+// Host is this machine or an allowed name; `authenticate`, if given, identifies the caller.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { Deadline } from '#libs/concurrency/deadline.js';
@@ -48,7 +48,7 @@ export interface HttpServingOptions {
   stuckReaderMs?: number;
   /** The user id of a caller. Default: everybody is `anonymous`. @throws AppError to refuse it */
   authenticate?: (request: IncomingMessage) => string;
-  /** Told of each refusal by a limit: connections, sessions, requests of one connection. */
+  /** Called at each refusal by a limit: connections, sessions, requests of one connection. */
   onRefused?: (limit: string) => void;
   /** Other addresses that are answered with GET, without `authenticate` and for every Host: health and metrics. */
   pages?: Readonly<Record<string, (request: IncomingMessage) => Promise<ServedPage>>>;
@@ -198,7 +198,7 @@ class Serving implements HttpServing {
     const { maxBodyBytes = 4 * 1024 * 1024 } = this.options;
     const pieces: Buffer[] = [];
     let bytes = 0;
-    // Node would end the connection with the loop: the answer could not be read.
+    // Otherwise Node ends the connection with the loop, and the client cannot read the answer.
     for await (const piece of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += piece.length;
       if (bytes > maxBodyBytes)

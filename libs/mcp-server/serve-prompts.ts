@@ -1,10 +1,10 @@
-// `prompts/list` and `prompts/get` of a decorated server. What the prompts are is its source's affair.
+// Serves `prompts/list` and `prompts/get` of a decorated server from a source of prompts.
 import { ProtocolError, type Server } from '@modelcontextprotocol/server';
 import type { GetPromptResult, Prompt } from '@modelcontextprotocol/server';
 
 export interface PromptSource {
   list(signal: AbortSignal): Promise<Prompt[]>;
-  /** Undefined if there is none with that name. @throws PromptArgumentError */
+  /** Undefined if no prompt has the name. @throws PromptArgumentError */
   get(
     name: string,
     values: Readonly<Record<string, string>>,
@@ -12,7 +12,7 @@ export interface PromptSource {
   ): Promise<GetPromptResult | undefined>;
 }
 
-/** What is wrong with the arguments, in words for the caller. */
+/** The message tells the caller what is wrong with the arguments. */
 export class PromptArgumentError extends Error {
   override readonly name = 'PromptArgumentError';
 }

@@ -1,5 +1,5 @@
-// One tool as a server lists and runs it. Creates the JSON Schema once; converts what the method returns or throws to
-// an MCP result. Stacks, paths and messages of unknown errors never get into one.
+// A tool as a server lists and runs it. Creates the JSON Schema once; converts the method's return value or error to an MCP
+// result, without stacks, paths and messages of unknown errors.
 import { z } from 'zod';
 import {
   type CallToolResult,
@@ -25,7 +25,7 @@ export interface ToolHandler {
 
 export interface ServedTool {
   name: string;
-  /** Where it was declared, for the error about a second one: `ClockTools.getTime`. */
+  /** Where the tool was declared, for the error about a second one: `ClockTools.getTime`. */
   place: string;
   options: McpToolOptions;
   handler: ToolHandler;
@@ -78,7 +78,7 @@ export async function runTool(
     });
   }
   const handled = tool.handler(input.data, context);
-  // Most answer at once, and a wait for nothing has a price.
+  // Most tools answer at once, and an `await` would cost time.
   const returned = isThenable(handled) ? await handled : handled;
   if (isInputRequiredResult(returned)) return returned;
   const result = toResult(returned);
@@ -117,7 +117,7 @@ function toResult(returned: ToolReturn): CallToolResult {
   return { content: [{ type: 'text', text: JSON.stringify(structured) }], structuredContent: structured };
 }
 
-/** Codes of the HTTP API that tools can also fail with, mapped to those of tool errors. */
+/** Codes of the HTTP API that tools can also fail with, mapped to tool error codes. */
 const asToolCode: Partial<Record<ErrorCode, ToolErrorCode>> = { invalid_value: 'invalid_tool_arguments' };
 
 export function toolErrorCode(error: unknown): ToolErrorCode {

@@ -1,4 +1,4 @@
-// What a tool's method receives besides its parsed input.
+// The context that a tool's method receives besides its parsed input.
 import type { ClientCapabilities, InputResponses } from '@modelcontextprotocol/server';
 import type { Cache } from '#libs/backing/cache.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -8,9 +8,9 @@ export interface ToolContext {
   requestId: string;
   /** The calling principal; `anonymous` if the transport gave none. */
   userId: string;
-  /** Of the caller's session, or of the MCP session over HTTP; absent if there is none. */
+  /** The caller's session, or the MCP session over HTTP; absent if there is none. */
   sessionId?: string;
-  /** Shown to the gateway as a key: it answers chats without server tools as the caller, while the call runs. Secret. */
+  /** A secret key for chats without server tools at the gateway, as the caller, while the call runs. */
   callToken?: string;
   /** The session's files. Throws tool_unavailable if the call has none. */
   readonly workspace: Workspace;
@@ -18,11 +18,11 @@ export interface ToolContext {
   readonly cache: ToolCache;
   /** Aborts when the caller cancels or disconnects, or the tool's time is over. */
   signal: AbortSignal;
-  /** What the client can be asked, by returning `inputRequired`; nothing within the worker. */
+  /** Questions that the client supports, asked by returning `inputRequired`; none within the worker. */
   clientCapabilities: ClientCapabilities;
-  /** Its answers to what the method returned before, unchecked: it runs again with them. Absent the first time. */
+  /** The client's unchecked answers to `inputRequired`, with which the method runs again. Absent the first time. */
   inputResponses?: InputResponses;
-  /** The `requestState` that the method returned before: no client can change it. */
+  /** The `requestState` that the method returned before, which no client can change. */
   requestState?: string;
   /** Reports progress to the caller; does nothing if the caller did not ask for it. Never throws. */
   reportProgress(progress: number, total?: number, message?: string): void;
@@ -35,7 +35,7 @@ export interface ToolCache {
   delete(key: string): Promise<void>;
 }
 
-/** Of one tool server and user, for one call. */
+/** The cache of a tool server and user, for one call. */
 export function scopedCache(cache: Cache | undefined, prefix: string, signal: AbortSignal): ToolCache {
   return {
     get: async (key) => cache?.get(prefix + key, signal),

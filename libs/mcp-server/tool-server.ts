@@ -1,5 +1,5 @@
 // An MCP server created from decorated instances: its set of tools, and any number of connections that serve them.
-// Has no transport of its own; the code that connects one also closes it.
+// Has no transport of its own; the code that connects a transport also closes it.
 import { randomBytes } from 'node:crypto';
 import { createRequestStateCodec, isInputRequiredResult, ProtocolError, Server } from '@modelcontextprotocol/server';
 import type {
@@ -48,7 +48,7 @@ export interface ServedCall {
   /** Who calls over HTTP; a trusted caller's `meta` takes precedence. */
   userId?: string | undefined;
   signal: AbortSignal;
-  /** What its client can be asked and has answered; absent within this process. */
+  /** What the client can be asked and has answered; absent within this process. */
   asking?: Pick<ToolContext, 'clientCapabilities' | 'inputResponses' | 'requestState'>;
   /** Absent if the caller does not want progress. Must not throw. */
   onProgress?: (progress: ServedProgress) => void;
@@ -60,7 +60,7 @@ export interface ServedProgress {
   message?: string;
 }
 
-/** Gets the events of a server: implemented by what serves its tools, or uses them within this process. */
+/** Gets the events of a server. */
 export interface ServerListener {
   onToolsChanged(): void;
   onClosed?(): void;
@@ -70,11 +70,11 @@ const invalidParams = -32602;
 
 export class ToolServer {
   private readonly tools = new Map<string, ServedTool>();
-  /** Of the tools, for clients that take few names. Undefined after a change. */
+  /** Maps the tools' names, for clients that accept few names. Undefined after a change. */
   private names: NameMapping | undefined;
   private readonly connections = new Set<Server>();
   private readonly listeners = new Set<ServerListener>();
-  /** Signs what a tool keeps with a client between two rounds of a call; both have to reach this process. */
+  /** Signs the state that a tool keeps with a client between two requests of a call, which must both reach this process. */
   private readonly states = createRequestStateCodec<KeptState>({ key: randomBytes(32) });
 
   constructor(
@@ -106,7 +106,7 @@ export class ToolServer {
     this.announce();
   }
 
-  /** False if there is none with that name. Running calls end normally. */
+  /** False if no tool has the name. Running calls end normally. */
   remove(name: string): boolean {
     const removed = this.tools.delete(name);
     if (removed) this.announce();
@@ -117,7 +117,7 @@ export class ToolServer {
     return [...this.tools.values()].map((tool) => tool.listed);
   }
 
-  /** For users within this process, which need no protocol: `list` and `call`. Returns a function that ends it. */
+  /** For users within this process, who need no protocol: `list` and `call`. Returns a function that ends the attachment. */
   attach(listener: ServerListener): () => void {
     this.listeners.add(listener);
     return () => void this.listeners.delete(listener);
@@ -248,7 +248,7 @@ export class ToolServer {
     const sessionId = told.sessionId ?? connected ?? only;
     const fields = { requestId, userId, ...(sessionId === undefined ? {} : { sessionId }) };
     const callToken = readCallToken(meta);
-    // Most tools use neither.
+    // Most tools do not use these members.
     let ownLogger: Logger | undefined;
     let ownCache: ToolCache | undefined;
     const scope = `tool:${this.name}:${userId}:`;
@@ -305,7 +305,7 @@ interface KeptState {
   state: string;
 }
 
-/** @throws ProtocolError for what another tool has kept */
+/** @throws ProtocolError for the state of another tool */
 function askingOf(tool: string, { mcpReq }: ServerContext, server: Server): NonNullable<ServedCall['asking']> {
   const { inputResponses } = mcpReq;
   const kept = mcpReq.requestState<KeptState>();
@@ -340,7 +340,7 @@ class ToolClock {
   private readonly own = new AbortController();
   private readonly timer: NodeJS.Timeout;
   readonly signal = this.own.signal;
-  // Not AbortSignal.any(): what it links is freed only by full garbage collections.
+  // Not AbortSignal.any(), whose links only full garbage collections free.
   private readonly cancel = () => this.own.abort(this.callers.reason);
 
   constructor(

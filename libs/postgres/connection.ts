@@ -4,9 +4,9 @@ import type { ClientConfig } from 'pg';
 
 export interface ConnectionSettings {
   url: string;
-  /** For connecting, and for waiting for a free connection, ms. */
+  /** Deadline for connecting, and for waiting for a free connection, ms. */
   timeoutMs: number;
-  /** For one statement, enforced by the server; default `timeoutMs`. */
+  /** Deadline for one statement, enforced by the server; default `timeoutMs`. */
   statementTimeoutMs?: number;
   /** Shown in pg_stat_activity. */
   applicationName: string;

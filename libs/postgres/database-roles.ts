@@ -1,6 +1,6 @@
-// The two roles of a deployment whose database has an owner of its own: the application, which can add rows to the audit and
-// neither change nor remove them, and a reader of the audit alone. Grants again what is wanted at every run, so that it
-// covers what migrations have added; knows no other rights than these.
+// The two roles of a deployment whose database has an owner of its own: the application, which can add rows to the audit but
+// neither change nor remove them, and a reader of the audit alone. Each run grants all rights again, so that they cover the
+// tables that migrations have added.
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { ConfigError } from '#libs/config/config-error.js';
@@ -23,7 +23,7 @@ interface Table {
 }
 
 const anyTable = 'select, insert, update, delete';
-/** What the application may do with a table where it is less. The partitions of the audit are reached through it only. */
+/** Tables with fewer rights for the application. Partitions of the audit are used only through the audit's table. */
 const applicationMay: Record<string, string> = {
   audit_events: 'select, insert',
   audit_events_default: 'select',
@@ -32,7 +32,7 @@ const applicationMay: Record<string, string> = {
   _prisma_migrations: 'select',
 };
 const readerMay: Record<string, string> = { audit_events: 'select', audit_checkpoints: 'select' };
-/** Beside the store's own: those of the queue, counters and cache, if they are in PostgreSQL. */
+/** The schemas of the queue, counters and cache, if they are in PostgreSQL. */
 const otherSchemas = ['signalbox_backing', 'bullmq'];
 const iterations = 4096;
 
@@ -93,7 +93,7 @@ function credentials(key: string, url: string): Credentials {
   return { name: decodeURIComponent(username), password: decodeURIComponent(password) };
 }
 
-/** The database gets a verifier of the password, so that it stands in no statement and no log. */
+/** The database gets a verifier, so that the password is in no statement and no log. */
 async function makeRole(client: pg.Client, { name, password }: Credentials): Promise<void> {
   const { rows } = await client.query<{ own: boolean }>(
     'select rolname = current_user as own from pg_roles where rolname = $1',

@@ -1,5 +1,5 @@
 // Combines concurrent writes of one kind into one statement and commit; reads can be combined too. Writes immediately while
-// idle; rows that arrive during a write form the next one. Refuses rows beyond its queue or time bound.
+// idle; rows that arrive during a write form the next write. Refuses rows beyond its queue or time bound.
 import { Batch } from '#libs/concurrency/batch.js';
 import { sqlStateOf, storeUnavailable } from '#libs/store-error/store-error.js';
 import { toDatabaseError } from './postgres-error.js';
@@ -39,7 +39,7 @@ export class GroupCommit<Row, Result> {
     this.timeoutMs = bounds.timeoutMs;
     this.batch = new Batch({
       flush: (rows) => this.writeInTime(rows),
-      // Rows of one turn of the event loop go together, even if the answers that trigger them arrive one by one.
+      // Combines rows of one turn of the event loop, even if the answers that trigger them arrive one by one.
       schedule: setImmediate,
       oneByOne: true,
       maxItems: bounds.maxRows,

@@ -12,7 +12,7 @@ export interface DatabaseSettings extends ConnectionSettings {
 }
 
 export interface Database {
-  /** For use in `call` only: outside of it, failures are Prisma's own. */
+  /** For use in `call` only: outside of `call`, failures are Prisma's own. */
   readonly prisma: PrismaClient;
   readonly timeoutMs: number;
   /**
@@ -31,13 +31,13 @@ export interface Database {
 }
 
 /**
- * A plan is cached per connection, and made when tables may still be empty: then a sequential scan looks cheapest, and
- * becomes slower with every row.
+ * Plans are cached per connection, and may be made while tables are empty. A sequential scan then looks cheapest, but gets
+ * slower with every row.
  */
 const byIndex = { enable_seqscan: 'off' };
 
 export function openDatabase(settings: DatabaseSettings): Database {
-  // Rows of the audit that come without it are not chained (docs/adr/0010).
+  // Audit rows that are written without this setting are not chained (docs/adr/0010).
   const set = { ...settings.set, ...byIndex, 'signalbox.audit_writer': 'on' };
   const pool = new PostgresPool({ ...settings, set, idleMs: 60_000, nameOf });
   const adapter = new PrismaPg(pool.pool, { statementNameGenerator: ({ sql }) => nameOf(sql) });

@@ -50,7 +50,7 @@ export class PostgresPool implements Answering {
     return withinDeadline(this.timeoutMs, signal, () => this.runRaw<Row>(text, values));
   }
 
-  /** Without the port's deadline, for callers that retry (the queue's loop). The driver's read timeout applies. */
+  /** Runs without the port's deadline, for callers that retry (the queue's loop). The driver's read timeout applies. */
   runRaw<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<pg.QueryResult<Row>> {
     // With a callback, the driver makes no promises of its own.
     return new Promise((resolve, reject) => {

@@ -17,7 +17,7 @@ const refusals: [states: RegExp, meaning: string][] = [
   [/^42501$/, 'this user may not use that database, or create tables in its schema'],
 ];
 
-/** For a failed connection at startup, in terms of the setting `key` with the address `url`: what is wrong with either. */
+/** Explains a failed connection at startup by the setting `key` with the address `url`. */
 export function toConnectError(error: unknown, url: string, key = 'DATABASE_URL'): AppError | ConfigError {
   const { code, message } = error as { code?: unknown; message?: unknown };
   const state = sqlStateOf(error);

@@ -1,5 +1,5 @@
 // Rereads the configuration on a signal or when one of its files changes, and applies the tool servers and the policy if it
-// is valid. An invalid one changes nothing. Other changed settings are logged and need a restart. One read at a time.
+// is valid. An invalid one changes nothing. Other changed settings are logged and need a restart. Reads one at a time.
 import { isDeepStrictEqual } from 'node:util';
 import { knowSecrets } from '#libs/audit/known-secrets.js';
 import { changedSettings } from '#libs/config/files/changed-settings.js';
@@ -77,14 +77,14 @@ export class ConfigurationReloads {
     const { started, reader, apply, strikeOut, logger } = this.parts;
     const next = reader.read();
     const before = this.inForce;
-    // Calls may still run with those of the configuration before.
+    // Calls may still run with secrets of the configuration before.
     const secrets = [started, before, next].flatMap((config) => secretValues(config));
     knowSecrets(secrets);
     strikeOut(secrets);
     const settings = changedSettings(started, next);
     if (settings.length > 0) logger.warn({ metadata: { settings } }, 'settings have changed that need a restart');
     const changes = compareServers(before.mcpServers, next.mcpServers);
-    // Applied even if unchanged, because something that was missing may have been installed.
+    // Applied even if unchanged, since a missing program may have been installed.
     await apply(next);
     this.inForce = next;
     this.lastProblem = undefined;

@@ -18,7 +18,7 @@ export function endWithParent({ stop, deadlineMs, pipe = process.stdin }: EndWit
   const tell = () => {
     if (told) return;
     told = true;
-    // Does not keep the process alive: a working stop ends it long before.
+    // The timer must not keep the process alive after a graceful stop.
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), deadlineMs).unref();
     stop('the supervisor has ended');
   };

@@ -1,4 +1,4 @@
-// Where the files of the installed package are, whatever file of it asks: a source, or what the compiler made of it (dist/).
+// Finds files of the installed package, both from sources and from compiled files (dist/).
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';

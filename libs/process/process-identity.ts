@@ -1,5 +1,5 @@
-// Identifies a process beyond its id, which may be reused within seconds in containers: always store the start time as
-// well. Only queries the system; never sends signals.
+// Identifies a process beyond its id, which may be reused within seconds in containers: always store the start time too.
+// Only queries the system; never sends signals.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 

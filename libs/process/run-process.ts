@@ -1,6 +1,6 @@
 // The life of one of our processes: configuration, log, and a start that waits while the store is unavailable. The first
 // stop signal shuts it down in order, a second one immediately.
-// SIGHUP rereads its configuration. Under `npm start` it ends with its supervisor.
+// SIGHUP rereads the configuration. Under `npm start` the process ends with its supervisor.
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigError } from '#libs/config/config-error.js';
 import type { Config } from '#libs/config/schema.js';
@@ -30,7 +30,7 @@ export const closingMs = 5_000;
 /** Grace time after losing the supervisor: its embedded database has ended too, and nobody will restart it. */
 const orphanedGraceMs = 2_000;
 
-/** For the last spans: a collector that does not answer must not delay an exit. */
+/** Time for exporting the last spans: a collector that does not answer must not delay an exit. */
 const lastSpansMs = 1_000;
 
 export async function runProcess(service: string, load: () => Config, start: StartProcess): Promise<void> {

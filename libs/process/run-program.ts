@@ -5,7 +5,7 @@ export interface ProgramOptions {
   environment: Record<string, string>;
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** Written to its stdin, which is then closed. */
+  /** Written to stdin, which is then closed. */
   input?: string;
 }
 
@@ -29,7 +29,7 @@ export function runProgram(command: readonly string[], options: ProgramOptions):
     const child = spawn(file, args, {
       cwd: '/',
       env: options.environment,
-      // In its own process group, so that its children can be ended with it.
+      // In a process group of its own, so that its children can be ended too.
       detached: true,
     });
     const end = () => endGroup(child.pid);
@@ -64,6 +64,6 @@ function endGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has already ended.
+    // The program has already ended.
   }
 }

@@ -2,7 +2,7 @@
 // turn may use what it needs.
 import { setFlagsFromString } from 'node:v8';
 
-/** From Node 22 on, V8 has a fast middle compiler, counts calls differently, and gains nothing from these. */
+/** From Node 22 on, V8 has a fast middle compiler, counts calls differently, and gains nothing from these flags. */
 const isNode20 = Number(process.versions.node.split('.', 1)[0]) < 22;
 
 export const v8Flags: readonly string[] = [
@@ -26,17 +26,17 @@ export function tuneV8(growingPercent: number): void {
 export const smallFlags: readonly string[] = [
   '--max-semi-space-size=1',
   '--semi-space-growth-factor=1',
-  // Returns pages that objects are scattered over: a few MB, for a few ms of each full collection.
+  // Frees fragmented pages: a few MB, for a few ms of each full collection.
   '--compact-on-every-full-gc',
-  // The optimizing compiler's own memory is not all given back: 5 MB for JavaScript, 36 MB for undici's parser in WebAssembly.
-  // Without it the calls of a minute take as long, and half a megabyte of code four times as long to analyse, up to two seconds.
+  // The optimizing compiler keeps some of its memory: 5 MB for JavaScript, 36 MB for undici's parser in WebAssembly. Without
+  // the compiler, a minute's calls take as long, but analysing half a megabyte of code four times as long, up to two seconds.
   '--no-opt',
   '--wasm-tiering-budget=2147483647',
 ];
 
 /**
- * For a process that has little to do and should hold little: the space of young objects does not grow, the heap by a fifth.
- * V8 raises the growth factor whenever it sets up the heap of another thread, hence it is lowered after each of them.
+ * For a process with little to do: the young generation does not grow, and the heap grows by a fifth. V8 raises the growth
+ * factor whenever it sets up the heap of another thread, so it is lowered after each start of a thread.
  */
 export function keepV8Small(): void {
   const setFlags = () => {

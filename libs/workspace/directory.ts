@@ -25,7 +25,7 @@ export class Directory {
     private readonly hostPath: string,
   ) {}
 
-  /** Opens a path that the operator chose; its own last component may not be a link. */
+  /** Opens a path that the operator chose; the last component may not be a link. */
   static async openPath(hostPath: string): Promise<Directory> {
     return new Directory(await open(hostPath, constants.O_RDONLY | directoryFlag | noFollow), hostPath);
   }
@@ -36,7 +36,7 @@ export class Directory {
     return typeof name === 'string' ? join2(parent, name) : Buffer.concat([Buffer.from(`${parent}/`), name]);
   }
 
-  /** The directory itself, for calls that take a path. */
+  /** A path of the directory itself, for calls that take a path. */
   self(): string {
     return procFs ? `/proc/self/fd/${this.handle.fd}` : this.hostPath;
   }
@@ -64,13 +64,13 @@ export class Directory {
     }
   }
 
-  /** A new file; every write appends. Fails if any entry has the name. */
+  /** Creates a file whose writes append. Fails if any entry has the name. */
   createFile(name: string, mode: number): Promise<FileHandle> {
     const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_EXCL | noFollow;
     return open(this.child(name), flags, mode);
   }
 
-  /** Of the entry itself; a link is not followed. */
+  /** The entry's own status: links are not followed. */
   async stat(name: Name): Promise<BigIntStats | undefined> {
     try {
       return await lstat(this.child(name), { bigint: true });
@@ -80,7 +80,7 @@ export class Directory {
     }
   }
 
-  /** Lets the owner enter a directory, whatever its mode. Only on Linux, elsewhere it does nothing. */
+  /** Lets the owner enter a directory, whatever its mode. Does nothing except on Linux. */
   async unlock(name: Name): Promise<void> {
     if (!procFs) return;
     const handle = await open(this.child(name), pathOnly | noFollow | directoryFlag);
@@ -113,7 +113,7 @@ async function stillInside(handle: FileHandle, parent: string, child: string): P
 }
 
 export interface DescendOptions {
-  /** Called before each missing directory is created; absent: a missing one is `file_not_found`. */
+  /** Called before each missing directory is created; if absent, a missing directory is `file_not_found`. */
   beforeCreate?: (depth: number) => Promise<{ made(): void; notMade(): void }>;
   /** Owner of created directories, if we may set it (root only). */
   owner?: { uid: number; gid: number };

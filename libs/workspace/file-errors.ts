@@ -24,13 +24,13 @@ export const hardLinked = ofPath(
 const tooLong = ofPath('invalid_value', () => 'The path is too long');
 const alreadyThere = ofPath('invalid_value', (path) => `'${path}' already exists`);
 
-/** For the directory of all workspaces, not a caller's path: the operator must fix it. */
+/** An error of the directory of all workspaces, which the operator must fix. */
 const unavailable = (message: string, cause: unknown) =>
   // The system's message names the host path: /health/ready and its log line report that to the operator.
   new AppError('workspace_unavailable', message, { cause: Object.assign(new Error(), { code: errorCode(cause) }) });
 const storageFails = (cause: unknown) => unavailable('The storage of workspaces cannot be used at the moment', cause);
 
-/** For the session's own directory, which only we create: a failure is the storage's, unless a link has replaced it. */
+/** Errors of a session's own directory are the storage's, unless a link has replaced the directory. */
 export function toStorageError(error: unknown, hostPath: string): unknown {
   const ofPlace = ['EACCES', 'EPERM', 'ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '');
   return ofPlace && !isLinkNow(hostPath) ? storageFails(error) : toFileError(error, '.');

@@ -14,7 +14,7 @@ export class FreeSpace {
     readonly minFreeBytes: number,
   ) {}
 
-  /** Free bytes, less those claimed since the last read. Rejects if the file system does not report them. */
+  /** Free bytes minus the bytes claimed since the last read. Rejects if the file system does not report free space. */
   async bytes(): Promise<number> {
     if (this.looked === undefined || performance.now() - this.looked.at >= keptMs) {
       this.looked = { bytes: freeBytes(this.directory), at: performance.now(), claimed: 0 };
@@ -23,7 +23,7 @@ export class FreeSpace {
     return (await looked.bytes) - looked.claimed;
   }
 
-  /** The same without claims, read now. */
+  /** Free bytes without claims, read now. */
   now(): Promise<number> {
     return freeBytes(this.directory);
   }
@@ -34,9 +34,9 @@ export class FreeSpace {
     this.looked!.claimed += bytes;
   }
 
-  /** The same without a claim, for later writes. @throws AppError workspace_disk_full */
+  /** Checks the free space without a claim, for later writes. @throws AppError workspace_disk_full */
   async check(bytes = 0): Promise<void> {
-    // If it does not report them, the write itself reports the error.
+    // If the file system does not report free space, the write itself fails.
     const free = await this.bytes().catch(() => Infinity);
     if (free - bytes < this.minFreeBytes) throw diskFull();
   }

@@ -1,4 +1,4 @@
-// One holder at a time per key within this process, in order of request. Waiting ends with the signal.
+// A lock with one holder at a time per key within this process, in order of request. Waiting ends with the signal.
 
 export class KeyedLock {
   private readonly tails = new Map<string, Promise<void>>();

@@ -22,7 +22,7 @@ export function toFileInfo(stats: BigIntStats): FileInfo {
   };
 }
 
-/** Tools may set any time; one that a Date cannot hold is shown as the epoch. */
+/** Tools may set any time; a time that a Date cannot hold becomes the epoch. */
 function toDate(ms: bigint): Date {
   const date = new Date(Number(ms));
   return Number.isNaN(date.getTime()) ? new Date(0) : date;

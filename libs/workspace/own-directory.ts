@@ -1,6 +1,6 @@
 // A directory for a session's files, or those of a shared tool server, with its `.tmp`. If Signalbox runs as root, it
 // belongs to a user id without an account: tool servers run as that user, without root's rights. Sessions are separated
-// by the isolation of command servers (docs/isolation.md). If root may not change owners, it stays root's.
+// by the isolation of command servers (docs/isolation.md). If root may not change owners, the directory stays root's.
 import { chmod, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Directory, type Name } from './directory.js';
@@ -38,7 +38,7 @@ export async function makeOwnDirectory(hostPath: string): Promise<void> {
   }
 }
 
-/** By descriptor: a running tool server may have replaced the entry. */
+/** Works by descriptor, since a running tool server may have replaced the entry. */
 async function giveTemporary(directory: Directory, uid: number, gid: number): Promise<void> {
   const temporary = await directory.openDirectory(temporaryDirectory);
   try {
@@ -48,7 +48,7 @@ async function giveTemporary(directory: Directory, uid: number, gid: number): Pr
   }
 }
 
-/** The directory itself last: a process that dies in between leaves it to the next one. */
+/** Changes the directory itself last, so that the next process repeats an incomplete change. */
 async function giveAway(directory: Directory): Promise<void> {
   try {
     await giveTemporary(directory, toolUser, toolUser);

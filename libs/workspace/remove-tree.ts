@@ -7,7 +7,7 @@ import { Directory, type Name } from './directory.js';
 import { errorCode } from './file-errors.js';
 import { reservedPrefix } from './workspace-path.js';
 
-/** Against a process that replaces entries meanwhile. */
+/** Limits attempts against a process that replaces entries meanwhile. */
 const maxAttempts = 16;
 const batchSize = 64;
 /** Names of directories that wait to be emptied; the next pass finds more. */
@@ -16,7 +16,7 @@ const defaultBudgetMs = 10_000;
 
 export interface RemovalOptions {
   signal?: AbortSignal | undefined;
-  /** What is left then stays for later: millions of files, or a process that creates them as fast as we remove. */
+  /** Time after which the rest is left for later, as for millions of files, or a process that keeps creating files. */
   budgetMs?: number;
 }
 
@@ -29,7 +29,7 @@ class OutOfTime extends Error {}
 
 /**
  * Removes the directory `name` of `parent` with its contents; does nothing if it does not exist.
- * Returns whether it is removed: false if the time was not enough.
+ * Returns false if the time was not enough.
  */
 export async function removeTree(parent: Directory, name: Name, options: RemovalOptions = {}): Promise<boolean> {
   const bounds = { signal: options.signal, until: performance.now() + (options.budgetMs ?? defaultBudgetMs) };
@@ -56,7 +56,7 @@ function check({ signal, until }: Bounds): void {
   if (performance.now() >= until) throw new OutOfTime('the time for a removal is over');
 }
 
-/** Empties `top` and every directory moved up to it meanwhile. */
+/** Empties `top` and every directory moved up to `top` meanwhile. */
 async function emptyTop(top: Directory, bounds: Bounds): Promise<void> {
   const pending: Name[] = [];
   const remember = (name: Name) => {

@@ -13,7 +13,7 @@ import { reservedPrefix, temporaryDirectory } from './workspace-path.js';
 export const unfinished = new Set<string>();
 
 const leftBehindMs = 60 * 60 * 1_000;
-/** Time for cleanup in one count, as writes wait for it; the next count continues. */
+/** Time for cleanup in one count, since writes wait for the count; the next count continues. */
 const clearingMs = 1_000;
 /** Command servers may create directories below the limit; a walk goes this deep, and reports if there are more. */
 export const levelsBelowLimit = 2;
@@ -54,7 +54,7 @@ function count(usage: ScannedUsage, entry: Entry): void {
 const sizeOf = (stats: BigIntStats) => (stats.isFile() ? Number(stats.size) : 0);
 const isReserved = (entry: Entry) => entry.name.toString('latin1').startsWith(reservedPrefix);
 
-/** Only those unchanged for long: another process may be writing them. */
+/** Removes only files that have not changed for long, since another process may be writing others. */
 async function clearedAway(entry: Entry, signal?: AbortSignal): Promise<boolean> {
   if (Date.now() - Number(entry.stats.ctimeMs) < leftBehindMs) return false;
   if (entry.stats.isDirectory()) return removeTree(entry.parent, entry.name, { signal, budgetMs: clearingMs });

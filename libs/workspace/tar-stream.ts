@@ -17,7 +17,7 @@ const maxPlainPath = 100;
 const maxOctal = 0o77777777777;
 
 export interface TarOptions {
-  /** Of the workspace; a few levels more are archived, anything deeper is an error. */
+  /** The depth limit of the workspace; a few more levels are archived, anything deeper is an error. */
   maxDepth: number;
   signal?: AbortSignal | undefined;
 }
@@ -39,7 +39,7 @@ export async function* tarStream(directory: Directory, options: TarOptions): Asy
 async function* file(entry: Entry, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
   if (entry.stats.size === 0n && entry.stats.nlink === 1n) return yield header(entry, 0);
   const handle = await entry.parent.openFile(entry.name, constants.O_RDONLY, entry.path).catch((error: unknown) => {
-    // Deleted, replaced or made unreadable since it was listed: not part of the archive.
+    // Skip a file that was deleted, replaced or made unreadable since it was listed.
     if (error instanceof AppError || ['ENOENT', 'ELOOP', 'EACCES', 'ENXIO'].includes(errorCode(error) ?? '')) {
       return undefined;
     }

@@ -1,5 +1,5 @@
-// How much each workspace uses, so that a write over the limit is refused in advance. Counted by a scan, then updated
-// by the writes of this process; the next scan finds changes by others. Refuses, never removes.
+// Records how much each workspace uses, so that a write over the limit is refused in advance. A scan counts, the writes of
+// this process update the count, and the next scan finds changes by others. Refuses, never removes.
 import { AppError } from '#libs/schemas/errors.js';
 import { KeyedLock } from './keyed-lock.js';
 
@@ -18,7 +18,7 @@ export interface DirectoryUsage {
 }
 
 export interface ScannedUsage extends DirectoryUsage {
-  /** Deeper than any scan goes: nothing may grow. */
+  /** Whether directories are deeper than a scan goes, so that nothing may grow. */
   tooDeep: boolean;
 }
 
@@ -45,7 +45,7 @@ export class UsageLedger {
     return this.lock.run(key, signal, body);
   }
 
-  /** Scans if never done or long ago; `force`: unless just done. Call it outside `exclusively`. */
+  /** Scans if there is no recent count; `force` always scans. Call it outside `exclusively`. */
   async refresh(
     key: string,
     scan: Scan,
@@ -63,14 +63,14 @@ export class UsageLedger {
     });
   }
 
-  /** Creates a reservation for something new, still empty. Call `refresh` first. */
+  /** Creates an empty reservation. Call `refresh` first. */
   reserve(key: string, credit: { bytes: number; entries: number } = { bytes: 0, entries: 0 }): Reservation {
     const account = this.accounts.get(key);
     if (account === undefined) throw new Error('A workspace is counted before it is written to');
     return new Reservation(account, this.limits, credit);
   }
 
-  /** Close to a limit by an old count: other processes may have removed files since. */
+  /** Whether an old count is close to a limit, since other processes may have removed files. */
   nearlyFull(key: string, bytes: number): boolean {
     const account = this.accounts.get(key);
     if (account === undefined || performance.now() - account.scannedAt < 100) return false;
@@ -122,7 +122,7 @@ export class Reservation {
   constructor(
     private readonly account: Account,
     private readonly limits: WorkspaceLimits,
-    /** What the write replaces, and so frees. */
+    /** The usage that the write frees by replacing a file. */
     private credit: { bytes: number; entries: number },
   ) {}
 

@@ -7,7 +7,7 @@ import { reservedPrefix, temporaryDirectory } from './workspace-path.js';
 
 export interface Entry {
   name: Buffer;
-  /** From the start of the walk, joined with `/`; bytes that are not UTF-8 are shown as U+FFFD. */
+  /** The path from the start of the walk; bytes that are not UTF-8 are shown as U+FFFD. */
   path: string;
   /** The bytes of the path, without those of the name. */
   rawPrefix: Buffer;
@@ -58,7 +58,7 @@ async function* level(directory: Directory, at: Level, options: WalkOptions): As
 
 async function* batches(directory: Directory, at: Level, options: WalkOptions): AsyncGenerator<Entry[]> {
   let names: Buffer[] = [];
-  // The path is resolved once, here; the stream of names then belongs to that directory.
+  // The path is resolved only here; the stream of names then belongs to that directory.
   const listing = await opendir(directory.self(), { encoding: 'buffer' as BufferEncoding, bufferSize: 256 });
   for await (const dirent of listing as AsyncIterable<Dirent<Buffer> | Dirent>) {
     options.signal?.throwIfAborted();

@@ -71,7 +71,7 @@ export class Workspace {
     await space.check(size);
     await this.ensure();
     await this.usage({ signal });
-    // A refusal may be due to an old count: it is final only after a fresh one. A stream cannot be read twice.
+    // Count again before refusing by an old count, since a stream cannot be read twice.
     if (ledger.nearlyFull(key, size)) await this.usage({ signal, force: true });
     return this.within(
       parents,
@@ -89,7 +89,7 @@ export class Workspace {
     await this.within(names, path, async () => undefined, true);
   }
 
-  /** Of a directory; `.` is the workspace. */
+  /** Lists a directory; `.` is the workspace. */
   async list(path: string, options: ListOptions): Promise<Listing> {
     const names = this.names(path);
     const prefix = names.length === 0 ? '' : `${shownPath(names)}/`;
@@ -120,7 +120,7 @@ export class Workspace {
     }
   }
 
-  /** A file, a link or an empty directory; with `recursive` a directory and its contents. */
+  /** Removes a file, a link or an empty directory; with `recursive` a directory and its contents. */
   async remove(
     path: string,
     options: { recursive?: boolean; expected?: WriteOptions['expected']; signal?: AbortSignal } = {},
@@ -172,7 +172,7 @@ export class Workspace {
     );
   }
 
-  /** Its usage, counted again if the last count is old. */
+  /** The workspace's usage, counted again if the last count is old. */
   async usage(options: { signal?: AbortSignal | undefined; force?: boolean } = {}): Promise<DirectoryUsage> {
     const { bytes, files, directories } = await this.place.ledger.refresh(
       this.place.key,
@@ -182,7 +182,7 @@ export class Workspace {
     return { bytes, files, directories };
   }
 
-  /** For readers of the whole. @throws AppError workspace_quota_exceeded if directories are deeper than the walk. */
+  /** For readers of the whole workspace. @throws AppError workspace_quota_exceeded if directories are deeper than the walk. */
   async checkDepth(signal?: AbortSignal): Promise<void> {
     await this.usage({ signal, force: true });
     this.place.ledger.reserve(this.place.key).grow(0);
@@ -253,7 +253,7 @@ export class Workspace {
   }
 
   private async removeTree(parent: Directory, name: string, signal?: AbortSignal): Promise<void> {
-    // Hidden at once, as a whole; a later count removes what a crash or a lack of time leaves.
+    // The rename hides the whole tree at once; a later count removes what a crash or a lack of time leaves.
     const doomed = `${reservedPrefix}${randomBytes(8).toString('hex')}`;
     await rename(parent.child(name), parent.child(doomed));
     this.place.ledger.expire(this.place.key);

@@ -14,18 +14,18 @@ import { scanUsage } from './scan-usage.js';
 import { UsageLedger, type ScannedUsage, type WorkspaceLimits } from './usage-ledger.js';
 import { Workspace, type WorkspacePlace } from './workspace.js';
 
-/** Being removed: after a crash the sweeper removes them. */
+/** Marks directories that are being removed; after a crash the sweeper removes them. */
 const doomedPrefix = '.removing-';
 const markName = '.signalbox-directory';
 const markForm = /^[0-9a-f]{32}$/;
-/** The time that another process may take between making the file and writing it. */
+/** Attempts to read the mark, which another process may have created but not written. */
 const markAttempts = 20;
 const markPauseMs = 50;
-/** Enough to detect a full disk, which still accepts an empty file. */
+/** Not empty, since a full disk still accepts an empty file. */
 const probeBytes = Buffer.alloc(4_096);
 
 export interface WorkspaceBounds extends WorkspaceLimits {
-  /** Of their file system: with less free nothing is written. Absent: no reserve. */
+  /** Nothing is written while the file system has less space free. Absent: no reserve. */
   minFreeBytes?: number;
 }
 
@@ -44,9 +44,9 @@ export class Workspaces {
   }
 
   /**
-   * @param dir made where it is missing, with mode 0700; as root, whose sessions have users of their own, with 0711.
-   * Where it cannot be made, `probe` says why, and makes it once it can be.
-   * @param isOurs whether what began then (`performance.now()`) is still this process's to write; absent: always.
+   * @param dir created if missing, with mode 0700, or 0711 as root, whose sessions have users of their own.
+   * If this fails, `probe` says why, and tries again.
+   * @param isOurs whether this process may still finish a write that began then (`performance.now()`); absent: always.
    */
   static async open(dir: string, limits: WorkspaceBounds, isOurs?: WorkspacePlace['isOurs']): Promise<Workspaces> {
     const workspaces = new Workspaces(resolve(dir), limits, isOurs);
@@ -57,7 +57,7 @@ export class Workspaces {
   /** Writes a file in the directory and removes it; creates the directory if missing. @throws the system's error */
   async probe(): Promise<void> {
     if (!existsSync(this.root)) await this.make();
-    // After a crash the sweeper removes it.
+    // After a crash the sweeper removes the file.
     const path = join(this.root, doomedName());
     try {
       await writeFile(path, probeBytes, { flag: 'wx', mode: 0o600 });
@@ -66,7 +66,7 @@ export class Workspaces {
     }
   }
 
-  /** What is in a file of the directory: the same for all processes that share it. @throws the system's error */
+  /** The random contents of a mark file, equal for all processes that share the directory. @throws the system's error */
   mark(): Promise<string> {
     this.marking ??= readMark(join(this.root, markName)).catch((error: unknown) => {
       this.marking = undefined;
@@ -92,15 +92,15 @@ export class Workspaces {
     });
   }
 
-  /** Where the session's tools run on this host. Never to be shown. @throws Error for an invalid name. */
+  /** The path of a session's directory on this host, which is never shown. @throws Error for an invalid name. */
   hostPath(directory: string): string {
     if (!/^[A-Za-z0-9_-]{1,128}$/.test(directory)) throw new Error('Not the name of a workspace directory');
     return join(this.root, directory);
   }
 
   /**
-   * Hides it at once, then removes it; does nothing if it does not exist. Returns whether all is removed: false if the
-   * time was not enough; `finishRemovals` then continues.
+   * Hides a directory at once, then removes it; does nothing if it does not exist. Returns false if the time was not
+   * enough; `finishRemovals` then continues.
    */
   async remove(directory: string, options: RemovalOptions = {}): Promise<boolean> {
     const doomed = doomedName();
@@ -115,7 +115,7 @@ export class Workspaces {
     return this.removeChild(doomed, options);
   }
 
-  /** Counts one again, for code that checks all of them: no write of a session waits for it. */
+  /** Counts a workspace again; no write of the session waits for this count. */
   measure(directory: string, signal?: AbortSignal): Promise<ScannedUsage> {
     return scanUsage({ hostPath: this.hostPath(directory), ledger: this.ledger }, signal);
   }
@@ -152,7 +152,7 @@ export class Workspaces {
   }
 }
 
-/** The first process makes it, with random contents; the others read it. */
+/** The first process makes the file with random contents; the others read it. */
 async function readMark(path: string): Promise<string> {
   const made = randomBytes(16).toString('hex');
   try {

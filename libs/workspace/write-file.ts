@@ -18,7 +18,7 @@ export type WriteSource = Uint8Array | AsyncIterable<Uint8Array>;
 export interface WriteOptions {
   append?: boolean;
   createDirectories?: boolean;
-  /** Expected size, if known: refused at once if too large. */
+  /** Expected size, if known; a write that is too large is refused at once. */
   sizeHint?: number;
   /** Checks the existing file (undefined: none) and throws to refuse; called again right before it is replaced. */
   expected?: (current: FileInfo | undefined) => void;
@@ -38,11 +38,11 @@ export interface WriteTarget {
   key: string;
   ledger: UsageLedger;
   space: FreeSpace;
-  /** Whether what began then (`performance.now()`) is still this process's to write; absent: always. */
+  /** Whether this process may still finish a write that began then (`performance.now()`); absent: always. */
   isOurs?: ((since: number) => boolean) | undefined;
 }
 
-/** A longer write may have been suspended, with its whole process. */
+/** A longer write may have been suspended with its process. */
 const heldUpMs = 1_000;
 /** Time for pending events to arrive: a disconnect or a cancellation. No event says that there are none. */
 const hearMs = 50;
@@ -142,7 +142,7 @@ async function openToAppend({ parent, name, shown }: WriteTarget, isThere: boole
     try {
       return { handle: await parent.createFile(name, modeOf(undefined)), created: true };
     } catch (error) {
-      // Another worker was faster.
+      // Another worker has created the file meanwhile.
       if (errorCode(error) !== 'EEXIST') throw error;
     }
   }
@@ -172,7 +172,7 @@ interface CopyOptions {
   reservation: Reservation;
   space: FreeSpace;
   signal: AbortSignal | undefined;
-  /** Counts along, so that the number is right even if copying fails. */
+  /** Counts while copying, so that the number is right even after a failure. */
   written: { bytes: number };
 }
 

@@ -34,7 +34,7 @@ export function encodeText(text: string, encoding: string): Buffer {
 
 export interface Piece {
   text: string;
-  /** Positions of its bytes in the file. */
+  /** Where the bytes of `text` begin and end in the file. */
   start: number;
   end: number;
 }
@@ -69,14 +69,14 @@ function decoded(bytes: Buffer, encoding: string, start: number): Piece {
   return { text, start, end: start + bytes.length };
 }
 
-/** How many bytes at the start belong to a character before them. */
+/** Counts the bytes at the start that belong to the character before them. */
 function continuation(bytes: Buffer): number {
   let count = 0;
   while (count < 3 && count < bytes.length && (bytes[count]! & 0xc0) === 0x80) count += 1;
   return count;
 }
 
-/** How many bytes are whole characters. Bounded in what it leaves, whatever the text. */
+/** Counts the bytes that are whole characters. The rest is bounded, whatever the text. */
 function wholeCharacters(bytes: Buffer, encoding: string): number {
   if (encoding === 'base64') return bytes.length - (bytes.length % 3);
   if (encoding.startsWith('utf8')) return bytes.length - incompleteUtf8(bytes);

@@ -35,10 +35,10 @@ const shownErrorLength = 2_000;
 
 /**
  * A page that was read before, kept with its validators (RFC 9110, 13): the next fetch asks whether it has changed, and a 304 is
- * answered with it. Nothing is used without asking the upstream first.
+ * answered with it. No kept page is used without asking the upstream first.
  */
 const keptPage = z.object({
-  /** After redirects: a validator belongs to one address. */
+  /** The address after redirects, since a validator belongs to one address. */
   url: z.string(),
   etag: z.string().optional(),
   lastModified: z.string().optional(),
@@ -50,7 +50,7 @@ type KeptPage = z.infer<typeof keptPage>;
 const keptMs = 24 * 3_600_000;
 const maxTextLength = 128 * 1024;
 
-/** Callers with conditions of their own want their own answers. */
+/** Requests with conditional headers of the caller are not answered from kept pages. */
 const ownConditions = /^(?:if-.*|range|cache-control|pragma)$/i;
 
 @McpServer({ name: 'workspace' })
@@ -110,7 +110,7 @@ export class FetchTool {
       );
     }
     if (saveTo !== undefined) {
-      // Only here, since it needs a session.
+      // Only a saved file needs the session's workspace.
       const { info } = await context.workspace.write(saveTo, bounded(incoming.body, this.options.maxBytes), {
         createDirectories: true,
         signal,

@@ -200,7 +200,7 @@ async function withHint<T>(writing: Promise<T>, path: string): Promise<T> {
     return await writing;
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'file_not_found') throw error;
-    // Otherwise it is what was to be moved.
+    // If another path is missing, it is the source of the move.
     const missing = /'(.*)'/.exec(error.message)?.[1] ?? '';
     if (!`/${path}/`.includes(`/${missing}/`)) throw error;
     throw new AppError('tool_failed', `The directory of '${path}' does not exist: set create_dirs to create it`);

@@ -1,5 +1,5 @@
-// One HTTP request to the outside: guarded address, redirects followed by hand and guarded anew, body decompressed as
-// it is read. Bounds of time and size are the caller's; every connection ends with the call.
+// An HTTP request to the outside: the address is guarded, also of redirects, and the body is decompressed while it is read.
+// The caller bounds time and size. Every connection ends with the call.
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { hostOf, type AddressGuard } from '#libs/http-client/address-guard.js';
@@ -16,7 +16,7 @@ export interface OutgoingRequest {
 }
 
 export interface Incoming {
-  /** Of the last redirect. */
+  /** The URL after redirects. */
   url: string;
   status: number;
   headers: Record<string, string>;
@@ -25,7 +25,7 @@ export interface Incoming {
 }
 
 const maxRedirects = 5;
-/** Headers that say how the message travels are ours. */
+/** Headers of the connection are set here, not by the caller. */
 const ownHeaders =
   /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect|keep-alive|proxy-.*)$/i;
 
@@ -47,7 +47,7 @@ export class GuardedRequester {
   }
 
   private async hop(url: URL, { method, headers, body }: OutgoingRequest, signal: AbortSignal): Promise<Incoming> {
-    // A client of its own: its guard knows the URL, and nothing of it is left after the call.
+    // Each request has its own client, so that no connection is left after the call.
     const client = new HttpClient({
       baseUrl: url.origin,
       headers: { 'user-agent': 'signalbox-fetch', 'accept-encoding': 'gzip, deflate, br' },
@@ -57,7 +57,7 @@ export class GuardedRequester {
       maxBytes: Infinity,
       opensAt: 'headers',
       guard: this.guard,
-      // What the reader may see: no address of this host's network, no stack.
+      // The caller must not see addresses of this host's network or stacks.
       toError: ({ kind, what, cause }) =>
         kind === 'cancelled' ? (cause as Error) : new AppError('tool_failed', `${hostOf(url)} ${what}`, { cause }),
     });
@@ -131,7 +131,7 @@ const decoders = new Map([
   ['deflate', createInflate],
 ]);
 
-/** The reader of the decoder sees the failure of either. */
+/** A failure of the body or of the decoder is an error of the returned stream. */
 function decompressed(body: Readable, encoding = ''): Readable {
   const decoder = decoders.get(encoding)?.();
   return decoder === undefined ? body : pipeline(body, decoder, () => undefined);

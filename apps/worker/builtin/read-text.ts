@@ -6,7 +6,7 @@ import { decodePieces } from './decode-text.js';
 export interface TextRange {
   path: string;
   encoding: string;
-  /** In bytes, like `limit`. */
+  /** Both in bytes. */
   offset: number;
   limit?: number | undefined;
   maxTextBytes: number;
@@ -15,7 +15,7 @@ export interface TextRange {
 export interface TextPart {
   text: string;
   size: number;
-  /** The position of the rest; undefined if there is none. */
+  /** Where the rest begins; undefined if nothing is left. */
   nextOffset?: number;
 }
 

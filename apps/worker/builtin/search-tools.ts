@@ -215,7 +215,7 @@ const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Frida
 const fixedOffset = /^([+-])([01]\d|2[0-3])(?::?([0-5]\d))?$/;
 
 function offsetMinutes(date: Date, timeZone: string): number {
-  // The usual call: a formatter of Intl costs more than everything else of it.
+  // UTC is the usual zone, and a formatter of Intl costs more than the rest of the call.
   if (timeZone === 'UTC') return 0;
   const fixed = fixedOffset.exec(timeZone);
   if (fixed !== null) return signedMinutes(fixed[1]!, fixed[2]!, fixed[3]);

@@ -1,5 +1,5 @@
-// One call in this worker, from its job to its reply: its claim, its time, its questions, its outcome, and whether it must
-// stop. run-call.ts takes its steps.
+// One call in this worker, from its job to its reply: claim, time limits, questions, outcome and stop. run-call.ts runs its
+// steps.
 import type { JobDelivery } from '#libs/backing/job-queue.js';
 import { type Answer, maxQuestionsOfCall, type Question } from '#libs/approvals/question.js';
 import {
@@ -39,7 +39,7 @@ export interface CallParts {
   workerId: string;
   journal: Pick<Journal, 'claim'>;
   replies: Pick<ReplySender, 'send'>;
-  /** The call is claimed, and its time stands still. */
+  /** Called when the call is claimed and its time limits are paused. */
   questions: {
     ask(call: Call, question: Question, signal: AbortSignal): Promise<Answer>;
     sample(call: Call, request: SamplingRequest, signal: AbortSignal): Promise<SamplingAnswer>;
@@ -47,7 +47,7 @@ export interface CallParts {
   logger: Logger;
 }
 
-/** Shorter safe calls are written only with their outcome. */
+/** A safe call that ends within this time is written only with its outcome. */
 const claimAfterMs = 1_000;
 
 export class Call implements UseOptions, CallOptions {
@@ -56,28 +56,27 @@ export class Call implements UseOptions, CallOptions {
   readonly repeated: boolean;
   /** Capped at the longest possible wait: the gateway's clock may differ. */
   readonly queueWaitMs: number;
-  /** From its delivery to its reply. */
+  /** Covers the call from its delivery to its reply. */
   readonly span: Span | undefined;
   readonly user: PoolUser;
-  /** Of its claim; undefined if not claimed (yet), like safe calls whose job carries everything they need. */
+  /** The fence of the claim; undefined while the call is not claimed. */
   fence: string | undefined;
   arguments: JsonObject | undefined;
-  /** Isolation of its server. */
+  /** The isolation of the server, as in the audit. */
   isolation: string | undefined;
-  /** How it ended, if that is known. */
   outcome: ToolOutcome | undefined;
-  /** The same as JSON, once it is written. */
+  /** The outcome as JSON, once it is written. */
   outcomeText: string | undefined;
   forgetSecrets: (() => void) | undefined;
-  /** By `performance.now()`. */
+  /** When the tool was started, by `performance.now()`; 0: not started. */
   private startedAt = 0;
-  /** Its maximum time. */
+  /** The call's maximum time, without pauses. */
   private limit = new Deadline(Infinity);
-  /** How long it had run when its tool reported progress last. */
+  /** How long the call had run at the last progress. */
   private heardMs = 0;
-  /** Its tool runs, and asks nobody. */
+  /** Whether time limits apply: the tool runs and waits for no answer. */
   private isTimed = false;
-  /** When it has to be claimed, by `steadyNow()`. */
+  /** When the call must be claimed, by `steadyNow()`. */
   private claimAt = Infinity;
   private timer: NodeJS.Timeout | undefined;
   private claiming: Promise<void> | undefined;
@@ -85,7 +84,7 @@ export class Call implements UseOptions, CallOptions {
   private controller: AbortController | undefined;
   private questions = 0;
   private asking: Promise<unknown> | undefined;
-  /** Nobody needs answers to its questions any more. */
+  /** Aborts open questions when the call ends. */
   private over: AbortController | undefined;
 
   constructor(
@@ -101,7 +100,7 @@ export class Call implements UseOptions, CallOptions {
     this.user = { principal: job.principal, sessionId: job.sessionId, directory: '', headers: undefined };
   }
 
-  /** Struck out of everything until `forgetSecrets`. */
+  /** Redacts the secrets from logs and results until `forgetSecrets`. */
   holdSecrets(secrets: readonly string[]): void {
     const others = this.forgetSecrets;
     const forget = holdSecrets(secrets);
@@ -111,7 +110,7 @@ export class Call implements UseOptions, CallOptions {
     };
   }
 
-  /** False if it is not planned any more. @throws AppError store_unavailable */
+  /** False if the call is no longer planned. @throws AppError store_unavailable */
   async claim(): Promise<boolean> {
     const { journal, workerId: worker } = this.parts;
     const claimed = await journal.claim({
@@ -126,8 +125,8 @@ export class Call implements UseOptions, CallOptions {
   }
 
   /**
-   * A safe call that takes long is claimed after all: otherwise it looks like one that no worker took. If it has ended
-   * meanwhile (cancelled, given up), its run is stopped.
+   * Claims a safe call that takes long, which otherwise looks as if no worker had taken it. If the call has ended meanwhile
+   * (cancelled, given up), its run is stopped.
    */
   private claimLate(): Promise<void> {
     this.claimAt = Infinity;
@@ -147,7 +146,7 @@ export class Call implements UseOptions, CallOptions {
     return maxQuestionsOfCall * Math.max(this.job.questions?.expiresMs ?? 0, samplingMs + samplingLeaseMs);
   }
 
-  /** By `steadyNow()`: until when its tool may be silent, never past its maximum time. It moves while somebody is asked. */
+  /** Until when the tool may be silent, at most the maximum time, by `steadyNow()`. A pause for questions moves it. */
   get deadline(): number {
     const { timeoutMs, maxTimeoutMs } = this.job;
     return this.limit.at - Math.max(0, maxTimeoutMs - this.heardMs - timeoutMs);
@@ -159,12 +158,12 @@ export class Call implements UseOptions, CallOptions {
     return this.ranMs >= maxTimeoutMs ? maxTimeoutMs : timeoutMs;
   }
 
-  /** Without the time in which somebody was asked. */
+  /** The time that the call has run, without pauses for questions. */
   private get ranMs(): number {
     return this.job.maxTimeoutMs - this.limit.at + steadyNow();
   }
 
-  /** Created on first use. */
+  /** The signal of the call, created on first use. */
   get signal(): AbortSignal {
     if (this.controller === undefined) {
       this.controller = new AbortController();
@@ -173,7 +172,7 @@ export class Call implements UseOptions, CallOptions {
     return this.controller.signal;
   }
 
-  /** Starts its time. */
+  /** Starts the time limits. */
   start(): void {
     const now = steadyNow();
     this.startedAt = performance.now();
@@ -183,7 +182,7 @@ export class Call implements UseOptions, CallOptions {
     this.arm();
   }
 
-  /** The timer itself notices that its deadline has moved. */
+  /** Does not restart the timer: `wake` notices that the deadline has moved. */
   onProgress({ progress, total, message }: Progress): void {
     const { callId, replyTo } = this.job;
     if (this.isTimed) this.heardMs = this.ranMs;
@@ -195,12 +194,12 @@ export class Call implements UseOptions, CallOptions {
     this.controller?.abort(this.stopped);
   }
 
-  /** The tool has answered: its time limit no longer applies, a claim may still be due. */
+  /** Ends the time limits of a tool that has answered; a claim may still be due. */
   answered(): void {
     this.isTimed = false;
   }
 
-  /** The promise, if a claim has been started, resolves when its result is known. */
+  /** Returns the late claim, if one was started. */
   end(outcome: ToolOutcome): Promise<void> | undefined {
     clearTimeout(this.timer);
     this.over?.abort(new Stopped('cancelled'));
@@ -211,7 +210,7 @@ export class Call implements UseOptions, CallOptions {
     return this.claiming;
   }
 
-  /** What is written of it. */
+  /** The end of the call as the store keeps it. */
   written(): CallEnd {
     const { callId, requestId, traceparent, keyId, ip, model } = this.job;
     const { fence, isolation } = this;
@@ -221,7 +220,7 @@ export class Call implements UseOptions, CallOptions {
     return { callId, fence, worker, isolation, outcome, outcomeText, requestId, traceparent, keyId, ip, model };
   }
 
-  /** Undefined: its caller cannot be asked. */
+  /** Undefined if the caller cannot be asked. */
   get onQuestion(): CallOptions['onQuestion'] {
     if (this.job.questions === undefined) return undefined;
     return (question, given) => this.ask(given, (signal) => this.parts.questions.ask(this, question, signal));
@@ -231,7 +230,7 @@ export class Call implements UseOptions, CallOptions {
     return (request, given) => this.ask(given, (signal) => this.parts.questions.sample(this, request, signal));
   }
 
-  /** One after the other. @throws AppError tool_failed for too many; the signal's reason */
+  /** Asks questions one at a time. @throws AppError tool_failed for too many; the signal's reason */
   private async ask<T>(given: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
     this.questions += 1;
     if (this.questions > maxQuestionsOfCall) {
@@ -267,7 +266,7 @@ export class Call implements UseOptions, CallOptions {
     if (at !== Infinity) this.timer = setTimeout(wake, Math.max(0, at - steadyNow()), this);
   }
 
-  /** Something may be due. */
+  /** Claims or stops the call if that is due. */
   wake(): void {
     const now = steadyNow();
     if (now >= this.claimAt) void this.claimLate();

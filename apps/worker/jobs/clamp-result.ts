@@ -6,7 +6,7 @@ import type { OnServerBound } from '../mcp/wire/server-bound.js';
 import { failed } from './read-result.js';
 
 export interface ResultBounds {
-  /** Passed to the model whole up to this size. */
+  /** The largest result that is passed to the model whole. */
   maxResultBytes: number;
   /** The largest result accepted from a server. */
   maxReadBytes: number;
@@ -16,7 +16,7 @@ export interface ResultBounds {
 /** Stores a whole result; resolves with the path as the session's tools know it. */
 export type KeepWhole = (text: string) => Promise<string>;
 
-/** At once, if nothing has to be stored. */
+/** Returns no promise if nothing has to be stored. */
 export function clampResult(
   outcome: ToolOutcome,
   bounds: ResultBounds,
@@ -51,7 +51,7 @@ async function shortened(
   return outcome;
 }
 
-/** Structured content that is there as text too counts once. */
+/** Structured content that is repeated as text counts once. */
 function bytesOf({ blocks, structuredContent }: ToolOutcome): number {
   const structured = structuredContent === undefined ? '' : JSON.stringify(structuredContent);
   const isTold = (block: ContentBlock) => block.type === 'text' && block.text === structured;

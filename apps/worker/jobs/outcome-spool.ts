@@ -1,5 +1,5 @@
-// Outcomes that the store could not accept: one fsynced file each, loaded once it is back. Bounded in bytes; an outcome
-// that does not fit is refused, never half written. Workers may share the directory: each counts and loads all files.
+// Outcomes that the store could not accept: one fsynced file each, loaded once the store is back. Bounded in bytes; an
+// outcome that does not fit is refused, never half written. Workers may share the directory: each counts and loads all files.
 import { mkdir, open, readdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -99,7 +99,7 @@ export class OutcomeSpool {
       const end = readEnd(text);
       if (end === undefined) this.logger.error({ metadata: { file: name } }, 'a spooled outcome cannot be read');
       else {
-        // False: the call had ended in another way meanwhile. Either way it is settled.
+        // False if the call had ended in another way. Either way the outcome is settled.
         const written = await write(end);
         this.logger.info({ metadata: { callId: end.callId, written } }, 'a spooled outcome was loaded');
       }
@@ -133,9 +133,9 @@ export class OutcomeSpool {
     this.spooled.delete(callId);
   }
 
-  /** Counts the files: other workers add some, and those that they loaded are settled too. */
+  /** Counts the files again, since other workers add files, and remove those that they have loaded. */
   private async look(): Promise<string[]> {
-    // Taken first: files added meanwhile may not be listed.
+    // Read the known files before listing, which may miss files that are added meanwhile.
     const known = [...this.spooled.keys()];
     const names = (await readdir(this.directory)).filter((name) => fileName.test(name)).sort();
     const there = new Set(names.map(callIdOf));

@@ -25,7 +25,7 @@ export class JobProcessor {
 
   constructor(private readonly parts: ProcessorParts) {}
 
-  /** Can be cancelled before any job is taken. */
+  /** Subscribes to cancellations before any job is taken. */
   async start(): Promise<void> {
     const { backing, workerId, concurrency } = this.parts;
     this.unsubscribe = await backing.channels.subscribe(channelNames.workers, (message) => this.control(message));
@@ -40,7 +40,7 @@ export class JobProcessor {
   async drain(signal: AbortSignal): Promise<void> {
     const { affinity, replies } = this.parts;
     await Promise.all([this.consumer?.drain(signal), affinity.leave()]);
-    // Calls that were sent here before their gateways knew about the stop.
+    // Gateways may have sent calls to this worker before they knew about the stop.
     await affinity.handBack();
     await replies.settle();
   }

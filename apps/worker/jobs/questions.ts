@@ -1,4 +1,4 @@
-// What a tool server asks people or models while a call of it runs: stored, told to the call's gateway, and waited for. The
+// Questions of tool servers to people and models during a call: stored, announced to the call's gateway, and awaited. The
 // store decides which answer counts; the channel only says that there is one.
 import { answerOf, type Answer, type Question } from '#libs/approvals/question.js';
 import type { Approval } from '#libs/approvals/approval.js';
@@ -32,11 +32,11 @@ export interface QuestionsParts {
 type Asked = NewQuestion extends infer Each ? Omit<Each, 'id' | 'callId' | 'fence' | 'arguments'> : never;
 type ReadAnswer<T> = (row: Pick<Approval, 'state' | 'answer' | 'decisionReason'>) => T | undefined;
 
-/** A channel may lose a message; the store does not. */
+/** Polls the store, since a channel may lose a message. */
 const pollMs = 1_000;
 const storeMs = 5_000;
 const publishMs = 2_000;
-/** Gateways end what has expired: only where none does, the worker itself. */
+/** Gateways end expired questions; after this time the worker does so itself. */
 const expiryGraceMs = 10_000;
 
 export class Questions {
@@ -60,7 +60,7 @@ export class Questions {
     return this.put(call, { kind: 'question', ...question, ...settings }, answerOf, signal);
   }
 
-  /** The same for a model. A call whose gateway has gone has nobody who asks one. */
+  /** Asks a model, through the call's gateway. Throws like `ask`. */
   sample(call: Call, request: SamplingRequest, signal: AbortSignal): Promise<SamplingAnswer> {
     const asked = { kind: 'sampling', request, expiresMs: samplingLeaseMs, notify: false } as const;
     return this.put(call, asked, samplingAnswerOf, signal);
@@ -98,7 +98,7 @@ export class Questions {
         });
         const answer = stored && read(stored);
         if (answer !== undefined) return answer;
-        // A gateway that answers it puts its end off.
+        // The gateway that works on an answer extends the question's expiry.
         if (expiresAt !== undefined && stored !== undefined && stored.expiresAt.getTime() > expiresAt) {
           giveUpAt = steadyNow() + expiresMs + expiryGraceMs;
         }
@@ -118,7 +118,7 @@ export class Questions {
     }
   }
 
-  /** Gateways do so too for calls that have ended. */
+  /** Ends a question, as gateways do for calls that have ended. */
   private async end(id: string, state: 'cancelled' | 'expired'): Promise<void> {
     const { approvals, channels, logger } = this.parts;
     try {

@@ -13,7 +13,7 @@ const maxMessageLength = 4_000;
 /** Each block is checked, which is slow for unknown kinds. */
 const maxBlocks = 10_000;
 
-/** Its times are the call's. `checkOutput` reports what is wrong with structured content if the tool declares a schema for it. */
+/** Leaves the times to the call. `checkOutput`, for tools with an output schema, returns what is wrong. */
 export function readResult(
   result: RawToolResult,
   checkOutput: ((value: Json, bytes: number) => string | undefined) | undefined,
@@ -27,7 +27,7 @@ export function readResult(
     onBound?.('content_blocks');
     return failed('result_too_large', `The result of the tool has more than ${maxBlocks} content blocks`);
   }
-  // From JSON, or of a tool of this process, which returns the same.
+  // The content is parsed JSON, or from a tool in this process that returns the same.
   const structured = (result.structuredContent ?? undefined) as Json | undefined;
   const blocks = withText(readBlocks(content ?? []), structured);
   if (isError === true) {
@@ -53,7 +53,7 @@ export function failed(code: ToolErrorCode, message: string): ToolOutcome {
   return failedOutcome(state, code, message);
 }
 
-/** Models, and clients that read only content, get structured content as text too, as the protocol wants it of servers. */
+/** Adds structured content as text, which MCP asks of servers, for models and clients that read only content. */
 function withText(blocks: ContentBlock[], structured: Json | undefined): ContentBlock[] {
   if (structured === undefined || blocks.some(isTelling)) return blocks;
   return [{ type: 'text', text: JSON.stringify(structured) }, ...blocks.filter(({ type }) => type !== 'text')];

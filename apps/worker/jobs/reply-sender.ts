@@ -10,7 +10,7 @@ import { storeUnavailable } from '#libs/store-error/store-error.js';
 const startedHoldMs = 10;
 const envelopeBytes = 64;
 
-/** Replies of one tick; a gateway that gets none looks into the journal. */
+/** Maximum replies of one tick. A gateway that misses a reply reads the journal. */
 const maxWaiting = 20_000;
 
 interface Addressed {

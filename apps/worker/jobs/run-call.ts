@@ -1,4 +1,4 @@
-// One delivery of one call, step by step: claim (the journal decides who may run it), run, write its one outcome, reply.
+// A delivery of a call, step by step: claim (the journal decides who may run it), run, write its one outcome, reply.
 // No Nest, no BullMQ. Reliability rules: an unsafe call runs at most once, a late outcome is dropped.
 import { PutBack, type JobDelivery } from '#libs/backing/job-queue.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -20,7 +20,7 @@ export interface CallRunnerParts extends ToolRunParts, CallParts {
   isKnown: (worker: string) => Promise<boolean>;
 }
 
-/** What a delivery does next; each step is followed by those after it. `drop`: it is not this delivery's to end. */
+/** The next step of a delivery; the steps after it follow. `drop`: another delivery ends the call. */
 type Step = 'run' | 'write' | 'reply' | 'drop';
 
 /** A safe call that waited longer may have been cancelled before this worker could receive it. */
@@ -35,9 +35,9 @@ export class CallRunner {
   async run(delivery: JobDelivery): Promise<void> {
     const { faults, outcomes, pool, replies, running, workerId } = this.parts;
     const { callId, replyTo, server } = delivery.job;
-    // Delivered twice to this process: the first delivery is still running.
+    // The first delivery of this call still runs in this process.
     if (running.has(callId)) return;
-    // It has ended; its outcome is about to be written to the store, which was unavailable.
+    // The call has ended, and its outcome waits for the store.
     if (outcomes.isSpooled(callId)) return;
     if (!outcomes.canKeep(running.size)) throw new PutBack('the outcome spool is full');
     const call = new Call(delivery, this.parts);
@@ -56,7 +56,7 @@ export class CallRunner {
       if (step === 'run' || step === 'write') {
         const ended = await outcomes.end(call.written());
         this.log(call, ended);
-        // Perhaps ended by this very outcome: the write got no answer and was retried. The journal has what counts.
+        // A retried write may have found its own outcome. The gateway reads the outcome that counts from the journal.
         if (ended === 'stale') call.outcome = call.outcomeText = undefined;
         else if (faults !== undefined) await faults.at('after-outcome');
       }
@@ -72,7 +72,7 @@ export class CallRunner {
     }
   }
 
-  /** The usual safe call: it is written only with its outcome, because running it twice is harmless. */
+  /** True for the usual safe call, which may run twice and is written only with its outcome. */
   private mayRunAtOnce({ job, redelivered, repeated, queueWaitMs }: Call): boolean {
     const isFirst = !redelivered && !repeated && queueWaitMs <= lookAfterMs;
     const isWanted = steadyNow() <= job.deadline && !this.parts.running.wasCancelled(job.callId);
@@ -94,13 +94,13 @@ export class CallRunner {
     return (await this.ask(job, () => call.claim())) ? 'run' : this.judge(call, await this.stored(job));
   }
 
-  /** Its time is over, or it was cancelled before it arrived: it ends without starting. */
+  /** The outcome of a call that is too late or cancelled, and so is not started. */
   private async refusal(job: ToolJob): Promise<ToolOutcome | undefined> {
     if (await this.isLate(job)) return failed('tool_timeout', 'The call waited in the queue until its deadline');
     return this.parts.running.wasCancelled(job.callId) ? failed('cancelled', 'The call was cancelled') : undefined;
   }
 
-  /** Its times are from its gateway's clock. If that and ours disagree, the database's clock decides. */
+  /** Whether the call's deadline has passed. The database's clock confirms it, since the gateway's may differ from ours. */
   private async isLate(job: ToolJob): Promise<boolean> {
     if (steadyNow() <= job.deadline) return false;
     const ask = () => this.parts.journal.plannedSinceMs(job.callId);
@@ -116,7 +116,7 @@ export class CallRunner {
     return untilStoreAnswers(ask, Math.max(deadline, steadyNow() + storePatienceMs));
   }
 
-  /** What the journal says of a call that is not planned (any more). */
+  /** Decides by the journal what to do with a call that is not planned. */
   private async judge(call: Call, stored: StoredCall | undefined): Promise<Step> {
     const { job } = call;
     const { logger, running, workerId } = this.parts;
@@ -128,7 +128,7 @@ export class CallRunner {
       call.outcome = stored.outcome;
       return 'reply';
     }
-    // Planned (put back between two reads) and parked calls get a job of their own when their time comes.
+    // Planned calls (put back between two reads) and parked calls get another job later.
     if (stored.state !== 'dispatched' || stored.fence === null) return 'drop';
     call.fence = stored.fence;
     call.arguments = stored.arguments;
@@ -141,14 +141,14 @@ export class CallRunner {
     return 'write';
   }
 
-  /** A lost lock does not mean a dead worker: until it is given up, its outcome may still arrive. */
+  /** Puts the job back while the other worker is registered: a worker that lost its lock may still write the outcome. */
   private async leaveToItsWorker({ worker }: StoredCall): Promise<void> {
     if (worker === null || worker === this.parts.workerId) return;
     const known = await untilStoreAnswers(() => this.parts.isKnown(worker), steadyNow() + storePatienceMs);
     if (known) throw new PutBack('its worker is not known to have stopped');
   }
 
-  /** A call's one line is the gateway's, which also knows of calls that no worker saw. Of an outcome that comes too late it does not. */
+  /** The gateway logs each call, so this is `debug`, except for late outcomes, which no gateway sees. */
   private log({ job, outcome }: Call, ended: Ended): void {
     const { logger } = this.parts;
     const level = ended === 'stale' ? 'info' : 'debug';

@@ -32,11 +32,11 @@ export interface ToolRunParts {
   pool: ServerPool;
   workspaces: Workspaces;
   bounds: ResultBounds;
-  /** Where the callers' headers for servers are stored. */
+  /** Holds the callers' headers for servers. */
   sealed: Pick<SealedValues, 'get'>;
-  /** For servers that act for their caller. */
+  /** Mints tokens for servers that act for their caller. */
   callTokens: Pick<CallTokenMint, 'mint'>;
-  /** A check of structured content, if the tool declares a schema for it. */
+  /** Returns the check of structured content against the tool's output schema. */
   outputCheck: (job: ToolJob) => OutputCheck | Promise<OutputCheck>;
   onBound?: PoolEvents['onBound'];
   faults?: Faults | undefined;
@@ -44,7 +44,7 @@ export interface ToolRunParts {
 }
 
 const headersMs = 2_000;
-/** How long a worker keeps a session in memory. */
+/** How long the directory of a new session is taken from the job. */
 const madeSessionMs = 5_000;
 
 export async function runTool(parts: ToolRunParts, call: Call): Promise<void> {
@@ -98,7 +98,7 @@ async function askTool(
   }
 }
 
-/** For a session that its gateway created a moment ago. Later the name may belong to a new one, after a deletion. */
+/** The directory of a session that the gateway has just created. Later the name may belong to another session. */
 function madeDirectory({ sessionDirectory, queuedAt }: ToolJob): string | undefined {
   return steadyNow() - queuedAt > madeSessionMs ? undefined : sessionDirectory;
 }
@@ -118,7 +118,7 @@ async function unsealed(headers: NonNullable<ToolJob['sealedHeaders']>, { sealed
   return JSON.parse(text) as Record<string, string>;
 }
 
-/** Made here, where the call runs: a job carries no secret. @throws AppError tool_unavailable */
+/** Mints the token in the worker, since a job carries no secret. @throws AppError tool_unavailable */
 async function callTokenOf(call: Call, { callTokens }: ToolRunParts): Promise<string> {
   const { principal, keyId, callId, maxTimeoutMs } = call.job;
   const token = await callTokens.mint({ principal, keyId, callId }, maxTimeoutMs);
@@ -160,7 +160,7 @@ function toOutcome(error: unknown, { job, limitMs }: Call, logger: Logger): Tool
   return failed('tool_failed', 'The tool failed');
 }
 
-/** What failed tells why, which may be with the very token that was refused. */
+/** Redacts the message of a failure, which may quote the token that was refused. */
 function withoutSecrets(failure: ToolOutcome): ToolOutcome {
   return JSON.parse(strikeOutKnown(JSON.stringify(failure))) as ToolOutcome;
 }

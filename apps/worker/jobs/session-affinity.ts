@@ -24,12 +24,12 @@ export interface SessionAffinityParts {
 /** A session that this worker holds. */
 interface Seat extends SessionName {
   fence: string;
-  /** `performance.now()` before the store was asked. */
+  /** When the lease was requested, by `performance.now()`. */
   askedAt: number;
   calls: number;
   idleTtlMs: number;
   idle?: NodeJS.Timeout;
-  /** Its session was deleted: it is freed when its last call has ended. */
+  /** The session was deleted; the seat is freed after its last call. */
   over?: boolean;
 }
 
@@ -38,7 +38,7 @@ const maxSeats = 10_000;
 const queueTimeoutMs = 2_000;
 
 export class SessionAffinity {
-  /** Least recently used first. */
+  /** Seats by session, least recently used first. */
   private readonly seats = new Map<string, Seat>();
   private readonly lock = new KeyedLock();
   private leaving = false;
@@ -122,7 +122,7 @@ export class SessionAffinity {
     const askedAt = performance.now();
     const lease = await untilStoreAnswers(() => leases.take(session, workerId), job.deadline);
     if (lease === undefined) throw new PutBack('this worker is not registered as running');
-    // Its servers do not know what the session has done since.
+    // Another worker has had the session, so its servers here are outdated.
     if (known !== undefined && known.fence !== lease.fence) await this.lose(known);
     if (lease.worker !== workerId) return this.handOn(job, lease, askedAt);
     const seat = this.seats.get(keyOf(job)) ?? { ...session, fence: lease.fence, askedAt, calls: 0, idleTtlMs: 0 };
@@ -143,7 +143,7 @@ export class SessionAffinity {
     return seat;
   }
 
-  /** Known without asking the store: nobody can have given this worker up since the lease was read. */
+  /** Whether the lease holds without asking the store: the registration has not lapsed since the lease was read. */
   private isHeld(seat: Seat): boolean {
     const since = this.parts.registry.heldSince();
     return since !== undefined && seat.askedAt >= since;
@@ -160,11 +160,11 @@ export class SessionAffinity {
     try {
       await queue.add(job, { worker, again: true, signal: AbortSignal.timeout(queueTimeoutMs) });
     } catch (error) {
-      // If it failed here, it would wait until its gateway notices.
+      // A failed job would wait until its gateway notices.
       throw isStoreAway(error) ? new PutBack('the queue does not answer') : error;
     }
     if (performance.now() < askedAt + expiresInMs) return undefined;
-    // That worker may have been given up meanwhile, and nobody reads the queue of a dead one.
+    // The other worker may have died meanwhile, and nobody reads the queue of a dead worker.
     await queue.remove(callId, AbortSignal.timeout(queueTimeoutMs));
     throw new PutBack('the worker of the session has sent no sign of life');
   }
@@ -176,7 +176,7 @@ export class SessionAffinity {
     seat.idle.unref();
   }
 
-  /** Its servers end before another worker can start new ones. */
+  /** Ends the session's servers before another worker can start new ones. */
   private freeIdle(seat: Seat): Promise<void> {
     return this.lock.run(keyOf(seat), undefined, async () => {
       if (seat.calls > 0 || this.seats.get(keyOf(seat)) !== seat) return;

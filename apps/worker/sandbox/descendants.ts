@@ -1,4 +1,4 @@
-// The processes below one, by the kernel's list of each task's children. Only for counting: the launcher ends them.
+// Finds the descendants of a process in the kernel's lists of children. Only for counting: the launcher ends processes.
 import { open, readdir } from 'node:fs/promises';
 
 /** Small enough for the pool of small buffers. */

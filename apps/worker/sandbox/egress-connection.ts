@@ -1,5 +1,5 @@
-// One allowed connection through the egress proxy: to an address that is checked when it is connected to, then as a
-// tunnel, or as one plain HTTP request, rewritten from its parsed form.
+// An allowed connection through the egress proxy: the address is checked on connecting, then used for a tunnel, or for one
+// plain HTTP request, rewritten from its parsed form.
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
@@ -40,7 +40,7 @@ export function connectTo(target: EgressTarget, client: Socket, parts: ConnectPa
       settled();
       resolve(upstream);
     });
-    // Stays: the connection's user adds more listeners.
+    // This listener stays: the connection's user adds others.
     upstream.on('error', (error) =>
       reject(
         error instanceof EgressRefusal
@@ -52,7 +52,7 @@ export function connectTo(target: EgressTarget, client: Socket, parts: ConnectPa
   });
 }
 
-/** Both directions, each until its own end. An abort on one side aborts the other, so that it never looks complete. */
+/** Each direction ends by itself. An abort on one side aborts the other, so that no cut stream looks complete. */
 export function joinSockets(client: Socket, upstream: Socket): void {
   for (const [from, to] of [
     [client, upstream],
@@ -65,11 +65,11 @@ export function joinSockets(client: Socket, upstream: Socket): void {
 }
 
 export interface ForwardedRequest extends EgressTarget {
-  /** With the query, as requested. */
+  /** The requested path with its query. */
   path: string;
 }
 
-/** Headers of a single connection, which are not forwarded. */
+/** Headers of one connection, which are not forwarded. */
 const ownHeaders =
   /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|http2-settings)$/;
 

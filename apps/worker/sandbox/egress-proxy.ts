@@ -24,11 +24,11 @@ export interface EgressOptions {
 export interface EgressBounds {
   connections: number;
   allConnections: number;
-  /** Of a request, and of an answer to plain HTTP. */
+  /** Maximum headers of a request, and of an answer to plain HTTP. */
   headerBytes: number;
   headerMs: number;
   connectMs: number;
-  /** Without a byte either way. */
+  /** How long a connection may carry no byte in either direction. */
   idleMs: number;
 }
 
@@ -56,7 +56,7 @@ export class EgressProxy {
   private readonly server: Server;
   private readonly clients = new Map<string, Client>();
   private readonly sockets = new Set<Socket>();
-  /** For one request each, so that nothing can hide behind it. */
+  /** Sockets that have sent their one request. More are refused, so that none hides behind the first. */
   private readonly used = new WeakSet<Socket>();
   private readonly told = new Set<string>();
 
@@ -201,7 +201,7 @@ export class EgressProxy {
     socket.once('close', () => sockets.delete(socket));
   }
 
-  /** Every byte of a connection passes the client's side of it. */
+  /** Watches the client's side, which every byte of a connection passes. */
   private watchIdle(socket: Socket, { name }: Client): void {
     socket.setTimeout(this.bounds.idleMs);
     socket.once('timeout', () => {
@@ -236,19 +236,19 @@ function refusalOf(code: string | undefined): EgressRefusal {
 const asRefusal = (error: unknown) =>
   error instanceof EgressRefusal ? error : new EgressRefusal(502, 'unreachable', 'The connection failed');
 
-/** Compares digests: the lengths differ. */
+/** Compares digests, since `timingSafeEqual` needs equal lengths. */
 function isEqual(left: string, right: string): boolean {
   const [a, b] = [left, right].map((text) => createHash('sha256').update(text).digest());
   return timingSafeEqual(a!, b!);
 }
 
-/** For CONNECT: the port is required. */
+/** Reads the target of CONNECT, with a required port. */
 function readAuthority(text: string): EgressTarget | undefined {
   const read = readHostPort(text);
   return read?.port === undefined ? undefined : { host: read.host, port: read.port };
 }
 
-/** For all other methods: `http://host[:port]/path`. The path is forwarded unchanged. */
+/** Reads the target of other methods, `http://host[:port]/path`. The path is forwarded unchanged. */
 function readAbsolute(text: string): ForwardedRequest | undefined {
   const [, authority, rest = ''] = /^http:\/\/([^/?#]+)([/?][\x21-\x7e]*)?$/i.exec(text) ?? [];
   const read = authority === undefined ? undefined : readHostPort(authority);

@@ -23,7 +23,7 @@ export class EgressRefusal extends Error {
   constructor(
     readonly status: number,
     readonly outcome: EgressOutcome,
-    /** For the program: without the address that a name resolved to. */
+    /** Shown to the program, so without the address that a name resolved to. */
     message: string,
   ) {
     super(message);
@@ -41,7 +41,7 @@ export function answerPlainly(response: ServerResponse, refusal: EgressRefusal):
   response.writeHead(refusal.status, headersOf(refusal)).end(`${refusal.message}\n`);
 }
 
-/** For input that is not an HTTP exchange: CONNECT, and unreadable requests. */
+/** Answers input that is not an HTTP exchange: CONNECT, and unreadable requests. */
 export function answerBare(socket: Socket, refusal: EgressRefusal): void {
   const { status, message } = refusal;
   const lines = Object.entries(headersOf(refusal)).map((each) => each.join(': '));

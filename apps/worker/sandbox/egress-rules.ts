@@ -1,4 +1,4 @@
-// What a tool server with `network: { allow: […] }` may reach. Names are compared as written; an address, including
+// Hosts that a tool server with `network: { allow: […] }` may reach. Names are compared as written; an address, including
 // that of a connection, is allowed only if it is public or in the list itself.
 import { isIP } from 'node:net';
 import { readAllowedHost, readHostPort, type AllowedHost } from '#libs/config/addresses/host-name.js';
@@ -10,13 +10,13 @@ export interface EgressTarget {
   port: number;
 }
 
-/** Of an entry without a port. */
+/** The ports of an entry without a port. */
 const defaultPorts: readonly number[] = [80, 443];
 
 export class EgressRules {
   private readonly entries: readonly AllowedHost[];
 
-  /** @throws Error for an entry that is no host: the configuration has refused it before. */
+  /** @throws Error for an entry that is no host, which the configuration does not accept. */
   constructor(allow: readonly string[]) {
     this.entries = allow.map((entry) => {
       const read = readAllowedHost(entry);

@@ -20,21 +20,21 @@ export interface IsolationOptions {
   path: string;
   maxFileBytes: number;
   allowUnsandboxed: boolean;
-  /** Instead of the one that was built; for tests. */
+  /** Replaces the built launcher; for tests. */
   launcher?: string | undefined;
   logger: Logger;
 }
 
 /** The request, in the terms of the code that starts a server. */
 export interface Launch extends Omit<SandboxRequest, 'user' | 'keepReading' | 'keepWriting'> {
-  /** Complete: nothing is inherited. */
+  /** The complete environment: nothing is inherited. */
   environment: Readonly<Record<string, string>>;
 }
 
 const deadlineMs = 10_000;
 const mostOutput = 4_096;
 
-/** Run by Node inside: prints what went wrong, or `held`. */
+/** Runs in Node inside the sandbox: prints what went wrong, or `held`. */
 const program = `
 const fs = require('node:fs'), [outside, confined] = process.argv.slice(1);
 const said = (step) => { try { step(); return 'done'; } catch (error) { return error.code; } };
@@ -129,7 +129,7 @@ export class Isolation {
       ...own,
       directory,
       keepReading: isConfined && mayKeepReading() && !named.every(isOpenToAll),
-      // What the operator names belongs to root, or to a person.
+      // Paths that the operator names belong to root or a person, not to the server's user.
       keepWriting: isConfined && launch.writable.length > 0,
     };
     return ToolProcess.start({ ...base, words: sandboxWords(level, request, programs), supervised: true });
@@ -192,7 +192,7 @@ async function tryLevel(
   }
 }
 
-/** Its stdout, otherwise its stderr, on one line. */
+/** Returns the program's stdout, otherwise its stderr, on one line. */
 function run(words: readonly string[], cwd: string): Promise<string> {
   const [file, ...args] = words as [string, ...string[]];
   return new Promise((resolve) => {

@@ -1,5 +1,5 @@
-// Where `npm run build` puts the launcher (launcher/*.c). It is not there where the machine had no C compiler, or was another
-// kind of machine than this one, and on systems that are not Linux.
+// Where `npm run build` puts the launcher (launcher/*.c). It is missing if the build machine had no C compiler or
+// another architecture, and on systems other than Linux.
 import { existsSync } from 'node:fs';
 import { installedPath } from '#libs/process/find-installed.js';
 

@@ -1,5 +1,5 @@
-// What an entry's arguments and environment name beside its program is granted, since the operator wrote it. Never grants the
-// whole machine or a whole home directory, and of the system's own directories only reading.
+// Grants a server the paths that its arguments and environment name, since the operator wrote them. Never grants the whole
+// machine or a whole home directory, and only reading in the system's own directories.
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import { dataHolder, isIn, safeHome } from './readable-paths.js';
@@ -9,18 +9,18 @@ export interface Grants {
   /** Real paths of directories and files. */
   read: string[];
   write: string[];
-  /** Why a confined server must not have all of this, for the operator. */
+  /** Tells the operator why a confined server must not have all of these paths. */
   refusal?: string;
 }
 
 interface Named {
   path: string;
-  /** The option or variable whose value it is. */
+  /** The option or variable that has the path as its value. */
   name: string;
 }
 
 const system = '/usr /bin /sbin /lib /lib32 /lib64 /libx32 /nix /gnu /etc /boot /dev /proc /run /sys'.split(' ');
-/** Files that programs keep: they write others beside them, a journal or a copy that then takes the name. */
+/** Data files whose programs write beside them, such as a journal or a copy that is then renamed. */
 const keptFiles: ReadonlySet<string> = new Set('.db .db3 .duckdb .json .jsonl .ndjson .sqlite .sqlite3'.split(' '));
 const settings = /\.(?:cer|crt|env|ini|pem|toml|ya?ml)$|cert|conf|cred|key|secret|setting|token/i;
 
@@ -48,12 +48,12 @@ export function grantsOf(
   const named = namedIn(args);
   for (const each of named) {
     if (isDirectory(each.path)) add(realOf(each.path));
-    // Scripts are programs: readable-paths.ts gives them, with what they import.
+    // Scripts are programs: readable-paths.ts grants them with their imports.
     else if (!isScript(each.path)) addFile(each);
   }
   for (const [name, value] of Object.entries(env)) {
     const path = namedPath(value);
-    // Such variables are there for many reasons: HOME is one.
+    // Variables such as HOME are not meant as grants.
     if (path === undefined || holdsData(realOf(path)) || isWhole(realOf(path))) continue;
     if (isDirectory(path)) add(realOf(path));
     else addFile({ path, name });
@@ -62,7 +62,7 @@ export function grantsOf(
   return { read: [...read], write: [...write], ...(whole === undefined ? {} : { refusal: wholeSentence(whole.path) }) };
 }
 
-/** Then the server is told of no other directory. */
+/** Whether an argument is a directory. If so, the server gets no other directory as its root. */
 export const namesDirectory = (args: readonly string[]): boolean => namedIn(args).some(({ path }) => isDirectory(path));
 
 function namedIn(args: readonly string[]): Named[] {
@@ -90,7 +90,7 @@ const isSystem = (path: string): boolean => system.some((directory) => isIn(path
 const isProgram = (path: string): boolean =>
   isScript(path) || ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o111) !== 0;
 
-/** Of what is not there: its own path, in the real directory. */
+/** The real path. A missing file keeps its name in the real path of its directory. */
 function realOf(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   return existsSync(dirname(path)) ? join(realpathSync(dirname(path)), basename(path)) : path;

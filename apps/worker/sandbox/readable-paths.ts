@@ -1,5 +1,5 @@
-// What a confined server may read: the system, its own program with the packages beside it, and files that its arguments
-// name. Never grants access to Signalbox's data, whatever the configuration names.
+// Paths that a confined server may read: the system, its own program with the packages beside it, and files that its
+// arguments name. Never grants access to Signalbox's data, whatever the configuration names.
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -18,21 +18,21 @@ const systemPaths: readonly string[] = [...others.split(/\s+/), ...etc.split(/\s
 
 export interface ReadablePaths {
   paths: string[];
-  /** Named by the configuration, but not granted because Signalbox's data is in it. */
+  /** Configured paths that are not granted because Signalbox's data is in them. */
   refused: string[];
 }
 
 export const isIn = (path: string, directory: string): boolean =>
   path === directory || path.startsWith(join(directory, '/'));
 
-/** Tells whether a real path is, contains, or lies in one of those that tool servers must not read. */
+/** Tells whether a real path is, contains, or lies in one that tool servers must not read. */
 export function dataHolder(kept: readonly string[]): (path: string) => boolean {
   const closed = kept.filter((path) => existsSync(path)).map((path) => realpathSync(path));
   return (path) => closed.some((each) => isIn(each, path) || isIn(path, each));
 }
 
 /**
- * @param words the program and its arguments. Directories among them are not given: `more` says which are.
+ * @param words the program and its arguments. Directories among them are not granted unless they are in `more`.
  * @param kept directories and files that tool servers must not read.
  */
 export function readablePaths(
@@ -62,7 +62,7 @@ export function readablePaths(
     }
     const directory = programDirectory(path, real);
     if (directory !== '/' && directory !== safeHome() && !holdsData(directory)) paths.add(directory);
-    // A program in a home directory grants only itself; one beside our data, the scripts that it may import.
+    // A program in a home directory grants only itself; a program beside our data also the scripts that it may import.
     else for (const each of [real, ...(holdsData(directory) ? scriptsIn(dirname(real)) : [])]) give(each);
     for (const beside of besideProgram(real, holdsData)) give(beside);
   }
@@ -90,7 +90,7 @@ function programDirectory(path: string, real: string): string {
   return basename(dirname(real)) === 'bin' ? dirname(dirname(real)) : dirname(real);
 }
 
-/** Where Node looks for what a script imports, and for the kind of module that it is. */
+/** Paths where Node looks for a script's imports and module type. */
 function besideProgram(real: string, holdsData: (path: string) => boolean): string[] {
   const found: string[] = [];
   for (let directory = dirname(real); directory !== dirname(directory); directory = dirname(directory)) {
@@ -106,7 +106,7 @@ function besideProgram(real: string, holdsData: (path: string) => boolean): stri
   return found;
 }
 
-/** Packages by a link, as `npm link`, `npm install <directory>` and the workspaces of npm make them. */
+/** Packages that are links, made by `npm link`, `npm install <directory>` or npm workspaces. */
 function linkedPackages(modules: string): string[] {
   const links: string[] = [];
   for (const { name } of readdirSync(modules, { withFileTypes: true }).filter((each) => each.name.startsWith('@'))) {
@@ -122,7 +122,7 @@ const linksIn = (directory: string): string[] =>
     .filter((each) => each.isSymbolicLink() && isDirectory(join(directory, each.name)))
     .map(({ name }) => realpathSync(join(directory, name)));
 
-/** A linked package as a whole; one that holds our data: what its package.json lets its own code import. */
+/** A linked package as a whole. If it holds our data, only what its package.json lets its own code import. */
 function packagePaths(directory: string, holdsData: (path: string) => boolean): string[] {
   const modules = join(directory, 'node_modules');
   if (directory === '/' || directory === safeHome()) return [];

@@ -9,22 +9,22 @@ import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 export interface Program {
   file: string;
   args: readonly string[];
-  /** The `node_modules` that contains it, if it is a package. */
+  /** The `node_modules` that contains the program, if it is a package. */
   packages?: string;
-  /** What this package needs to keep its files in the given directory; the configured environment overrides it. */
+  /** Variables that make the package keep its files in the directory; the configured environment overrides them. */
   environment?: (directory: string) => Record<string, string>;
 }
 
 export interface CommandPlaces {
   /** PATH, absolute entries only. */
   path: string;
-  /** Directories at and above whose `node_modules` packages are looked for. */
+  /** Packages are searched in the `node_modules` of these directories and their parents. */
   packageRoots: readonly string[];
   /** The configuration file's directory, where relative paths begin. */
   directory: string;
 }
 
-/** Its message says what the operator can do. */
+/** The message says what the operator can do. */
 export class CommandRefused extends Error {
   override readonly name = 'CommandRefused';
   constructor(
@@ -41,7 +41,7 @@ export const isScript = (path: string): boolean => scripts.has(extname(path));
 
 /**
  * A word with its path made absolute, alone or behind `--option=`: `~` is the home directory; `./` and `../` begin at
- * `directory`, and so does what exists there, if it has a slash or is a script.
+ * `directory`, and so do existing paths with a slash, and existing scripts.
  */
 export function absoluteWord(word: string, directory: string): string {
   const [, name = '', value = ''] = /^(--?[\w-]+=)?(.*)$/s.exec(word)!;
@@ -62,7 +62,7 @@ export function namedPath(word: string): string | undefined {
 export function resolveCommand(command: string, words: readonly string[], places: CommandPlaces): Program {
   const args = words.map((word) => absoluteWord(word, places.directory));
   if (command === 'npx' || command.endsWith('/npx')) return resolvePackage(args, places);
-  // Not below the session's directory: its contents belong to the session, not the operator.
+  // Commands are not resolved below the session's directory, whose contents do not come from the operator.
   const named = absoluteWord(command, places.directory);
   const file = /[\\/]/.test(named) ? resolve(places.directory, named) : findOnPath(named, places.path);
   if (file === undefined || !isProgram(file)) throw new CommandRefused(`the program '${command}' was not found`);
@@ -96,7 +96,7 @@ function resolvePackage(args: readonly string[], { packageRoots, directory: here
     throw new CommandRefused('only `npx [-y] package[@version] arguments` is supported');
   }
   const directory = [here, ...packageRoots].map((root) => findPackage(root, name)).find((found) => found !== undefined);
-  // What is installed into a checkout changes its package.json, and `npm ci` removes it.
+  // An installation into a checkout would change its package.json, and `npm ci` would remove it.
   const install = resolve(here) === checkout ? `(cd .. && npm install ${spec})` : `npm install ${spec}`;
   if (directory === undefined) throw new CommandRefused(`the package ${name} is not installed: ${install}`);
   const manifest = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as JsonObject;
@@ -112,7 +112,7 @@ function resolvePackage(args: readonly string[], { packageRoots, directory: here
   };
 }
 
-/** This one writes beside its own program unless it gets a path. */
+/** The memory server writes beside its own program unless it gets a path. */
 const memoryFile = (directory: string) => ({ MEMORY_FILE_PATH: join(directory, 'memory.jsonl') });
 
 function findPackage(root: string, name: string): string | undefined {
@@ -127,13 +127,13 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** A tag matches whatever is installed; in a version the given numbers must be equal. */
+/** A tag matches any installed version; of a version, the given numbers must be equal. */
 function isWanted(installed: string, wanted: string | undefined): boolean {
   if (wanted === undefined || /^[a-z][\w-]*$/i.test(wanted)) return true;
   return installed === wanted || (/^\d+(\.\d+)?$/.test(wanted) && installed.startsWith(`${wanted}.`));
 }
 
-/** Like npx: the only program, or the one named like the package. */
+/** Like npx, chooses the only program, or the one named like the package. */
 function binOf({ bin }: JsonObject, name: string): string {
   if (typeof bin === 'string') return bin;
   const bins = isJsonObject(bin) ? bin : {};

@@ -5,26 +5,26 @@ import { temporaryDirectory } from '#libs/workspace/workspace-path.js';
 import type { IsolationLevel } from './levels.js';
 import type { ToolUser } from './tool-user.js';
 
-/** `full`, or nothing but the proxy that listens on this port of 127.0.0.1. */
+/** With `proxyPort`, only the proxy on that port of 127.0.0.1 can be reached. */
 export type SandboxNetwork = 'none' | 'full' | { proxyPort: number };
 
 export interface SandboxRequest {
   file: string;
   args: readonly string[];
-  /** The only directory that it may write to; its `.tmp` is `/tmp` if the level supports that. */
+  /** The server's directory; its `.tmp` is `/tmp` if the level supports that. */
   directory: string;
   readable: readonly string[];
-  /** Beside its directory. */
+  /** Paths that the server may write to besides its directory. */
   writable: readonly string[];
   network: SandboxNetwork;
   user?: ToolUser;
-  /** Of all its processes together; absent: not bounded. */
+  /** The memory of all processes of the server together; absent: not bounded. */
   memoryBytes?: number;
-  /** Whether it asks `ToolProcess.names` before it makes files: see launcher/notify.c. */
+  /** Whether the launcher asks `ToolProcess.names` before the server makes files: see launcher/notify.c. */
   countNames?: boolean;
-  /** It is started by another user than root from where only root may go. */
+  /** Keeps root's right to read for a server of another user, since not all users may read its paths. */
   keepReading?: boolean;
-  /** It is started by root, and may write to what belongs to others. */
+  /** Keeps root's right to write for a server that may write to files of other users. */
   keepWriting?: boolean;
 }
 
@@ -50,7 +50,7 @@ export function sandboxWords(
   const outer = [...treeWords(request), ...userWords(request)];
   if (level !== 'namespace')
     return [launcher, ...innerWords(level, request, programs), ...outer, ...commandOf(request)];
-  // The outer one supervises, the inner one confines what sees nothing but its namespaces.
+  // The outer launcher supervises; the inner one confines the program within bubblewrap's namespaces.
   const inner = { ...request, readable: ['/'], writable: [...request.writable, '/tmp', '/dev/shm'] };
   const inside = [launcher, ...innerWords('confined', inner, programs), ...namesWords(request), ...commandOf(request)];
   return [launcher, '--level', 'supervised', ...outer, '--', ...bubblewrapWords(request, programs), '--', ...inside];
@@ -96,10 +96,10 @@ function bubblewrapWords(
   return [
     bubblewrap,
     ...'--unshare-all --unshare-user --disable-userns --die-with-parent --cap-drop ALL'.split(' '),
-    // The inner launcher refuses what it should; a namespace of its own would cut it off from the proxy too.
+    // The inner launcher limits the network; a network namespace would also cut off the proxy.
     ...(network === 'none' ? [] : ['--share-net']),
     ...`--proc /proc --dev /dev --size ${sharedMemoryBytes} --tmpfs /dev/shm`.split(' '),
-    // First, since what is named below may lie in it; then it is another one, lest its names appear in the workspace.
+    // `/tmp` comes first, since paths below may lie in it. If the directory does, `/tmp` is empty, not the workspace's `.tmp`.
     ...(directory.startsWith('/tmp/') ? ['--tmpfs', '/tmp'] : ['--bind', join(directory, temporaryDirectory), '/tmp']),
     ...[...readable, launcher].filter((path) => !kernel(path)).flatMap((path) => ['--ro-bind-try', path, path]),
     ...[directory, ...writable].flatMap((path) => ['--bind', path, path]),

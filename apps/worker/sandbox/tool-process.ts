@@ -1,5 +1,5 @@
-// One tool server as a process tree under the launcher: started without a shell, stopped, resumed, ended as a whole.
-// The launcher exits like the program, and when it has exited nothing of the tree is left. Without the launcher (level
+// A tool server as a process tree under the launcher: started without a shell, stopped, resumed, ended as a whole.
+// The launcher exits like the program, and after its exit no process of the tree is left. Without the launcher (level
 // `process` on systems that have none) only the process group can be ended.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,14 +14,14 @@ export interface ToolProcessStart {
   words: readonly string[];
   supervised: boolean;
   cwd: string;
-  /** Complete: nothing is inherited. */
+  /** The complete environment: nothing is inherited. */
   environment: Readonly<Record<string, string>>;
-  /** Where there is no launcher to change it. */
+  /** The user of a process without a launcher, which would change the user itself. */
   user?: ToolUser;
 }
 
 export interface EndGrace {
-  /** From the end of its stdin to SIGTERM, ms. */
+  /** From the end of stdin to SIGTERM, ms. */
   stdinMs: number;
   /** From SIGTERM to SIGKILL, ms. */
   termMs: number;
@@ -32,7 +32,7 @@ export interface ProcessExit {
   signal: NodeJS.Signals | null;
 }
 
-/** Whether a tree may put more names into its workspace. The call that would make one waits for the answer. */
+/** Grants a tree more names in its workspace. The system call that would make a name waits for the answer. */
 export interface NameGrants {
   readonly isAsked: boolean;
   asked(signal: AbortSignal): Promise<void>;
@@ -55,12 +55,12 @@ export async function countToolProcesses(): Promise<number> {
 }
 
 export class ToolProcess {
-  /** Exit of the program; with the launcher nothing of the tree is left then. */
+  /** The exit of the program; with the launcher, no process of the tree is left then. */
   readonly exited: Promise<ProcessExit>;
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Resolves when its processes together hold more memory than they may: all are stopped, and must be ended. */
+  /** Resolves when the tree holds more memory than allowed: its processes are stopped, and must be ended. */
   readonly outOfMemory: Promise<void>;
   /** Absent without the launcher. */
   readonly names: NameGrants | undefined;
@@ -93,7 +93,7 @@ export class ToolProcess {
   /** @throws AppError tool_unavailable */
   static async start(start: ToolProcessStart): Promise<ToolProcess> {
     const process = new ToolProcess(spawnProgram(start));
-    // The exit reports their end; a pipe that breaks before it can be ignored.
+    // The exit reports the end; a pipe that breaks earlier can be ignored.
     for (const stream of process.streams()) stream.on('error', () => undefined);
     try {
       await once(process.child, 'spawn');
@@ -157,7 +157,7 @@ export class ToolProcess {
 
   private command(command: Command): void {
     if (this.control !== undefined) {
-      // One letter, and its end is `kill` too: this cannot be lost. A server that is not confined may have stopped it.
+      // The end of the pipe also means `kill`, so the command cannot be lost. An unconfined server may have stopped the launcher.
       if (command === 'kill') {
         send(this.pid, 'SIGCONT');
         this.control.end('k');
@@ -178,7 +178,7 @@ export class ToolProcess {
   }
 }
 
-/** One byte a question, one line an answer: see launcher/notify.c. */
+/** A question is one byte, an answer one line: see launcher/notify.c. */
 class AskedNames implements NameGrants {
   isAsked = false;
   private wake: (() => void) | undefined;
@@ -239,11 +239,10 @@ function notStarted(error: unknown): AppError {
   return new AppError('tool_unavailable', `The tool server could not be started (${code})`, { cause: error });
 }
 
-/** An error means that it has ended, or that we may not signal it. */
 function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // As said above.
+    // The process has ended, or we may not signal it.
   }
 }

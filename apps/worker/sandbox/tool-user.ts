@@ -18,7 +18,7 @@ export const changesUser = (): boolean =>
 
 export const mayKeepReading = (): boolean => (effectiveRights() & readSearch) !== 0n;
 
-/** Undefined if the server runs as the worker's user. */
+/** The owner of the directory; undefined if the server runs as the worker's user. */
 export async function userOf(directory: string): Promise<ToolUser | undefined> {
   if (!changesUser()) return undefined;
   const { uid, gid } = await stat(directory);
@@ -33,7 +33,7 @@ function effectiveRights(): bigint {
   }
 }
 
-/** Whether others may read it, or enter it, and all directories on the way; also for what is not there. */
+/** Whether all users may read or enter the path and its parents; also true for a missing path. */
 export function isOpenToAll(path: string): boolean {
   let real: string;
   try {

@@ -1,4 +1,4 @@
-// Enforces a workspace's quota for tool servers that write files themselves. It counts afterwards, so the quota is soft:
+// Enforces a workspace's quota for tool servers that write files themselves. Counts come after writes, so the quota is soft:
 // above it the process tree is stopped, the workspace counted again, and the tree ended or resumed. Between counts a tree
 // under the launcher makes no more files than it was granted, and the free space of the disk bounds what it wrote.
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,7 +15,7 @@ export interface ProcessTree {
   resume(): Promise<void>;
   /** Kills all of them, also stopped ones. Their calls fail with the error. */
   end(error: AppError): Promise<void>;
-  /** Absent: it makes files without asking. */
+  /** Absent: the tree makes files without asking. */
   names?: NameGrants | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface QuotaWatchOptions {
   tree: ProcessTree;
   /** Counts the workspace: `Workspaces.measure`. */
   count: (signal: AbortSignal) => Promise<ScannedUsage>;
-  /** The usage before the call. If it was already above a limit, it may shrink but not grow. */
+  /** The usage before the start. A usage above a limit may shrink but not grow. */
   before: DirectoryUsage;
   limits: WorkspaceLimits;
   /** If absent, calls are assumed to be always under way. */
@@ -32,7 +32,7 @@ export interface QuotaWatchOptions {
   logger: Logger;
 }
 
-/** The pauses between counts: shortest above half of a limit, and longest. Between them, by the speed of a fast writer. */
+/** The shortest pause between counts, above half of a limit, and the longest. Between them, a fast writer decides. */
 const closeMs = 50;
 const farMs = 1_000;
 const fastestBytesPerMs = 2 * 1_024 * 1_024;
@@ -43,7 +43,7 @@ const pausePerCount = 4;
 /** The shortest pauses between looks at the free space, which cost no count: while calls are under way, and while none is. */
 const lookMs = 10;
 const idleLookMs = 250;
-/** The part of a limit by which a tree may exceed it unseen: what others write to the disk is no reason to stop it. */
+/** The part of a limit by which a tree may exceed it unseen, so that others' writes to the disk do not stop it. */
 const slack = 0.01;
 
 export class CallActivity {
@@ -99,7 +99,7 @@ export async function watchQuota(options: QuotaWatchOptions, signal: AbortSignal
   return undefined;
 }
 
-/** What it may still write, and the free space of the disk, when the count began. */
+/** What the tree may still write, and the free space of the disk, when the count began. */
 interface Known {
   leftBytes: number;
   freeBytes: number | undefined;
@@ -113,7 +113,7 @@ interface Check extends Known {
   countMs: number;
 }
 
-/** Undefined when it may have exceeded its bytes meanwhile: a count can take long, also because of what it writes. */
+/** Undefined if the tree may have exceeded its bytes during the count, which can take long. */
 async function checkWhileLooking(
   options: QuotaWatchOptions,
   last: Known,
@@ -139,7 +139,7 @@ async function checkWhileLooking(
 async function check(options: QuotaWatchOptions, signal: AbortSignal): Promise<Check> {
   const { count, limits, space, tree } = options;
   const startedAt = performance.now();
-  // Both before the count: what is written meanwhile may be counted twice, but never missed.
+  // Read both before the count, so that writes during it may be counted twice, but are never missed.
   const asks = tree.names?.isAsked === true;
   const freeAtFirst = await freeNow(options);
   const usage = await count(signal);
@@ -152,7 +152,7 @@ async function check(options: QuotaWatchOptions, signal: AbortSignal): Promise<C
   );
   const reason = reasonToEnd(options, usage, freeBytes);
   if (asks && reason === undefined) {
-    // At the limit too, since the call may be for a file that is there already.
+    // Grant names at the limit too, since the call may be for an existing file.
     const names = Math.max(mostEntries(options) - entries(usage), Math.ceil(limits.maxFiles * slack));
     tree.names?.grant(names);
   }
@@ -190,7 +190,7 @@ async function checkStopped(options: QuotaWatchOptions, signal: AbortSignal): Pr
     }
     return checked;
   } finally {
-    // Also if counting failed or was aborted, or the tree would stay stopped for ever.
+    // Resume after a failed or aborted count too, or the tree would stay stopped for ever.
     if (!ended) await tree.resume();
   }
 }
@@ -207,12 +207,12 @@ async function rest(
   while (!signal.aborted) {
     const isIdle = activity?.isBusy === false;
     const passedMs = performance.now() - startedAt;
-    // One that asks waits, so it is answered soon; still, counting takes at most a fifth of the time.
+    // A tree that asks for names waits, so count soon, but for at most a fifth of the time.
     const asks = tree.names?.isAsked === true && checked !== undefined;
     const restMs = asks ? countMs * pausePerCount : isIdle ? Math.max(pauseMs, idleMs) : pauseMs;
     if (passedMs >= restMs) return false;
     const left = checked === undefined ? Infinity : checked.leftBytes - (await writtenSince(checked, options));
-    // Not soon after a count, or it would stand still all the time where others write much.
+    // Not soon after a count, or a tree would be stopped all the time while others write much.
     if (isFilled(left, options) && passedMs >= Math.max(countMs * 2, isIdle ? farMs : 0)) return true;
     const pause = Math.max(isIdle ? idleLookMs : lookMs, left / fastestBytesPerMs);
     await nap(options, Math.min(pause, restMs - passedMs), signal);
@@ -232,7 +232,7 @@ async function writtenSince({ freeBytes }: Known, options: QuotaWatchOptions): P
   return freeBytes === undefined || now === undefined ? 0 : freeBytes - now;
 }
 
-/** Waits for so long, or until the tree asks for names or a call starts. */
+/** Waits for `ms`, or until the tree asks for names or a call starts. */
 async function nap({ tree, activity }: QuotaWatchOptions, ms: number, signal: AbortSignal): Promise<void> {
   const over = new AbortController();
   const abort = () => over.abort();

@@ -8,7 +8,7 @@ export interface WorkspaceMeterOptions {
   logger: Logger;
 }
 
-/** Pauses are this many times as long as what was counted before them, and between two rounds not shorter than this. */
+/** A pause is this many times as long as the count before it; rounds are at least `everyMs` apart. */
 const pauseFactor = 99;
 const everyMs = 10_000;
 
@@ -29,7 +29,7 @@ export class WorkspaceMeter {
     this.running ??= this.countOn();
   }
 
-  /** Counts all of them once. @throws Error if they cannot be listed; the reason of a stop */
+  /** Counts all workspaces once. @throws Error if they cannot be listed; the reason of a stop */
   async count(): Promise<void> {
     const { workspaces, logger } = this.options;
     const { signal } = this.stop;

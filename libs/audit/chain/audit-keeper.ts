@@ -1,6 +1,5 @@
-// What has to be done about the audit beside writing it: checkpoints, the partitions of the months to come, the end of
-// those whose time is over, and a look at the latest rows. Runs in every gateway; of several one does each thing. Never changes
-// a row.
+// Maintains the audit: makes checkpoints and future partitions, drops expired partitions, and verifies the latest rows. Runs
+// in every gateway, but each task is done by one. Never changes a row.
 import type { KeyObject } from 'node:crypto';
 import type { ConnectionSettings } from '#libs/postgres/connection.js';
 import type { Database } from '#libs/postgres/open-database.js';
@@ -23,7 +22,7 @@ export interface AuditKeeperOptions {
 interface Month {
   partition: string;
   until: Date;
-  /** Only its owner can drop it. */
+  /** Whether we own the partition: only its owner can drop it. */
   own: boolean;
 }
 
@@ -33,9 +32,9 @@ interface Ends {
 }
 
 const longReads = { poolSize: 1, idleMs: 1_000, statementTimeoutMs: 600_000 };
-/** What a look reads: enough to notice a change while it is fresh, at a cost that does not grow with the audit. */
+/** How much `verify` reads: enough to detect a recent change, at a cost that does not grow with the audit. */
 const latest = { rows: 2_000, checkpoints: 100 };
-/** Partitions are made for this month and so many after it. */
+/** Partitions are made for this month and this many after it. */
 const monthsAhead = 2;
 
 export class AuditKeeper {
@@ -52,14 +51,14 @@ export class AuditKeeper {
   }
 
   /**
-   * Whether something was found that is not as it was written; undefined until it was looked for. Stays true: what was found
-   * may be too old for the next look.
+   * Whether a changed row was found; undefined before the first `verify`. Stays true, since the row may be too old for the
+   * next `verify`.
    */
   get isBroken(): boolean | undefined {
     return this.found;
   }
 
-  /** At once, so that a new system has its first checkpoint, and then again and again. */
+  /** Runs the first round at once, so that a new system has a checkpoint, then repeats rounds. */
   start(): void {
     this.working = this.round().finally(() => {
       if (this.stop.signal.aborted) return;
@@ -76,7 +75,7 @@ export class AuditKeeper {
     await this.attempt('No checkpoint of the audit was made', () => this.checkpoint());
   }
 
-  /** Everything that is due. What fails is tried again in the next round. */
+  /** Runs all tasks that are due. A failed task is tried again in the next round. */
   async round(): Promise<void> {
     await this.attempt('A partition of the audit was not made', () => this.makePartitions());
     await this.attempt('No checkpoint of the audit was made', () => this.checkpoint());
@@ -84,7 +83,7 @@ export class AuditKeeper {
     await this.attempt('The latest rows of the audit were not verified', () => this.verify());
   }
 
-  /** The latest rows and checkpoints, every few minutes; the whole is for `npm run audit -- verify`. */
+  /** Verifies the latest rows and checkpoints every few minutes; `npm run audit -- verify` verifies all. */
   async verify(): Promise<void> {
     const { database, verifyMs = 300_000, logger } = this.options;
     if (performance.now() - this.verifiedAt < verifyMs) return;
@@ -97,7 +96,7 @@ export class AuditKeeper {
     logger.error({ metadata }, 'the audit is not as it was written: verify the whole (docs/runbooks.md#audit-broken)');
   }
 
-  /** Unless no chain has grown since the last. Resolves to whether it was made here. */
+  /** Makes a checkpoint if a chain has grown since the last one. Resolves to whether it was made here. */
   async checkpoint(): Promise<boolean> {
     const last = await lastCheckpoint(this.options.database);
     if ((last?.number ?? 0n) < this.seen) {
@@ -112,7 +111,7 @@ export class AuditKeeper {
     const unsigned = this.options.key !== undefined && last?.signature === null;
     if (last !== undefined && JSON.stringify(heads) === JSON.stringify(last.heads) && !unsigned) return false;
     const made = this.sign({ ...follow(last), at: now, heads, dropped: null });
-    // Another gateway has made the same.
+    // Another gateway may have made the same checkpoint.
     const inserted = await this.options.database.call((prisma) =>
       prisma.auditCheckpoint.createMany({ data: [made], skipDuplicates: true }),
     );
@@ -130,7 +129,7 @@ export class AuditKeeper {
     );
   }
 
-  /** Each month whose last row is older, with a checkpoint that says where its chains go on. */
+  /** Drops each expired month, with a checkpoint of where the chains continue. */
   async dropExpired(): Promise<void> {
     const { database, retentionDays, logger } = this.options;
     if (retentionDays === undefined) return;
@@ -158,7 +157,7 @@ export class AuditKeeper {
     }
   }
 
-  /** Older checkpoints go too: the next one covers what they did. */
+  /** Older checkpoints are dropped too, since the new one replaces them. */
   private async drop({ partition, until }: Month): Promise<void> {
     const { database } = this.options;
     const ended = await this.lastRowsOf(partition);
@@ -171,7 +170,7 @@ export class AuditKeeper {
     const made = this.sign({ ...follow(last), at: now, heads, starts, dropped: partition });
     await database.call((prisma) =>
       prisma.$transaction([
-        // Writers must not queue behind somebody who waits for a reader.
+        // Writers must not queue behind this transaction while it waits for a reader.
         prisma.$executeRaw`select set_config('lock_timeout', '500ms', true)`,
         prisma.auditCheckpoint.deleteMany({ where: { at: { lt: until } } }),
         prisma.auditCheckpoint.create({ data: made }),
@@ -181,7 +180,7 @@ export class AuditKeeper {
     this.seen = made.number;
   }
 
-  /** Reads the whole month: on a connection of its own, which closing cuts. */
+  /** Reads the whole month on a connection of its own, which `close` cuts. */
   private async lastRowsOf(partition: string): Promise<ChainEnds> {
     const pool = new PostgresPool({ ...this.options.connection, ...longReads });
     const cut = () => void pool.close();
@@ -233,7 +232,7 @@ async function readLastRows(pool: PostgresPool, partition: string): Promise<Chai
   return Object.fromEntries(rows.map(({ chain, position, hash }) => [chain, [position, hash]]));
 }
 
-/** What the next checkpoint takes from the last. */
+/** The members of the next checkpoint that follow from the last. */
 const follow = (last: (Checkpoint & { hash: Uint8Array }) | undefined) => ({
   number: (last?.number ?? 0n) + 1n,
   starts: last?.starts ?? {},

@@ -1,5 +1,5 @@
-// Puts the rows of one chain together, in whatever order they come: runs of rows of which each has the hash of the one before
-// it. Memory is by the number of runs, which is one for a chain that nobody has touched. Pure.
+// Joins the rows of one chain, in any order, to runs in which each row has the hash of the row before it. Memory grows with
+// the number of runs, which is one for an intact chain. Pure.
 
 export interface ChainedRow {
   id: string;
@@ -10,13 +10,13 @@ export interface ChainedRow {
 }
 
 export interface Break {
-  /** The broken row; of rows that are missing the one beside them. */
+  /** The broken row, or the row beside missing ones. */
   id: string;
   at: Date;
   problem: string;
 }
 
-/** The last row of a chain that counts, and its hash. */
+/** The last row of a chain, and its hash. */
 export interface ChainEnd {
   position: number;
   hash: string;
@@ -53,8 +53,8 @@ export class ChainRuns {
   }
 
   /**
-   * What is wrong with all that was added. Rows up to `start` may be gone; without it the first row may be any.
-   * Rows after `end` came while the others were read.
+   * The breaks of the chain. Rows up to `start` may be missing; without `start`, any row may be the first.
+   * Rows after `end` were written while the others were read.
    */
   finish(start: ChainEnd | undefined, end: ChainEnd): Break[] {
     let before = start;

@@ -1,8 +1,8 @@
-// A checkpoint of the audit: where every chain ends at a moment, with the hash of the checkpoint before it, and signed when
-// there is a key. Ed25519, so that those who verify cannot sign. Pure.
+// A checkpoint of the audit: the ends of all chains at a time, with the hash of the checkpoint before it, signed if there is
+// a key. Uses Ed25519, so that those who verify cannot sign. Pure.
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 
-/** By chain: the position of a row and its hash (hex). */
+/** The position and hash (hex) of a row, by chain. */
 export type ChainEnds = Record<string, [position: string, hash: string]>;
 
 export interface Checkpoint {
@@ -12,7 +12,7 @@ export interface Checkpoint {
   /** The last row of each chain that retention has dropped. */
   starts: ChainEnds;
   dropped: string | null;
-  /** Of the checkpoint before; empty for the first. */
+  /** The hash of the checkpoint before; empty for the first. */
   previousHash: Uint8Array;
 }
 

@@ -1,5 +1,5 @@
-// Reads the audit and tells what in it is not as it was written: rows that were changed, removed, inserted, exchanged or cut
-// off, and checkpoints. Writes nothing. Rows that are written meanwhile are left to the next time.
+// Reads the audit and reports rows that were changed, removed, inserted, exchanged or cut off, and changed checkpoints.
+// Writes nothing. Rows that are written meanwhile are left to the next run.
 import type { KeyObject } from 'node:crypto';
 import type { Database } from '#libs/postgres/open-database.js';
 import { type Break, type ChainEnd, ChainRuns } from './chain-runs.js';
@@ -12,18 +12,18 @@ export interface Verification {
   rows: number;
   checkpoints: number;
   breaks: Break[];
-  /** Of checkpoints and of whole chains. */
+  /** Problems of checkpoints and of whole chains. */
   problems: string[];
-  /** The last checkpoint. A copy kept elsewhere shows later that it is still there. */
+  /** The last checkpoint, for a copy elsewhere that shows later whether it is still there. */
   last?: { number: bigint; hash: string };
 }
 
 export interface VerifyOptions {
-  /** Rows before it are taken as they are. */
+  /** Rows before this time are not verified. */
   since?: Date;
-  /** Reads so many checkpoints at most, the last ones; a chain without a row since `since` is not looked for. */
+  /** Reads at most this many checkpoints, the last ones, and ignores chains without a row since `since`. */
   lastCheckpoints?: number;
-  /** With one of them every checkpoint must be signed, from the first that is. */
+  /** If given, every checkpoint after the first signed one must be signed with one of these keys. */
   publicKeys?: readonly KeyObject[];
   signal?: AbortSignal;
 }
@@ -56,7 +56,7 @@ export async function verifyAudit(database: Database, options: VerifyOptions = {
     chains.set(chain, known);
     return known;
   };
-  // What a row must be, where something else than its neighbours says so.
+  // Hashes of rows that heads and checkpoints name.
   const expected = new Map([...heads].map(([chain, { position, hash }]) => [`${chain} ${position}`, [hash]]));
   for (const [chain, { position, hash }] of endsOf(before?.heads)) {
     expected.set(`${chain} ${position}`, [...(expected.get(`${chain} ${position}`) ?? []), hash]);
@@ -76,7 +76,7 @@ export async function verifyAudit(database: Database, options: VerifyOptions = {
   }
   const after = lastCheckpoints === undefined ? 0n : (before?.number ?? 0n) - BigInt(lastCheckpoints);
   const { problems, count, last } = await verifyCheckpoints(database, options.publicKeys ?? [], after);
-  // As of now: what retention has dropped while rows were read is not missed.
+  // Read after the rows, so that rows that retention has dropped meanwhile do not count as missing.
   const starts = endsOf(last?.starts);
   const quiet = new Map<number, ChainEnd>();
   for (const [chain, end] of heads) {
@@ -149,7 +149,7 @@ async function verifyCheckpoints(database: Database, keys: readonly KeyObject[],
       const { number, hash, signature, previousHash } = checkpoint;
       const name = `checkpoint ${number}`;
       if (!checkpointHash(checkpoint).equals(hash)) problems.push(`${name} is not as it was written`);
-      // Older ones go with their rows.
+      // Checkpoints before the first one here may have been dropped with their rows.
       if (
         last === undefined ? number === 1n && previousHash.length > 0 : !Buffer.from(last.hash).equals(previousHash)
       ) {
@@ -200,14 +200,14 @@ function endsOf(ends: ChainEnds = {}): Map<number, ChainEnd> {
   );
 }
 
-/** The later end of each chain: one that was set back does not count. */
+/** The later end of each chain, since a head may have been set back. */
 function latestOf(left: Map<number, ChainEnd>, right: Map<number, ChainEnd>): Map<number, ChainEnd> {
   const latest = new Map(left);
   for (const [chain, end] of right) if (end.position > (latest.get(chain)?.position ?? -1)) latest.set(chain, end);
   return latest;
 }
 
-/** Of chains without a row since then, those whose last row is not there either. */
+/** The chains without a row since `since` whose last row is missing too. */
 async function withoutRow(database: Database, ends: Map<number, ChainEnd>, since: Date | undefined): Promise<number[]> {
   if (since === undefined || ends.size === 0) return [...ends.keys()];
   const there = await database.query<{ chain: number }>(
@@ -218,16 +218,16 @@ async function withoutRow(database: Database, ends: Map<number, ChainEnd>, since
   return [...ends.keys()].filter((chain) => !there.some((row) => row.chain === chain));
 }
 
-// What the hash of a row is over, as an expression of SQL: the place in its chain and every column. The trigger that writes it
-// has the same. Not a function of the database, which whoever changes rows could change too.
+// The hash of a row in SQL, over its place in the chain and every column, as in the trigger that writes it. Not a function
+// of the database, since whoever can change rows could change the function too.
 const place = 'chain, position, previous_hash, id';
 const columns = `kind, call_id, request_id, trace_id, principal, key_id, ip, session_id, run_id, round, model, server, tool,
   name, definition_hash, arguments, result, arguments_digest, result_digest, success, state, error_code, duration_ms,
   queue_wait_ms, attempt, cached, isolation, policy_rule, approval_id, approver, worker`;
 
-/** Rows of before (prisma/migrations/20261128000000_audit_chain): 32 bytes, of the row as text. */
+/** The older hash, 32 bytes, over the row as text (prisma/migrations/20261128000000_audit_chain). */
 const ofText = `sha256(convert_to(row(${place}, extract(epoch from at), ${columns})::text, 'UTF8'))`;
-/** The version in front, and the digest of the row in its binary form (20261130000200_audit_binary_hash). */
+/** A version byte, and the digest of the row in binary form (20261130000200_audit_binary_hash). */
 const ofBinary = `'\\x02'::bytea || sha256(record_send(row(${place}, at, ${columns})))`;
 
 const rowHash = `case length(hash) when 33 then ${ofBinary} else ${ofText} end`;

@@ -1,4 +1,4 @@
-// What a set of backing services provides to BullMQ. The rest of the BullMQ code is the same for all sets.
+// The part of a set of backing services that BullMQ needs. The rest of the BullMQ code is the same for all sets.
 import type { BackendFactory, IQueueBackend } from 'bullmq';
 import type { Backing } from '../backing.js';
 

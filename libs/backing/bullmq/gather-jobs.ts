@@ -11,7 +11,7 @@ interface NewJob {
   text: string;
 }
 
-/** One job of the queue: one call under its own id, or several under an id that is never reused. */
+/** A job of the queue: one call under its own id, or several under an id that is never reused. */
 export interface Gathered {
   id?: string;
   jobs: readonly ToolJob[];
@@ -20,7 +20,7 @@ export interface Gathered {
 
 interface Carrier {
   id: string;
-  /** Its calls that were not abandoned. */
+  /** The calls of the job that were not abandoned. */
   wanted: Set<string>;
 }
 
@@ -34,13 +34,13 @@ export class JobGatherer {
     const { maxJobs, maxBytes, maxWaiting } = queueSettings.together;
     this.batch = new Batch({
       flush: (together) => this.send(together).then(nothing),
-      // After everything that this turn of the event loop has triggered so far.
+      // Runs after everything that this turn of the event loop has triggered so far.
       schedule: process.nextTick,
       oneByOne: false,
       maxItems: maxJobs,
       maxSize: maxBytes,
       sizeOf: ({ text }) => Buffer.byteLength(text),
-      // No call twice in one job: the second asks for the same as the first.
+      // A job holds a call only once.
       fits: ({ job }, other) => job.callId !== other.job.callId,
       maxWaiting,
       refusal: () => storeUnavailable('Too many jobs wait for the queue'),

@@ -45,7 +45,7 @@ export class JobAdder {
     return carrier === undefined ? [jobIdOf(callId)] : [jobIdOf(callId), carrier];
   }
 
-  /** What to remove from the queue for an abandoned call: its own job, and a combined one that no other call needs. */
+  /** The jobs to remove for an abandoned call: its own, and a combined one that no other call needs. */
   idsToRemove(callId: string): string[] {
     const carrier = this.gatherer.giveUp(callId);
     return carrier === undefined ? [jobIdOf(callId)] : [jobIdOf(callId), carrier];

@@ -7,7 +7,7 @@ export interface JobPayload {
   job: string;
   /** Further calls in the same job. A worker that does not support them leaves them to the journal's sweep. */
   more?: string[];
-  /** Not the first job of this call. */
+  /** The call has had another job before. */
   again?: true;
 }
 
@@ -29,7 +29,7 @@ export function readPayload(data: unknown): ReadPayload {
   return { kind: 'jobs', jobs, again: again === true };
 }
 
-/** An unknown version is a job of another version of the product, not an invalid one. */
+/** A job with an unknown version is from another release, not invalid. */
 function readJob(text: unknown): ToolJob | 'unknown version' | 'invalid' {
   if (typeof text !== 'string') return 'invalid';
   let value: unknown;

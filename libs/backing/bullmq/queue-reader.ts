@@ -1,12 +1,12 @@
-// Takes the jobs of one queue by BullMQ's backend: waits, takes, keeps the locks of what runs, ends it, and finds jobs whose
-// worker has died. Not by BullMQ's Worker class, which makes three times as many promises and queries of a job.
+// Takes the jobs of one queue through BullMQ's backend: waits, takes, renews locks, ends jobs, and finds jobs whose worker
+// has died. Does not use BullMQ's Worker class, which needs three times as many promises and queries per job.
 import { randomUUID } from 'node:crypto';
 import type { IQueueBackend, JobJson, KeepJobs, MinimalJob } from 'bullmq';
 import type { Logger } from '#libs/logging/logger.js';
 import type { BullmqSource } from './bullmq-source.js';
 import { queueSettings } from './queue-settings.js';
 
-/** How a delivery ends: the job is done, waits for so long and is delivered again, or is given up for a reason. */
+/** How a delivery ends: the job is done, is delivered again after a delay, or is given up for a reason. */
 export type JobEnd = 'done' | { delayMs: number } | { failed: string };
 
 export interface QueueReaderParts {
@@ -22,11 +22,11 @@ export interface QueueReaderParts {
 
 interface Running {
   token: string;
-  /** By `performance.now()`; Infinity once it is being ended. */
+  /** When the lock was renewed, by `performance.now()`; Infinity once the job is being ended. */
   lockedAt: number;
 }
 
-/** BullMQ's, which it does not declare: a job, its id, the delay of a limited rate, and when the next delayed job is due. */
+/** BullMQ's undeclared result: a job, its id, the delay of a limited rate, and when the next delayed job is due. */
 type Taken = [job?: JobJson | null, id?: string, rateDelayMs?: number, dueAt?: number];
 
 export class QueueReader {
@@ -34,9 +34,9 @@ export class QueueReader {
   private readonly keep: KeepJobs;
   private readonly running = new Map<string, Running>();
   private readonly onEnd = new Set<() => void>();
-  /** Aborts when it takes no more jobs. */
+  /** Aborts when the reader takes no more jobs. */
   private readonly stopped = new AbortController();
-  /** Aborts when running jobs are left, too. */
+  /** Aborts when the reader abandons running jobs. */
   private readonly closed = new AbortController();
   private readonly id = randomUUID();
   private tokens = 0;
@@ -64,13 +64,13 @@ export class QueueReader {
   /** Takes no more jobs; resolves when the running ones have ended. */
   async drain(): Promise<void> {
     this.stopped.abort();
-    // Otherwise a wait for the next job keeps the process alive until it times out.
+    // A wait for the next job would keep the process alive until its timeout.
     await this.backend.disconnectBlocking();
     await this.reading;
     while (this.running.size > 0) await this.oneEnds();
   }
 
-  /** Leaves what runs: once its locks are old it is delivered again. */
+  /** Abandons running jobs: once their locks are old they are delivered again. */
   async close(): Promise<void> {
     this.stopped.abort();
     this.closed.abort();
@@ -82,7 +82,7 @@ export class QueueReader {
   private async read(): Promise<void> {
     const { backend, running, stopped } = this;
     const { concurrency, worker } = this.parts;
-    // When a delayed job is due: BullMQ tells nobody when it is.
+    // BullMQ does not report when a delayed job becomes due.
     let dueAt = Infinity;
     let looksEmpty = false;
     while (!stopped.signal.aborted) {
@@ -99,7 +99,7 @@ export class QueueReader {
           const job = jobOf(taken);
           dueAt = taken[3] === undefined || taken[3] <= 0 ? Infinity : taken[3];
           if (job !== undefined) this.begin(job, token);
-          // The first of several jobs is followed by a mark, too: one alone costs no second look.
+          // If more jobs wait, a mark follows the first one, so a single job needs no second look.
           looksEmpty = job === undefined || running.size === 1;
         }
       } catch (error) {
@@ -125,10 +125,10 @@ export class QueueReader {
   private async run(job: JobJson, running: Running): Promise<void> {
     let next: JobJson | undefined;
     try {
-      // It may take one more job while it stops.
+      // A stopping reader may still get one more job.
       const end = this.stopped.signal.aborted ? 'untouched' : await this.deliver(job);
       running.lockedAt = Infinity;
-      // Again and again while the store is away.
+      // Retried while the store is away.
       for (let ended = false; !ended && !this.closed.signal.aborted;) {
         try {
           next = await this.end(job, running.token, end);
@@ -148,7 +148,7 @@ export class QueueReader {
   }
 
   private deliver(job: JobJson): Promise<JobEnd> | JobEnd {
-    // It has lost its worker too often.
+    // The job has lost its worker too often.
     return job.deferredFailure === undefined ? this.parts.deliver(job) : { failed: job.deferredFailure };
   }
 
@@ -157,7 +157,7 @@ export class QueueReader {
     const { backend, keep } = this;
     const minimal = job as unknown as MinimalJob;
     if (end === 'done') {
-      // With others, more may wait; whoever is alone looks for them anyway.
+      // With other running jobs, more may wait; after a single job the loop looks for more anyway.
       const fetchNext = this.running.size > 1 && !this.stopped.signal.aborted;
       return backend
         .moveToCompleted(minimal, undefined, keep, token, fetchNext)
@@ -218,7 +218,7 @@ export class QueueReader {
 
 function jobOf([job, id]: Taken): JobJson | undefined {
   if (!job) return undefined;
-  // On Redis the job itself does not say it.
+  // On Redis the job itself has no id.
   job.id = id!;
   return job;
 }

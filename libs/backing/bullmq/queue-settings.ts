@@ -11,9 +11,9 @@ export const queueSettings = {
   /** Worker deaths one job may cause before it fails and is left to the journal. 0 would fail jobs never started. */
   maxStalledCount: 3,
   /**
-   * Ended jobs are not kept: one that is added again is delivered again, and refused by the journal. On Redis by an age
-   * of 0 s: each end also removes up to a thousand jobs that the previous version kept. On PostgreSQL the sweep does
-   * that.
+   * Ended jobs are not kept: a job that is added again is delivered again, and refused by the journal. On Redis, an age of
+   * 0 s makes each end also remove up to a thousand jobs that the previous version kept. On PostgreSQL the sweep removes
+   * these.
    */
   keep: { postgres: true, redis: { age: 0 } },
   /** How often an idle worker polls, in case a wake-up is lost. */

@@ -12,16 +12,15 @@ type Listener = (message: string) => void;
 /** Upper bound of waiting messages, in a process that publishes faster than the store accepts. */
 const bounds = { maxWaiting: 10_000, maxWaitingSize: 64 * 1024 * 1024, maxItems: 256 };
 
-/** On its way to be published. */
 interface Outgoing extends CarriedMessage {
-  /** Its publisher already got an error: it must not be sent later. */
+  /** The publisher has got an error, so the message must not be sent later. */
   abandoned: boolean;
 }
 
 export class CarriedChannels implements Channels {
   readonly maxMessageBytes: number;
   private readonly connection: ListenConnection;
-  /** One send at a time: the order of publishing is the order of arrival. */
+  /** Sends one batch at a time, so that messages arrive in the order of publishing. */
   private readonly batch: Batch<Outgoing>;
   private readonly listeners = new Map<string, Set<{ listener: Listener }>>();
   /** How many subscriptions a physical channel has. */

@@ -1,4 +1,4 @@
-// What a set of backing services provides to carry its channels: one connection for listening, one way to send.
+// How a set of backing services carries its channels: one connection for listening, one way to send.
 // The rest of the channels (envelopes, batches, listeners, reconnecting) is the same for all sets.
 import type { EnvelopeLimits } from './channel-envelope.js';
 
@@ -27,12 +27,12 @@ export interface LinkEvents {
 }
 
 export interface ListenLink {
-  /** Resolves once the server has confirmed it. */
+  /** Resolves once the server has confirmed the changes. */
   change(added: readonly string[], ended: readonly string[]): Promise<void>;
   /** Resolves when the server answers. */
   ask(): Promise<void>;
-  /** In order, within the carrier's deadline. */
+  /** Closes in order, within the carrier's deadline. */
   close(): Promise<void>;
-  /** At once, without a closing handshake: a silent server would not answer it. */
+  /** Cuts the connection without a closing handshake, which a silent server would not answer. */
   destroy(): void;
 }

@@ -1,5 +1,5 @@
-// One message of a channel in transit: its channel, since many may share a physical one, and a number, since PostgreSQL
-// drops equal payloads of one transaction.
+// A message in transit carries its channel, since many may share a physical one, and a number, since PostgreSQL drops equal
+// payloads of one transaction.
 
 /** Longest name of a channel, bytes. */
 const maxChannelBytes = 500;
@@ -7,7 +7,7 @@ const maxChannelBytes = 500;
 export interface EnvelopeLimits {
   /** Every message up to this many bytes fits, whatever its channel. */
   messageBytes: number;
-  /** Of the whole payload, including name and escapes. */
+  /** Maximum size of the whole payload, including name and escapes. */
   payloadBytes: number;
 }
 

@@ -44,7 +44,7 @@ export class ListenConnection {
     return this.connect(false);
   }
 
-  /** Resolves once the server has confirmed it; waits for a lost connection to return, within the deadline. */
+  /** Resolves once the server has confirmed the subscription; waits for a lost connection, within the deadline. */
   async listen(name: string): Promise<void> {
     this.wanted.add(name);
     let wake: (() => void) | undefined;
@@ -74,18 +74,18 @@ export class ListenConnection {
   }
 
   private async tell(link: ListenLink): Promise<void> {
-    // What else this tick subscribes goes into the same step.
+    // Other subscriptions of this tick go into the same step.
     await Promise.resolve();
     for (;;) {
       const added = [...this.wanted].filter((name) => !this.listened.has(name));
       const ended = [...this.listened].filter((name) => !this.wanted.has(name));
       if (added.length + ended.length === 0) return;
-      // Before the server does it: a new subscriber must wait for the next step.
+      // Forget ended names before the server does: a new subscriber must wait for the next step.
       for (const name of ended) this.listened.delete(name);
       try {
         await link.change(added, ended);
       } catch (error) {
-        // It is no longer known what this connection listens to.
+        // After a failure it is unknown what this connection listens to.
         this.lost(link);
         throw error;
       }

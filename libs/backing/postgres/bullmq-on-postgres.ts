@@ -8,7 +8,7 @@ import type { Database } from './database.js';
 
 type PgPool = Exclude<ConstructorParameters<typeof PostgresConnection>[0], string>;
 
-/** The pool as BullMQ sees it: BullMQ neither ends it nor listens to it. */
+/** Gives BullMQ our pool, which BullMQ neither ends nor listens to. */
 class QueuePool {
   readonly options = { keepAlive: true };
 

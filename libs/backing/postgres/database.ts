@@ -13,7 +13,7 @@ export interface DatabaseOptions {
   logger: Logger;
 }
 
-/** Into an unlogged table: it does not wait for the disk. */
+/** Writes to an unlogged table, which does not wait for the disk. */
 const writeOne = `insert into signalbox_backing.counter as c (key, total, expires_at)
 values ('writable', 0, clock_timestamp() + interval '1 minute')
 on conflict (key) do update set expires_at = excluded.expires_at`;
@@ -29,7 +29,7 @@ export class Database extends PostgresPool {
     });
   }
 
-  /** A read-only or full server still answers queries: this writes. */
+  /** Writes, since a read-only or full server still answers queries. */
   async ping(signal: AbortSignal): Promise<void> {
     await this.run(writeOne, [], signal);
   }

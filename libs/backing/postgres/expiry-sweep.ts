@@ -1,5 +1,5 @@
-// Removes expired rows, and ended jobs that the previous version kept, a bounded number of rows at a time. It only
-// frees space: these rows are never read, so a failed sweep is left to the next one.
+// Removes expired rows, and ended jobs that the previous version kept, a bounded number of rows at a time. These rows are
+// never read, so a failed sweep is left to the next one.
 import type { Logger } from '#libs/logging/logger.js';
 import type { Database } from './database.js';
 

@@ -5,7 +5,7 @@ import { destroy } from '#libs/postgres/pool.js';
 import type { Database } from './database.js';
 import { notifyLimits, shardOf } from './notify-shards.js';
 
-/** Without arrays, whose text form escapes every quote of a message. */
+/** Uses no arrays, whose text form escapes every quote of a message. */
 const oneStatement = 'select pg_notify($1, $2)';
 const statement = 'select pg_notify(m.shard, m.payload) from unnest($1::text[], $2::text[]) as m(shard, payload)';
 

@@ -62,7 +62,7 @@ export class PostgresCounters implements Counters {
   async close(): Promise<void> {}
 }
 
-/** In the order of their keys: two statements that want the same rows never wait for each other. */
+/** Sorts uses by key, so that two statements never deadlock over the same rows. */
 function byKey<Use extends { key: string }>(uses: readonly Use[]): (Use & { index: number })[] {
   return uses
     .map((use, index) => ({ ...use, index, key: storedKey(use.key) }))

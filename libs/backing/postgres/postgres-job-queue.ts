@@ -1,5 +1,5 @@
-// The tool queues as the rest of the code sees them: BullMQ adds jobs; queries over many jobs, which BullMQ has no call
-// for, read its job table (its layout is stable within a major version; the conformance suite checks it).
+// The JobQueue on PostgreSQL: BullMQ adds jobs; queries over many jobs, which BullMQ has no call for, read its job table
+// (its layout is stable within a major version; the conformance suite checks it).
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { JobAdder } from '../bullmq/job-adder.js';
 import type { BullmqSource } from '../bullmq/bullmq-source.js';
@@ -9,7 +9,7 @@ import { retryWhileAway } from '../retry-while-away.js';
 import { withinDeadline } from '#libs/store-error/store-error.js';
 import type { Database } from './database.js';
 
-/** The names of our queues, found by steps through the primary key instead of reading every job. */
+/** Finds the names of our queues by steps through the primary key instead of reading every job. */
 const queueNames = `
 with recursive step(queue) as (
   (select queue from bullmq.job order by queue limit 1)
@@ -65,7 +65,7 @@ export class PostgresJobQueue implements JobQueue {
   }
 
   async remove(callId: string, signal: AbortSignal): Promise<boolean> {
-    // One statement, so that a worker that claims the job meanwhile keeps it.
+    // A single statement, so that a worker that claims the job meanwhile keeps it.
     const { rowCount } = await this.database.run(
       `${queueNames} delete from bullmq.job j using queues q
        where j.queue = q.queue and j.id = any($1::text[]) and j.state in ('waiting', 'delayed')`,

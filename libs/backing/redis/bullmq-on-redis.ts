@@ -14,7 +14,7 @@ import type { RedisClient } from './redis-client.js';
 import { toRedisError } from './redis-error.js';
 import type { RedisStore } from './redis-store.js';
 
-/** One of our clients as BullMQ sees it: BullMQ neither closes it nor asks for its version (check-server.ts did). */
+/** Gives BullMQ one of our clients, which BullMQ does not close or ask for the version (check-server.ts did). */
 class OpenedConnection extends RedisConnection {
   constructor(client: RedisClient, blocking: boolean) {
     super(createIORedisClient(client), { shared: true, blocking, skipVersionCheck: true });
@@ -26,7 +26,7 @@ class OpenedConnection extends RedisConnection {
   }
 }
 
-/** For a worker: waits for jobs on a connection of its own, which it closes. */
+/** A worker's backend, which waits for jobs on a connection of its own and closes it. */
 class WaitingBackend extends RedisQueueBackend {
   private readonly interrupted: Promise<void>;
   private interrupt = () => {};

@@ -1,5 +1,5 @@
-// Checks once, at the start, whether a Redis can keep what is stored in it. Too old a version ends the start; settings
-// that may lose jobs cause a warning that says what to set.
+// Checks once, at the start, whether Redis keeps its data. A version that is too old ends the start; settings that may lose
+// jobs cause a warning that says what to set.
 import { Cluster } from 'ioredis';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';

@@ -5,7 +5,7 @@ import type { RedisClient } from './redis-client.js';
 
 /** For clients that send many commands at a time; the single command of a blocking client would only wait. */
 export function gatherWrites<Client extends RedisClient>(client: Client): Client {
-  // In a cluster, each server's connection when it is created.
+  // In a cluster, each server has its own connection.
   if (client instanceof Cluster) client.on('+node', gatherOf);
   else gatherOf(client);
   return client;

@@ -1,4 +1,4 @@
-// Queries over many jobs that BullMQ has no call for, each atomic in the server. They read BullMQ's keys: the layout is
+// Queries over many jobs that BullMQ has no call for, each atomic in the server. The scripts read BullMQ's keys, whose layout is
 // stable within a major version, and the conformance suite checks it. KEYS[1] is the set of our workers' queues.
 import { commonQueueName } from '../bullmq/job-id.js';
 import { queuePrefix } from './keys.js';
@@ -12,7 +12,7 @@ local function queues()
   return found
 end`;
 
-/** ARGV: job ids. Returns those that wait or run in any queue. */
+/** ARGV: job ids. Returns the ids that wait or run in any queue. */
 export const existingJobs = new RedisScript(`${queues}
 local found, bases = {}, queues()
 for _, id in ipairs(ARGV) do

@@ -1,17 +1,17 @@
 // Our keys. Keys that are used together share a hash tag, so that a cluster keeps them in one slot.
 
-/** For everything about jobs: BullMQ's own keys (its `prefix`), and the names of the workers' queues. */
+/** The prefix of BullMQ's own keys and of the names of the workers' queues. */
 export const queuePrefix = '{signalbox}';
 export const queueNamesKey = `${queuePrefix}:queue-names`;
 
 /** Written to check whether the queue's server accepts writes. */
 export const writableKey = `${queuePrefix}:writable`;
 
-/** Where messages are published: all of a process go through one server and stay in order. */
+/** The key whose server publishes all messages of a process, so that they stay in order. */
 export const publisherKey = `${queuePrefix}:publisher`;
 export const channelPrefix = 'signalbox:channel:';
 
-/** One key each: a cluster spreads them. */
+/** These keys have no hash tag, so that a cluster spreads them. */
 export const windowKey = (key: string): string => `signalbox:window:${key}`;
 export const sharedPlacesKey = (key: string): string => `signalbox:shared-places:${key}`;
 

@@ -54,7 +54,7 @@ export async function openRedisBacking(options: RedisBackingOptions): Promise<Ba
   });
 }
 
-/** Shown to the operator: the log has it with the cause beside it. */
+/** The error for the operator, logged with its cause. */
 function toStartError(error: unknown, url: string): AppError {
   const known = startProblem(error);
   if (known !== undefined) return known;

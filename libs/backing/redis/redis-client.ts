@@ -1,5 +1,5 @@
 // Opens ioredis clients for a target. A command in progress when its connection breaks fails at once, and the driver
-// never sends it again; one without a connection waits for the next attempt, and fails with it.
+// never sends it again; a command without a connection waits for the next attempt, and fails with it.
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisNode, RedisTarget } from '#libs/config/addresses/redis-url.js';
 
@@ -7,7 +7,7 @@ export type RedisClient = Redis | Cluster;
 
 export interface ClientSettings {
   connectTimeoutMs: number;
-  /** Absent: commands may block (the queue's wait for a job). */
+  /** Absent if commands may block (the queue's wait for a job). */
   commandTimeoutMs?: number;
   /** Shown by the server. */
   name: string;
@@ -16,7 +16,7 @@ export interface ClientSettings {
 const mostRetryMs = 500;
 const retryDelayMs = (attempt: number): number => Math.min(mostRetryMs, 10 * 2 ** Math.min(attempt, 10));
 
-/** Not connected yet: call `connect()`, and listen to `error` before. Reconnects until `disconnect()`. */
+/** The client is not connected: listen to `error`, then call `connect()`. Reconnects until `disconnect()`. */
 export function createClient(target: RedisTarget, settings: ClientSettings): RedisClient {
   const options = optionsOf(target, settings);
   switch (target.kind) {
@@ -38,7 +38,7 @@ export function createClient(target: RedisTarget, settings: ClientSettings): Red
   }
 }
 
-/** One connection to one server (of sentinels: to the master) that does not reconnect: its owner opens the next one. */
+/** A connection to one server (with sentinels, the master) that does not reconnect: its owner opens the next one. */
 export function createSingleClient(target: RedisTarget, settings: ClientSettings, node?: RedisNode): Redis {
   const options = { ...optionsOf(target, settings), retryStrategy: () => null };
   return target.kind === 'sentinel'

@@ -6,7 +6,7 @@ import type { RedisClient } from './redis-client.js';
 import { RedisScript } from './redis-script.js';
 import type { RedisStore } from './redis-store.js';
 
-/** A hash: number of the step → its count. */
+/** The key is a hash: number of the step → its count. */
 const useWindow = new RedisScript(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -44,7 +44,7 @@ if left < 1 then
 end
 return {taken, left, wait}`);
 
-/** A hash: holder → its places, what it wants, its expiry, and since when it has to wait for its part. As in PostgreSQL. */
+/** The key is a hash: holder → places, wanted places, expiry, and since when it waits for its part. As in PostgreSQL. */
 const share = new RedisScript(`
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]

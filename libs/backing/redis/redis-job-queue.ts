@@ -1,4 +1,4 @@
-// The tool queues as the rest of the code sees them: BullMQ adds jobs, scripts answer questions about many jobs.
+// The JobQueue on Redis: BullMQ adds jobs, scripts answer questions about many jobs.
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { BullmqSource } from '../bullmq/bullmq-source.js';
 import { JobAdder } from '../bullmq/job-adder.js';
@@ -31,7 +31,7 @@ export class RedisJobQueue implements JobQueue {
     const { worker } = options;
     await retryWhileAway(this.store, { timeoutMs, signal }, (isRetry) =>
       this.store.runRaw(async (client) => {
-        // Every time: a server that lost its data must learn the queue again. Sent together with the job, before it.
+        // Sent before each job, since a server that lost its data must learn the queue again.
         const named = worker === undefined ? undefined : client.sadd(queueNamesKey, workerQueueName(worker));
         await Promise.all([named, this.adder.add(job, isRetry ? { ...options, again: true } : options)]);
       }),

@@ -64,7 +64,7 @@ export class RedisStore implements Store, Answering {
     return withinDeadline(this.timeoutMs, signal, () => this.runRaw(work));
   }
 
-  /** Without the port's deadline, for callers with one of their own. The driver's deadline applies. */
+  /** Runs without the port's deadline, for callers with their own. The driver's deadline applies. */
   runRaw<T>(work: (client: RedisClient) => Promise<T>): Promise<T> {
     if (this.closed) return Promise.reject(storeUnavailable('The store is closed'));
     return work(this.commands).then(
@@ -78,12 +78,12 @@ export class RedisStore implements Store, Answering {
     );
   }
 
-  /** A full server still answers PING. */
+  /** Writes, since a full server still answers PING. */
   async ping(signal: AbortSignal): Promise<void> {
     await this.run((client) => client.set(writableKey, '', 'PX', writableMs), signal);
   }
 
-  /** A separate client for waiting on a queue. It is connecting; `endBlocking` closes it. */
+  /** A separate client for waiting on a queue. The client is connecting; `endBlocking` closes it. */
   openBlocking(): RedisClient {
     if (this.closed) throw storeUnavailable('The store is closed');
     const client = this.create(undefined);
@@ -97,7 +97,7 @@ export class RedisStore implements Store, Answering {
     this.blocking.delete(client);
   }
 
-  /** One connection for listening; in a cluster to any server, a different one each time. Not connected yet. */
+  /** A connection for listening, not connected yet; in a cluster to a different server each time. */
   createListener(): Redis {
     if (this.closed) throw storeUnavailable('The store is closed');
     const nodes = this.nodes();
@@ -155,7 +155,7 @@ export class RedisStore implements Store, Answering {
     });
   }
 
-  /** A suspended server keeps its connections, and a lost route gives no sign either. */
+  /** Detects suspended servers and lost routes, which do not close connections. */
   private async beat(): Promise<void> {
     const connections = this.commands instanceof Cluster ? this.commands.nodes() : [this.commands];
     await Promise.all(

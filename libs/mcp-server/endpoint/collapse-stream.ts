@@ -1,4 +1,4 @@
-// The answer for a caller that accepts no stream: what the SDK would have streamed, as one JSON body.
+// Turns the SDK's stream into one JSON body, for a caller that accepts no stream.
 import { createParser } from 'eventsource-parser';
 import { AppError } from '#libs/schemas/errors.js';
 import type { McpFrames } from './read-frames.js';

@@ -1,4 +1,4 @@
-// What a handler needs of the HTTP request behind its message: the SDK passes only the web request.
+// The HTTP request behind a message, for handlers: the SDK passes only the web request.
 import type { RequestContext } from '#libs/schemas/call-context.js';
 
 export interface McpExchange {

@@ -1,4 +1,4 @@
-// Cancelled requests get no answer; over HTTP their stream would otherwise stay open as long as the client lets it.
+// Ends the stream of a cancelled request over HTTP, which gets no answer and would stay open as long as the client waits.
 import { type Transport, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import { SseTransport } from './sse-transport.js';
 

@@ -12,7 +12,7 @@ export interface LegacySessionOptions {
   limit: number;
   /** A session without activity ends after this time; an open `GET` counts as activity, the SSE stream does not. */
   idleMs: number;
-  /** For streams over Streamable HTTP; 0 if their writer sends keep-alives. */
+  /** Interval on streams over Streamable HTTP; 0 if the streams' writer sends keep-alives. */
   keepAliveMs: number;
   newServer: () => Server;
   onRefused: (limit: 'mcp_sessions' | 'mcp_unread_answers') => void;
@@ -105,7 +105,7 @@ export class LegacySessions {
     for (const { server } of this.sessions.values()) server.sendToolListChanged().catch(() => undefined);
   }
 
-  /** Ends the streams of SSE sessions that run no tool: nothing else would. */
+  /** Ends the streams of SSE sessions that run no tool, which do not end by themselves. */
   endIdleStreams(): void {
     for (const session of this.sessions.values()) {
       if (this.streams.has(session) && session.calls === 0) void session.server.close();

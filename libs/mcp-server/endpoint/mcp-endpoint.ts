@@ -1,5 +1,5 @@
 // All eras of MCP over HTTP on one endpoint: 2026-07-28 without state, older clients with a session (Streamable HTTP,
-// or HTTP+SSE), and those that send single requests without either. Knows web requests; its user provides the server.
+// or HTTP+SSE), and older clients that send single requests without either. Knows web requests; its user provides the server.
 import {
   createMcpHandler,
   isInitializeRequest,
@@ -16,7 +16,7 @@ import { LegacySessions } from './legacy-sessions.js';
 import { bodyOf, type McpFrames } from './read-frames.js';
 
 export interface McpEndpointPorts {
-  /** One per request, or per session of an older client. */
+  /** Creates a server per request, or per session of an older client. */
   newServer: () => Server;
   /** Calls the listener when the tools change. Returns a function that stops it. */
   onToolsChanged: (listener: () => void) => () => void;
@@ -70,7 +70,7 @@ export class McpEndpoint {
     });
   }
 
-  /** `frames`: of a POST. @throws AppError session_not_found, concurrency_exceeded, invalid_value, method_not_allowed */
+  /** `frames`: a POST's messages. @throws AppError session_not_found, concurrency_exceeded, invalid_value, method_not_allowed */
   async answer(request: Request, exchange: McpExchange, frames?: McpFrames): Promise<Response> {
     bindExchange(request, exchange);
     const response = await this.dispatch(request, exchange, frames);
@@ -78,13 +78,13 @@ export class McpEndpoint {
     return exchange.streams || frames === undefined || frames.listens ? response : collapseStream(response, frames);
   }
 
-  /** HTTP+SSE: the stream, which names `messagesPath` and the session. @throws AppError concurrency_exceeded */
+  /** Opens the stream of HTTP+SSE, which names `messagesPath` and the session. @throws AppError concurrency_exceeded */
   openStream(messagesPath: string, exchange: McpExchange): Promise<Response> {
     return this.sessions.openStream(messagesPath, exchange);
   }
 
   /**
-   * HTTP+SSE: messages, answered on the stream. The exchange ends when all are answered, unless this throws.
+   * Handles messages of HTTP+SSE, answered on the stream. If this does not throw, the exchange ends when all are answered.
    * @throws AppError session_not_found, concurrency_exceeded, invalid_value
    */
   receive(sessionId: string, request: Request, exchange: McpExchange, frames: McpFrames): void {

@@ -17,7 +17,7 @@ export interface McpFrames {
   requests: readonly JSONRPCRequest[];
   batch: boolean;
   calls: boolean;
-  /** Answered by a stream that ends only when its reader disconnects. */
+  /** Whether the answer is a stream that ends only when its reader disconnects. */
   listens: boolean;
 }
 
@@ -55,7 +55,7 @@ function readMessage(given: unknown): JSONRPCMessage {
   return message;
 }
 
-/** Like every request since 2026-07-28, which has no `initialize`. */
+/** Whether the request names its revision, as all do since 2026-07-28, which has no `initialize`. */
 function namesRevision({ params }: { params?: { _meta?: object | undefined } | undefined }): boolean {
   return params?._meta !== undefined && PROTOCOL_VERSION_META_KEY in params._meta;
 }

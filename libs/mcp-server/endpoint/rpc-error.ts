@@ -1,4 +1,4 @@
-// Our errors in JSON-RPC form: a number for its clients, and our error in `data`. Never a cause, a stack or a path.
+// Our errors in JSON-RPC form: a number for clients, and our error in `data`, without cause, stack or path.
 import { ProtocolError } from '@modelcontextprotocol/server';
 import type { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
@@ -8,7 +8,7 @@ const invalidRequest = -32_600;
 const invalidParams = -32_602;
 const internalError = -32_603;
 
-/** For one parsed request: invalid params, or any other error. */
+/** The error of a single parsed request. */
 export function toProtocolError(error: AppError, requestId: string): ProtocolError {
   return new ProtocolError(
     isCallersFault(error) ? invalidParams : internalError,
@@ -17,7 +17,7 @@ export function toProtocolError(error: AppError, requestId: string): ProtocolErr
   );
 }
 
-/** The body of an answer to an HTTP request that was refused as a whole. `body`: of the request, if it was read. */
+/** The body of an answer to an HTTP request that was refused as a whole. `body`: the request's, if it was read. */
 export function renderRpcError(error: AppError, requestId: string, body?: unknown): JsonObject {
   const refused = isCallersFault(error) ? invalidRequest : internalError;
   const code = error.code === 'invalid_json' ? parseError : refused;

@@ -36,7 +36,7 @@ export class SseTransport implements Transport {
     readonly sessionId: string,
     private readonly messagesPath: string,
   ) {
-    // Nothing is buffered ahead of the reader: the queue holds exactly what it has not read.
+    // Buffer nothing ahead of the reader, so that the queue holds exactly the unread bytes.
     const strategy = { highWaterMark: 0, size: (bytes?: Uint8Array) => bytes?.byteLength ?? 0 };
     this.body = new ReadableStream<Uint8Array>({ start: (stream) => void (this.stream = stream) }, strategy);
   }
@@ -69,7 +69,7 @@ export class SseTransport implements Transport {
     onEnd();
   }
 
-  /** For a cancelled request: nobody waits for an answer. */
+  /** Ends a cancelled request without an answer. */
   leaveUnanswered(id: string | number): void {
     const request = this.unanswered.get(id);
     this.progressed.delete(id);
@@ -113,7 +113,7 @@ export class SseTransport implements Transport {
     try {
       this.stream.close();
     } catch {
-      // Its reader has already disconnected.
+      // The reader has already disconnected.
     }
     for (const settle of this.asked.values()) settle();
     for (const id of this.unanswered.keys()) this.leaveUnanswered(id);

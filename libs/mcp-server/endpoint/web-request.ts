@@ -16,8 +16,8 @@ export function webRequest(
     if (name.startsWith('mcp-') && typeof value === 'string') headers.set(name, value);
   }
   const request = new Request('http://localhost/mcp', { method, headers });
-  // If passed to the constructor it would be copied, at three times the cost of everything else here, into an object
-  // that only full garbage collections free.
+  // The constructor would copy the signal, at three times the cost of everything else here, into an object that only full
+  // garbage collections free.
   return Object.defineProperty(request, 'signal', { value: signal });
 }
 

@@ -13,10 +13,10 @@ import type { ServerPool } from '../pool/pool.js';
 import type { CatalogPublisher } from './publish-catalog.js';
 
 const retryMs = { first: 5_000, most: 60_000, mostOfPrograms: 600_000 };
-/** A program that hangs while it starts is there for a tenth of the time at most, as nobody but the catalog waits for it. */
+/** Retries of a failing server wait this many times the failed attempt, so that a hanging program seldom runs. */
 const restFactor = 10;
 const listTimeoutMs = 60_000;
-/** Of the tools that are left out: each heartbeat tells them. */
+/** Limits for reporting tools that are left out, since each heartbeat reports them. */
 const most = { named: 20, chars: 200 };
 /** Several changes in a row count as one. A server that reports changes endlessly is listed less and less often. */
 const changeDelayMs = { shared: { least: 50, most: 5_000 }, session: { least: 2_000, most: 60_000 } };

@@ -1,4 +1,4 @@
-// The output schemas of this worker's tools, compiled when first needed. They are those of the definition that a call was
+// The output schemas of this worker's tools, compiled when first needed. A call uses the schema of the definition that it was
 // planned with, which may differ from the current one. An unusable schema counts as none.
 import { compileSchema, type CompiledSchema } from '#libs/json-schema/compile-schema.js';
 import { mendSchema } from '#libs/json-schema/mend-schema.js';
@@ -28,7 +28,7 @@ export class OutputSchemas {
     private readonly logger: Logger,
   ) {}
 
-  /** Describes what is wrong with structured content; undefined if there is no schema. At once, if it has been read. */
+  /** Checks structured content; undefined if there is no schema. Returns no promise if the schema has been read. */
   checkOf(job: PlannedTool): OutputCheck | Promise<OutputCheck> {
     const key = `${job.server}\n${job.definitionHash}`;
     const known = this.compiled.get(key);

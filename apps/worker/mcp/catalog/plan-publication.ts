@@ -27,7 +27,7 @@ export interface ListingInput {
 }
 
 export interface Publication {
-  /** Only differences from what is stored. */
+  /** Only differences from the stored definitions. */
   writes: ToolWrite[];
   /** New tools that were held back and are no longer listed. */
   forgotten: string[];

@@ -8,7 +8,7 @@ import type { ConfiguredServer } from '../servers/configured-server.js';
 import { needsDefinition, planPublication, type Publication } from './plan-publication.js';
 import { readDefinitions, type ListedDefinition, type SchemaLimits } from './read-definitions.js';
 
-/** If another worker or an operator writes the same tools, they are read and planned again. */
+/** Planning is repeated if another worker or an operator has written the same tools. */
 const maxAttempts = 4;
 const namesInLog = 50;
 
@@ -23,7 +23,7 @@ export interface PublisherParts {
 export class CatalogPublisher {
   constructor(private readonly parts: PublisherParts) {}
 
-  /** Resolves with the tools that are now offered, and those left out, with reasons. @throws AppError store_unavailable */
+  /** Resolves with the offered tools, and the tools that are left out, with reasons. @throws AppError store_unavailable */
   async publish(
     server: ConfiguredServer,
     listed: readonly unknown[],

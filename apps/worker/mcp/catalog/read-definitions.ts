@@ -35,7 +35,7 @@ export type ReadTool = z.output<typeof toolSchema>;
 export interface ListedDefinition {
   /** The server's own name for it. */
   tool: string;
-  /** As received, without members that do not belong to a tool. Its schemas are mended when it is read. */
+  /** The definition as received, without members that do not belong to a tool. `readStored` mends its schemas. */
   definition: JsonObject;
   /** SHA-256 (hex) over the canonical form of its pinned members. */
   hash: string;
@@ -93,7 +93,7 @@ function readDefinition(raw: unknown, limits: SchemaLimits): ListedDefinition | 
   return { tool: name, definition, hash: canonicalHash(pick(members, pinned)) };
 }
 
-/** Reads a stored definition, which was validated before. What is pinned is what its server listed; its schemas are mended here. */
+/** Reads a stored definition, which was validated before, and mends its schemas. */
 export function readStored(definition: JsonObject): ReadTool {
   const { inputSchema, outputSchema, ...tool } = toolSchema.parse(definition);
   const input = mendSchema(inputSchema);
@@ -140,7 +140,7 @@ function pick(object: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(names.flatMap((name) => (object[name] === undefined ? [] : [[name, object[name]]])));
 }
 
-/** As it can be shown: what is invisible in it is written out. */
+/** The name with invisible characters escaped. */
 function nameOf(raw: unknown): string {
   const name = isJsonObject(raw) ? raw['name'] : undefined;
   if (typeof name !== 'string' || name === '') return 'a tool without a name';

@@ -20,7 +20,7 @@ export const closeReasons = {
   session_gone: 'its session was deleted',
   unwanted: 'no call waits for its start',
   stopping: 'the worker is stopping',
-  /** By itself; logged separately. */
+  /** Logged separately, with the cause. */
   ended: 'it ended by itself',
 } as const;
 

@@ -21,19 +21,19 @@ export interface Instance {
   server: ConfiguredServer;
   user: PoolUser;
   connection: Promise<ToolConnection>;
-  /** What `connection` has resolved to. */
+  /** The resolved `connection`. */
   connected: ToolConnection | undefined;
-  /** It has completed a call or a listing. */
+  /** The instance has completed a call or a listing. */
   proven: boolean;
   slots: Pick<FairSlots, 'take' | 'takeFree'>;
   inUse: number;
   idleTimer?: NodeJS.Timeout;
-  /** Aborts its start, if it is not connected yet. */
+  /** Aborts the instance's start. */
   start: AbortController;
-  /** Until when any caller waits for its start, by `steadyNow()`. */
+  /** Until when any caller waits for the start, by `steadyNow()`. */
   wantedUntil: number;
   closing?: CloseReason;
-  /** Why it takes no new calls and will be closed after its last one. */
+  /** Why the instance takes no new calls and closes after its last one. */
   leaving?: CloseReason;
 }
 

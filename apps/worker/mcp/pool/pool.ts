@@ -43,9 +43,9 @@ export class ServerPool {
   private servers: ReadonlyMap<string, ConfiguredServer>;
   /** Least recently used first. */
   private readonly byKey = new Map<string, Instance>();
-  /** By name: failures to connect. */
+  /** Failures to connect, by server name. */
   private readonly circuits = new CircuitBreakers(circuitSettings, maxCircuits);
-  /** By instance key: instances that end before they have completed a call. */
+  /** Instances that end before they have completed a call, by instance key. */
   private readonly crashes = new CircuitBreakers(circuitSettings, maxCircuits);
   private readonly stop = new AbortController();
   /** Instances removed from `byKey` that still have calls. */
@@ -183,7 +183,7 @@ export class ServerPool {
     await this.closing.ended((instance) => isOwn(instance, session));
   }
 
-  /** For a deleted session: its instances end at once with their calls, and none is started in this directory again. */
+  /** Ends the instances of a deleted session at once with their calls; none is started in the directory again. */
   async endIn(directory: string): Promise<void> {
     this.deleted.add(directory);
     if (this.deleted.size > maxDeleted) this.deleted.delete(this.deleted.values().next().value!);
@@ -218,9 +218,8 @@ export class ServerPool {
     instance.connection.then(
       (connection) => {
         instance.connected = connection;
-        // Not before: a spare of a program that hangs while it starts would be one more of them.
+        // Spares are started only now, since a program may hang while it starts.
         this.spares.used(server);
-        // Start the idle timeout.
         if (instance.inUse === 0) this.leaveIdle(instance);
         if (instance.leaving === undefined) this.circuits.forget(server.name);
         logInstance(this.logger, instance, 'tool server connected');
@@ -238,7 +237,7 @@ export class ServerPool {
     return instance;
   }
 
-  /** Not bound to the first call's signal, since others may wait too; `leaveIdle` ends it. @throws AppError tool_unavailable */
+  /** The start is not bound to the first call's signal, since others may wait too. @throws AppError tool_unavailable */
   private connect(server: ConfiguredServer, user: PoolUser, signal: AbortSignal): Promise<ToolConnection> {
     const adopted = this.spares.adopt(server, user);
     if (adopted !== undefined) {
@@ -271,7 +270,7 @@ export class ServerPool {
     if (instance.closing !== undefined) return;
     if (!instance.proven) this.crashes.failed(instance.key);
     logInstance(this.logger, instance, 'tool server ended by itself', failure?.message ?? 'the connection was closed');
-    // Some of its processes may remain.
+    // Some processes of the instance may remain.
     this.remove(instance, 'ended');
   }
 
@@ -339,7 +338,7 @@ export class ServerPool {
   }
 }
 
-/** Nothing of a call has run whose time is over by then. @throws AppError tool_unavailable; the signal's reason */
+/** A call whose time ends during the start has not run. @throws AppError tool_unavailable; the signal's reason */
 async function started({ connection, server }: Instance, { signal, deadline }: UseOptions): Promise<ToolConnection> {
   try {
     return await unlessAborted(connection, signal);
@@ -353,5 +352,5 @@ async function started({ connection, server }: Instance, { signal, deadline }: U
 
 const isLate = ({ wantedUntil }: Instance): boolean => steadyNow() >= wantedUntil;
 
-/** Instances with other credentials have lines of their own, on all workers. */
+/** Each instance key has its own lines, shared by all workers. */
 const lineOf = ({ key }: Instance, { line = 'calls' }: UseOptions): string => `${key} ${line}`;

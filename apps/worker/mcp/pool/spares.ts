@@ -8,7 +8,7 @@ import type { ToolConnection } from '../servers/connection.js';
 interface Spare {
   server: ConfiguredServer;
   instance: SpareInstance;
-  /** Not given to a session after this time, by `performance.now()`. */
+  /** After this time no session gets the spare, by `performance.now()`. */
   until: number;
   timer: NodeJS.Timeout;
   /** A session may be taking its directory. */

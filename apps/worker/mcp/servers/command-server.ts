@@ -48,7 +48,7 @@ export interface CommandParts {
 
 /** Placeholder in `args` and `env`: the directory that the server runs in. */
 const workspaceVariable = '${WORKSPACE}';
-/** Git refuses repositories of another user, which what root's operator names is; confinement says which it may use. */
+/** Lets git use repositories of other users, such as the operator's; confinement limits which ones. */
 const gitOfOthers = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'safe.directory', GIT_CONFIG_VALUE_0: '*' };
 const defaultGrace: EndGrace = { stdinMs: 1_000, termMs: 1_000 };
 
@@ -70,7 +70,7 @@ export class CommandServer {
   readonly isolation: IsolationLevel;
   readonly spares: ConfiguredServer['spares'];
   private readonly program: Program;
-  /** What the configuration grants beside the program; real paths. */
+  /** Real paths that the configuration grants besides the program. */
   readonly paths: { read: readonly string[]; write: readonly string[] };
   private readonly readable: readonly string[];
   private readonly isShared: boolean;
@@ -175,7 +175,7 @@ export class CommandServer {
       cancelGraceMs: parts.config.tools.cancel_grace_ms,
       memory: parts.memory,
       onBound,
-      // What a client names as roots replaces, for some servers, the directories of their arguments.
+      // Some servers replace the directories of their arguments with the client's roots.
       root: this.isShared || namesDirectory(this.program.args) ? undefined : host,
       shared: this.isShared,
       sampling: samplingOf(this.server),
@@ -185,7 +185,7 @@ export class CommandServer {
     return { connection, activity };
   }
 
-  /** Enforces the quota of the workspace while the program runs, since it writes files itself. Never rejects. */
+  /** Enforces the workspace's quota on the program, which writes files itself. Never rejects. */
   private async watch(
     { workspaces, directory }: Place,
     process: ToolProcess,
@@ -198,7 +198,7 @@ export class CommandServer {
     const { names } = process;
     const tree = { stop: () => process.stop(), resume: async () => process.resume(), end, names };
     const { limits, space } = workspaces;
-    // Where it cannot be counted yet, the limits apply; the watch counts again, and says why it cannot.
+    // If the workspace cannot be counted, assume it is empty; the watch counts again, and logs why it cannot.
     const before = await count(over.signal).catch(() => ({ bytes: 0, files: 0, directories: 0 }));
     await watchQuota({ tree, count, before, limits, space, activity, logger: this.logger }, over.signal);
   }
@@ -207,7 +207,7 @@ export class CommandServer {
     return this.paths.read.length + this.paths.write.length > 0;
   }
 
-  /** Also hides the paths of the server's code, which its errors may contain. */
+  /** Also hides the paths of the server's code, which error messages may contain. */
   private show({ connection, activity }: Started, directory: ShownDirectory): ToolConnection {
     const hidden = [{ host: dirname(directory.host), shown: dirname(directory.shown) }];
     const { packages } = this.program;

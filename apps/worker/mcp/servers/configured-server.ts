@@ -19,7 +19,7 @@ export type OpenServer = (user: PoolUser, signal: AbortSignal) => Promise<ToolCo
 /** An instance without a session, in its own directory. */
 export interface SpareInstance {
   directory: string;
-  /** Not for calls, since paths are not mapped yet. */
+  /** Not usable for calls, since paths are not mapped yet. */
   connection: Pick<ToolConnection, 'closed' | 'onClosed' | 'close'>;
   adopt(sessionId: string): ToolConnection;
   /** Ends the instance and removes its directory. Only if no session has the directory. */
@@ -33,18 +33,18 @@ export interface ConfiguredServer {
   configHash: string;
   builtin: boolean;
   trusted: boolean;
-  /** Gets a token of each call, to ask models of the gateway as its caller. */
+  /** Whether the server gets a token for each call, to ask models of the gateway as the caller. */
   actsForCaller: boolean;
-  /** Isolation of its tools, as in the audit: `builtin`, `remote`, or a level of isolation. */
+  /** Isolation as in the audit: `builtin`, `remote`, or a level of isolation. */
   isolation: string;
   paths?: { read: readonly string[]; write: readonly string[] };
   scope: 'session' | 'shared';
   concurrency: number;
-  /** Places for its calls that all workers share; absent: those of an instance are its own. */
+  /** Places for calls that all workers share; absent: each instance has its own. */
   slots?: Pick<FairSlots, 'take' | 'takeFree'> | undefined;
   maxInstances: number;
   idleTtlMs: number;
-  /** From its start, or the first connection, to the answer to its greeting. */
+  /** From the start, or the first connection, to the answer to the greeting. */
   startTimeoutMs: number;
   timeoutMs: number;
   maxTimeoutMs: number;

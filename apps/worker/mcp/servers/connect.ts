@@ -1,5 +1,5 @@
 // Connects to MCP servers, which are programs or reachable over HTTP, within the time that a start may take. Uses earlier
-// discoveries about the server. Who cannot be greeted in the newer way is greeted in the older one.
+// discoveries about the server. A server that refuses the newer greeting gets the older one.
 import type { PriorDiscovery, Transport } from '@modelcontextprotocol/client';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -12,7 +12,7 @@ import { StdioTransport, type StdioOptions } from '../wire/stdio-transport.js';
 
 const legacy: PriorDiscovery = { kind: 'legacy' };
 
-/** A server that starts so slowly that it was greeted in the older way too, and does not speak that. */
+/** The server answered the newer greeting after the older one had been sent, which it does not understand. */
 class AnsweredLate extends AppError {
   constructor(
     { message, cause }: AppError,
@@ -38,7 +38,7 @@ export function connectStdio(process: StdioOptions, options: ConnectOptions): Pr
         if (given.signal.aborted) throw error;
         return establish(new StdioTransport(process), { ...given, isModern: true });
       }
-      // Perhaps it was the unknown greeting that it was busy with: the next start is spared it.
+      // The unknown greeting may have caused the delay, so the next start does not send it.
       if (given.signal.aborted) options.memory?.keep(legacy);
       // Some old servers exit on an unknown greeting: try once more with the old one.
       if (given.signal.aborted || first.failure?.code !== 'tool_crashed') throw error;
@@ -51,7 +51,7 @@ export function connectStdio(process: StdioOptions, options: ConnectOptions): Pr
 export function connectHttp(http: HttpOptions, options: ConnectOptions): Promise<ToolConnection> {
   return connectInTime(options, async (known, given) => {
     const streamable = (prior?: PriorDiscovery) => establish(streamableTransport(http), { ...given, prior }, 'http');
-    // There is none of the newer era.
+    // HTTP+SSE exists only in the older era.
     const sse = () => establish(sseTransport(http), { ...given, prior: legacy }, 'sse');
     const transport = http.transport ?? known?.transport;
     if (transport === 'sse') return sse();

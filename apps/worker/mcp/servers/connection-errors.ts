@@ -14,7 +14,7 @@ import { isJsonObject } from '#libs/schemas/json.js';
 import { missingAnswer, tooLargeAnswer } from '../wire/guarded-transport.js';
 import { unreadableAnswer } from '../wire/read-message.js';
 
-/** The server has lost the session. It ran nothing, so the call can be repeated in a new one. */
+/** The server has lost the session and run nothing, so the call can be repeated in a new one. */
 export class SessionLost extends AppError {
   constructor() {
     super('tool_unavailable', 'The tool server no longer knows the session');
@@ -23,7 +23,7 @@ export class SessionLost extends AppError {
 
 const maxErrorLength = 2_000;
 const invalidParams = -32_602;
-/** A request that cannot be read, an invalid one, unknown method, unsupported version. */
+/** Parse error, invalid request, unknown method, unsupported version. */
 const notKnown: ReadonlySet<number> = new Set([-32_700, -32_600, -32_601, -32_022]);
 const unknownOverHttp = [400, 404, 405, 406, 415];
 
@@ -81,7 +81,7 @@ export function asCallError(error: unknown, { toolName, failure }: CallFailure):
   return because('tool_failed', 'The tool failed');
 }
 
-/** In the newer era, a tool can answer with a question. The call then ends, since nobody here can answer it. */
+/** In the newer era, a tool can answer with a question. A question that nobody here can answer ends the call. */
 function askedBy({ code, data }: SdkError): string | undefined {
   if (code === SdkErrorCode.InputRequiredRoundsExceeded) return 'The tool kept asking for the same input';
   if (code !== SdkErrorCode.CapabilityNotSupported) return undefined;
@@ -97,7 +97,7 @@ function asHttpError(error: SdkHttpError, because: (code: ToolErrorCode, message
   return because(nothingDone.has(status) ? 'tool_unavailable' : 'tool_failed', message);
 }
 
-/** The error for a failure to connect, with the cause as far as it may be shown: callers see it, so it has no address. */
+/** The error for a failure to connect. Callers see the message, so it has no address. */
 export function asConnectError(error: unknown): AppError {
   const { message } = asCallError(rootOf(error), {});
   const why = message.replace(/^The tool server /, 'it ');
@@ -110,7 +110,7 @@ function rootOf(error: unknown): unknown {
 
 /**
  * The protocol specifies 404. Servers based on the official SDK's examples answer 400, as for a request without a
- * session. In both cases nothing ran. If the 400 has another cause, it occurs again in the new session.
+ * session. In both cases nothing ran. A 400 with another cause occurs again in the new session.
  */
 export function isSessionLost(error: unknown): boolean {
   if (!(error instanceof SdkHttpError)) return false;
@@ -119,8 +119,8 @@ export function isSessionLost(error: unknown): boolean {
 }
 
 /**
- * Whether the server may be of another era: it refused the request, or sent an unexpected kind of answer. Some fail over
- * what they do not know, which says that nothing ran only if the request runs nothing.
+ * Whether the server may be of another era: it refused the request, or sent an unexpected kind of answer. Some servers
+ * answer unknown requests with a 5xx, which is a refusal only if the request runs nothing.
  */
 export function misunderstanding(error: unknown, runsNothing: boolean): 'refused' | 'answered' | undefined {
   if (error instanceof SdkHttpError) {
@@ -137,11 +137,11 @@ export function isUnknownToHttp(error: unknown): boolean {
   return cause instanceof SdkHttpError && unknownOverHttp.includes(cause.data.status);
 }
 
-/** Whether a server that was greeted in the newer way may answer the older greeting: it is there, and lets us in. */
+/** Whether a server that failed at the newer greeting may answer the older one, because it is reachable and allows us. */
 export function mayBeOlder(error: unknown): boolean {
   const cause = rootOf(error instanceof AppError ? error.cause : error);
   if (cause instanceof UnauthorizedError || cause instanceof InsufficientScopeError) return false;
-  // With these, the SDK itself has used the older greeting.
+  // After these statuses the SDK itself has used the older greeting.
   if (cause instanceof SdkHttpError) return ![401, 403, ...unknownOverHttp].includes(cause.data.status);
   return !(cause instanceof AppError && cause.code === 'tool_unavailable');
 }

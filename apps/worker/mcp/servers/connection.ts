@@ -49,23 +49,23 @@ export interface ToolConnection {
    */
   callTool(request: ToolRequest, options: CallOptions): Promise<RawToolResult>;
   readonly closed: boolean;
-  /** Where it leads, for traces; absent within this process. */
+  /** The address of the server, for traces; absent within this process. */
   readonly peer?: McpPeer | undefined;
   /** Why the connection closed, if the server caused it. */
   readonly failure: AppError | undefined;
   onClosed(listener: () => void): void;
   onToolsChanged(listener: () => void): void;
-  /** Resolves when everything has ended: session and process. */
+  /** Resolves when the session and the process have ended. */
   close(): Promise<void>;
 }
 
 export interface ConnectOptions {
   signal: AbortSignal;
   cancelGraceMs: number;
-  /** For all attempts together. */
+  /** Limits all attempts together. */
   startTimeoutMs: number;
   root?: string | undefined;
-  /** Sessions share the connection: a question that does not name its call may be of another session. */
+  /** Sessions share the connection: a question that does not name its call may belong to another session. */
   shared?: boolean;
   /** If given, the server may ask models. */
   sampling?: SamplingSettings | undefined;
@@ -76,11 +76,11 @@ export interface ConnectOptions {
 export interface EstablishOptions extends ConnectOptions {
   /** If given, no other era is tried. */
   prior?: PriorDiscovery | undefined;
-  /** It speaks the newer era: its answer to that greeting is awaited for as long as a start may take. */
+  /** The server is known to be of the newer era, so its answer to that greeting is awaited for the whole start timeout. */
   isModern?: boolean;
 }
 
-/** Who does not answer the newer greeting within this time is greeted as an older server. */
+/** A server that does not answer the newer greeting within this time is greeted as an older one. */
 const probeTimeoutMs = 5_000;
 const listTimeoutMs = 15_000;
 const maxListPages = 100;
@@ -90,7 +90,7 @@ const maxListedBytes = 32 * 1024 * 1024;
 
 /** Some servers send `null` if there is no next page. An invalid cursor also ends the listing. */
 const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional().catch(undefined) });
-/** Of 2026-07-28: refused before anything ran, since headers that tell arguments are missing. */
+/** MCP 2026-07-28: the server refused the call before running it, since headers with arguments are missing. */
 const headerMismatch = -32_020;
 const longestTimerMs = 2 ** 31 - 1;
 
@@ -200,7 +200,7 @@ export class ClientConnection implements ToolConnection {
     void keepListening(this.client, this.ended.signal, onAgain);
   }
 
-  /** What the next connection need not discover again. */
+  /** The discovered era, for the next connection. */
   get discovery(): PriorDiscovery {
     const discover = this.client.getDiscoverResult();
     return this.client.getProtocolEra() === 'modern' && discover !== undefined
@@ -298,8 +298,8 @@ export class ClientConnection implements ToolConnection {
   }
 
   /**
-   * The call that a question belongs to: the one whose stream brought it. On a pipe, or on the stream of news, only the one
-   * call of a session's own server can be meant.
+   * The call that a question belongs to: the one on whose stream it arrived. On a pipe or a notification stream, the call is
+   * known only if the server belongs to one session and runs one call.
    */
   private asking(): CallOptions | undefined {
     const scope = callScope.getStore();

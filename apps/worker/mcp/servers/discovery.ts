@@ -8,7 +8,7 @@ import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Logger } from '#libs/logging/logger.js';
 
 export type Discovery = PriorDiscovery & {
-  /** Discovered, unless it is configured. */
+  /** The discovered transport; absent if it is configured. */
   transport?: 'http' | 'sse';
 };
 
@@ -23,7 +23,7 @@ const discoverySchema = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** Undefined if it is none. */
+/** Undefined if the value is no discovery. */
 export const readDiscovery = (value: unknown): Discovery | undefined => discoverySchema.safeParse(value).data;
 
 /** After this time, a server is probed again, in case it was upgraded. */
@@ -90,7 +90,7 @@ export class DiscoveryMemory {
 
   keep(discovery: Discovery): void {
     this.distrusted = false;
-    // Using it does not extend its life.
+    // An unchanged discovery is not stored again, so use does not extend its life.
     if (isDeepStrictEqual(discovery, this.local())) return;
     this.known = { discovery, until: performance.now() + lifeMs };
     this.cache

@@ -13,7 +13,7 @@ import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 
 const primitives: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean']);
 
-/** @throws ProtocolError if it cannot be asked like that */
+/** @throws ProtocolError if the question is not supported */
 export function readQuestion(params: { [member: string]: unknown }): Question {
   const { mode = 'form', message, requestedSchema } = params;
   if (mode !== 'form') throw refused(`questions of mode '${String(mode).slice(0, 32)}' are not supported`);
@@ -34,7 +34,7 @@ export function toElicitResult(answer: Answer): ElicitResult {
     : { action: answer.action };
 }
 
-/** A server of the older eras is told, and may go on. In the newer one the call ends with what could not be asked. */
+/** In the older eras the server gets the error and may go on. In the newer one the call ends with the error. */
 export function asAskingError(method: string, error: unknown, era: string | undefined): unknown {
   if (era !== 'modern' || !(error instanceof ProtocolError)) return error;
   const notFound: number = ProtocolErrorCode.MethodNotFound;
@@ -43,7 +43,7 @@ export function asAskingError(method: string, error: unknown, era: string | unde
     : new AppError('tool_failed', `The tool asked a question that cannot be shown: ${error.message}`);
 }
 
-/** The SDK's own judgement of a question in an answer of the newer era: not the call's arguments are wrong. */
+/** Whether the SDK refused a question in an answer of the newer era. Its code looks like one for wrong arguments. */
 export function isBrokenQuestion(error: unknown): boolean {
   return error instanceof ProtocolError && error.message.startsWith('Invalid elicitation request');
 }
@@ -59,7 +59,7 @@ function flatSchema(schema: unknown): JsonObject | undefined {
   return { type: 'object', properties, ...(Array.isArray(required) ? { required } : {}) };
 }
 
-/** A choice of several is a list of strings from a list. */
+/** A flat member is a primitive or a multiple choice. */
 function isFlat(member: unknown): boolean {
   if (!isJsonObject(member)) return false;
   if (primitives.has(member['type'])) return true;

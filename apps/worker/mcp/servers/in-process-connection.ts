@@ -10,7 +10,7 @@ import { readProgress } from '../wire/guarded-transport.js';
 /** A server inside this process, from `createMcpServer`. */
 export interface InProcessServer {
   readonly name: string;
-  /** Its tools ask models of the gateway as their caller. */
+  /** Whether the server's tools ask models of the gateway as their caller. */
   readonly actsForCaller?: boolean;
   list(): unknown[];
   call(call: ServedCall): Promise<RawToolResult>;

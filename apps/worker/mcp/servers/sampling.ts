@@ -1,5 +1,5 @@
-// What a server asks a model while a call of it runs (`sampling/createMessage`), read and bounded by what its settings allow.
-// Refuses tools and sounds: neither is offered.
+// Reads and bounds a server's requests to models during a call (`sampling/createMessage`). Refuses tools and audio, which are
+// not supported.
 import {
   ProtocolError,
   ProtocolErrorCode,
@@ -23,7 +23,7 @@ export interface SamplingSettings {
   maxTokens: number;
 }
 
-/** The others are not looked at. */
+/** Further hints are ignored. */
 const maxHints = 10;
 
 /** Undefined: the server may ask no model. */
@@ -33,7 +33,7 @@ export function samplingOf({ sampling }: Pick<ServerConfig, 'sampling'>): Sampli
   return { models: sampling.models, maxTokens: sampling.max_tokens };
 }
 
-/** @throws ProtocolError if it cannot be asked like that */
+/** @throws ProtocolError if the request is not supported */
 export function readSampling(params: CreateMessageRequestParams, settings: SamplingSettings): SamplingRequest {
   const { messages, modelPreferences, maxTokens, tools } = params;
   if (tools !== undefined && tools.length > 0) throw refused('sampling with tools is not supported');
@@ -59,7 +59,7 @@ export function toSamplingResult(answer: SamplingAnswer): CreateMessageResult {
 }
 
 const invalidParams: number = ProtocolErrorCode.InvalidParams;
-/** Too many, too large, or of what is not offered. */
+/** Whether the request was refused for its size, number or content. */
 export const isOverBounds = (error: unknown): boolean =>
   error instanceof AppError || (error instanceof ProtocolError && error.code === invalidParams);
 

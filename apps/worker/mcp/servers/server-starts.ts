@@ -14,7 +14,7 @@ export interface ServerStartsOptions {
 
 const maxWaiting = 1_000;
 
-/** A start had to wait too long. This is no failure of the server. */
+/** A start had to wait too long. The wait is no failure of the server. */
 export class StartRefused extends AppError {}
 
 export class ServerStarts {

@@ -33,7 +33,7 @@ export interface ServerParts extends CommandParts {
   builtins: ReadonlyMap<string, InProcessServer>;
   /** Shares discoveries about servers with other workers. */
   cache?: Cache;
-  /** Of the calls to servers that all workers use. */
+  /** Provides places for the calls to servers that all workers share. */
   places?: Pick<SharedPlaces, 'slots'>;
   /** The servers of the previous configuration. Unchanged ones are reused. */
   running?: ConfiguredServers;
@@ -152,7 +152,7 @@ function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key
   };
 }
 
-/** One server for all workers, unless sessions have connections of their own: a session is in one worker. */
+/** Slots for a server that all workers share. A server of a session needs none, since a session is in one worker. */
 function sharedSlots(
   { concurrency, scope }: ServerConfig,
   { places }: ServerParts,
@@ -167,7 +167,7 @@ function memoryOf(key: DiscoveryKey, { cache, logger }: ServerParts): DiscoveryM
   return new DiscoveryMemory(key, cache, logger);
 }
 
-/** Builtins first. Those of this worker are included even if they are not in the configuration. */
+/** Builtins come first, including this worker's builtins that are not configured. */
 function inOrder({ config, builtins }: Pick<ServerParts, 'config' | 'builtins'>): [string, ServerConfig][] {
   const entries = Object.entries(config.mcpServers);
   const isNamed = (builtin: string) => entries.some(([name, server]) => name === builtin || server.builtin === builtin);

@@ -12,7 +12,7 @@ export interface ShownDirectory {
   shown: string;
 }
 
-/** The end of a directory's name: none of these characters, which would make it another name, may follow. */
+/** The end of a directory's name: a following character of these would make another name. */
 const end = String.raw`(?![\w.-])`;
 
 export class ShownPaths {

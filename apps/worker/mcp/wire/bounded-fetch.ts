@@ -58,14 +58,14 @@ export class BoundedFetch {
       timeoutMs: { connect: bounds.connectMs, first_byte: Infinity, idle: Infinity },
       keepAliveMs,
       maxExchanges: bounds.maxExchanges,
-      // Of one event, in a stream of them.
+      // The readers bound bodies and events.
       maxBytes: Infinity,
       opensAt: 'headers',
       toError: (failure) => this.toError(failure),
     });
   }
 
-  /** Goes without its object. */
+  /** An arrow function, since the SDK calls it without the object. */
   readonly fetch = async (input: string | URL, init: RequestInit = {}): Promise<Response> => {
     const url = new URL(input);
     if (url.origin !== this.origin)
@@ -74,7 +74,7 @@ export class BoundedFetch {
     const headers: Record<string, string> = Object.fromEntries(new Headers(init.headers ?? {}));
     const tellsNews = method === 'GET' || headers['mcp-method'] === 'subscriptions/listen';
     const signal = init.signal ?? new AbortController().signal;
-    // One signal may be shared by all exchanges of a connection.
+    // All exchanges of a connection may share one signal.
     setMaxListeners(0, signal);
     headers['accept-encoding'] = 'identity';
     // The transports send JSON.
@@ -89,7 +89,7 @@ export class BoundedFetch {
     this.client.close().catch(() => undefined);
   }
 
-  /** The SDK's schemas are strict: what they would refuse of a message is rewritten. */
+  /** Rewrites members of a message that the SDK's strict schemas would refuse. */
   private response(answer: HttpAnswer, { method, body: sent }: RequestInit): Response {
     const headers = new Headers();
     for (const [name, value] of Object.entries(answer.headers)) {
@@ -106,7 +106,7 @@ export class BoundedFetch {
     const { maxBytes } = this.bounds;
     const toError = (bound: EventBound) => this.exceeded(bound);
     const rewrite = (data: Buffer) => (status === 200 ? readableData(data, sent) : undefined);
-    // A stream of events is bounded by the event, and in how much of it is no message.
+    // In a stream of events, each event and the noise between messages are bounded.
     const reader = events
       ? new EventReader({ maxBytes, noise: this.noise, rewrite, toError })
       : new BodyReader(maxBytes, toError);
@@ -137,7 +137,7 @@ export class BoundedFetch {
     return this.failure;
   }
 
-  /** What the reader may see: a code, no address. */
+  /** Callers see the message, so it has no address. */
   private toError({ kind, what, cause }: HttpFailure): Error {
     if (kind === 'cancelled') return cause instanceof Error ? cause : new Error('aborted');
     if (kind === 'noise') return this.flooded();

@@ -1,20 +1,19 @@
-// The call whose answer is being read: what is asked on its stream belongs to it, and its exchange lasts as long as it may.
+// The call whose answer is being read. A question on its stream belongs to that call, and extends the exchange's time limit.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Answer, Question } from '#libs/approvals/question.js';
 import type { SamplingAnswer, SamplingRequest } from '#libs/approvals/sampling-request.js';
 import type { Progress } from './guarded-transport.js';
 
-/** What a connection needs of a call. */
 export interface CallOptions {
   signal: AbortSignal;
   /** Limit for calls whose server reports progress. */
   maxTimeoutMs: number;
   onProgress(progress: Progress): void;
-  /** Absent: nobody can be asked. Rejects when the signal aborts, and with an error for the server to see. */
+  /** Asks the caller; absent if nobody can be asked. Rejects on abort, or with an error for the server. */
   onQuestion?: ((question: Question, signal: AbortSignal) => Promise<Answer>) | undefined;
-  /** The same, for a model. */
+  /** Asks a model, like `onQuestion`. */
   onSampling?: ((request: SamplingRequest, signal: AbortSignal) => Promise<SamplingAnswer>) | undefined;
-  /** How long its questions may take at most, beside its own time. */
+  /** Maximum time for questions, on top of the call's time. */
   questionsMs?: number;
 }
 

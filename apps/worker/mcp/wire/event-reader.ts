@@ -7,16 +7,16 @@ import { maxValues, ValueCounter } from './value-counter.js';
 export type EventBound = 'message_bytes' | 'message_values' | 'noise';
 
 export interface EventOptions {
-  /** Of an event. */
+  /** Maximum size of an event. */
   maxBytes: number;
   /** Shared by all streams of a connection. */
   noise: FloodGate;
-  /** The data of a message in another form; undefined: as it is. */
+  /** Returns rewritten data of a message; undefined keeps the data. */
   rewrite: (data: Buffer) => string | undefined;
   toError: (bound: EventBound) => Error;
 }
 
-/** Lines besides its data that an event may have for free: its type, its id, its retry time. */
+/** An event may have this many lines besides data before they count as noise: type, id, retry time. */
 const freeLines = 3;
 /** `event: message` is the longest beginning that is recognised. */
 const headBytes = 16;
@@ -28,7 +28,7 @@ export class EventReader {
   private data: Buffer[] = [];
   private others: Buffer[] = [];
   private type = '';
-  /** Size of the event so far, and what of it is not counted as noise. */
+  /** Size of the event so far, and the part that is not counted as noise. */
   private bytes = 0;
   private uncounted = 0;
   private read: Buffer[] = [];
@@ -37,7 +37,7 @@ export class EventReader {
     this.lines = new LineReader({ maxBytes: options.maxBytes, endsAtReturn: true }, (line) => this.take(line));
   }
 
-  /** What is to be passed on now. @throws what `toError` returns */
+  /** Returns the events that the chunk completes. @throws what `toError` returns */
   feed(chunk: Buffer): Buffer {
     this.read = [];
     if (!this.lines.feed(chunk)) throw this.options.toError('message_bytes');

@@ -1,5 +1,5 @@
-// Limits unsolicited messages from a server: more than this in ten seconds is a flood, and ends it. Parsing it would
-// block the worker's only thread.
+// Limits unsolicited messages from a server: a flood of them ends the connection, since parsing would block the worker's
+// only thread.
 
 export class CountWindow {
   private since = performance.now();

@@ -27,7 +27,7 @@ export interface ProgressListener {
 }
 
 export interface GuardOptions {
-  /** How long after cancelling a request its own connection is kept, and its answer expected. */
+  /** How long a cancelled request keeps its connection and may still be answered. */
   cancelGraceMs: number;
   /** Requests that a server may send the client; others are refused here, so that it need not wait for an answer. */
   answered?: readonly string[];
@@ -36,9 +36,9 @@ export interface GuardOptions {
 
 /** Our own error code, as `unreadableAnswer`, for a request whose stream ended without an answer. */
 export const missingAnswer = -32_098;
-/** The same for an answer that exceeds the size limit. */
+/** Our own error code for an answer that exceeds the size limit. */
 export const tooLargeAnswer = -32_097;
-/** In the message of the error for a too large HTTP body. */
+/** Marks the error message for a too large HTTP body. */
 export const tooLargePhrase = 'larger than what is read';
 
 const maxDepth = 256;
@@ -48,7 +48,7 @@ const maxProgressMessage = 2_000;
 const secondMs = 1_000;
 const deliveredASecond = 1_000;
 const askingMethods: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage']);
-/** Requests for people and models, and refused ones, in ten seconds; a server that sends more cannot work without the answers. */
+/** Maximum questions and refused requests in ten seconds. A server that sends more is cut off. */
 const questionsSize = 100;
 const questionsWindowMs = 10_000;
 const methodNotFound = -32_601;
@@ -67,7 +67,7 @@ export class GuardedTransport implements Transport {
   /** Unanswered requests, with their progress tokens. */
   private readonly asked = new Map<Id, { method: string; controller: AbortController; token?: string }>();
   private readonly progress = new Map<string, ProgressListener>();
-  /** When the stream of a request ends that has been answered, or cancelled. */
+  /** Timers that end the streams of answered or cancelled requests. */
   private readonly ends = new Map<Id, NodeJS.Timeout>();
   private readonly second = new CountWindow(secondMs);
   private readonly flood = new FloodGate();
@@ -80,7 +80,7 @@ export class GuardedTransport implements Transport {
     readonly inner: Transport & { readonly frameBytes?: number; readonly failure?: AppError; onnewsagain?: () => void },
     private readonly options: GuardOptions,
   ) {
-    // The SDK recognises a pipe by these two: there, silence means a server of the old era.
+    // The SDK recognises a pipe by these members. On a pipe, silence means a server of the old era.
     if ('pid' in inner && 'stderr' in inner) {
       Object.defineProperties(this, { pid: { get: () => inner.pid }, stderr: { value: inner.stderr } });
     }
@@ -140,7 +140,7 @@ export class GuardedTransport implements Transport {
       });
     } catch (error) {
       this.asked.delete(id);
-      // It was this request's own: a later end has other causes.
+      // The error belongs to this request: a later end has other causes.
       this.lastError = '';
       throw error;
     }
@@ -207,7 +207,7 @@ export class GuardedTransport implements Transport {
     // The call goes on with the next request, under the same token.
     const goesOn = isJsonObject(result) && result['resultType'] === 'input_required';
     if (asked.token !== undefined && !goesOn) this.progress.delete(asked.token);
-    // One that ends in time leaves its connection to the next request.
+    // A stream that ends in time leaves its connection to the next request.
     if (this.hasPerRequestStream) this.endLater(id, asked, answeredStreamMs);
     const answer = this.readable(read, id, asked.method);
     if (asked.method === 'server/discover' && 'result' in answer && this.isAsked('initialize')) {
@@ -221,7 +221,7 @@ export class GuardedTransport implements Transport {
     return [...this.asked.values()].some((asked) => asked.method === method);
   }
 
-  /** Some servers write numbers as text, and no id where they could not read the request: then there must be only one. */
+  /** Some servers write ids as text, or none if they cannot read the request, which then must be the only open one. */
   private idOf({ id, error }: Message): Id | undefined {
     if (typeof id === 'string' && !this.asked.has(id)) return id === '' ? undefined : Number(id);
     if (id === undefined && error !== undefined && this.asked.size === 1) return this.asked.keys().next().value;
@@ -235,7 +235,7 @@ export class GuardedTransport implements Transport {
     if (bounded === undefined) return unreadable(id);
     const known = enclose(readResult(bounded, method), method);
     const message: JSONRPCMessage = { jsonrpc: '2.0', id, result: known };
-    // The SDK would drop it, and its request would wait. Its schema asks only for a readable `_meta`.
+    // The SDK would drop a message with an invalid `_meta`, and the request would wait.
     const isTaken = known['_meta'] === undefined || isJSONRPCResultResponse(message);
     return isTaken ? message : { jsonrpc: '2.0', id, result: { ...known, _meta: undefined } };
   }
@@ -260,7 +260,7 @@ export class GuardedTransport implements Transport {
     return this.inner.frameBytes ?? messageSize(read);
   }
 
-  /** A server may leave a stream open. */
+  /** Ends a stream that the server leaves open. */
   private endLater(id: Id, asked: { controller: AbortController } | undefined, ms: number): void {
     if (asked === undefined) return;
     clearTimeout(this.ends.get(id));
@@ -293,7 +293,7 @@ export class GuardedTransport implements Transport {
   }
 }
 
-/** Undefined if it is not valid progress. */
+/** Undefined if the progress is invalid. */
 export function readProgress({ progress, total, message }: { [Member in keyof Progress]?: unknown }) {
   if (!isNumber(progress)) return undefined;
   const read: Progress = { progress };
@@ -302,13 +302,13 @@ export function readProgress({ progress, total, message }: { [Member in keyof Pr
   return read;
 }
 
-/** JSON allows larger numbers than a double holds, such as 1e400; they are then not finite. */
+/** JSON allows numbers that a double cannot hold, such as 1e400, which becomes infinite. */
 const isNumber = (value: unknown): value is number => Number.isFinite(value);
 /** An answer repeats the id: an id of megabytes would cause an answer of megabytes. */
 const isTooLong = (id: unknown) => typeof id === 'string' && id.length > maxIdLength;
 const isUnreadable = (error: Error) => error instanceof SyntaxError || error.name === 'ZodError';
 
-/** A listing whose depth is that of single tools: those are left with their names for the catalog to refuse. */
+/** Reduces tools that are nested too deep to their names, so that the catalog refuses only these tools. */
 function withoutDeepTools(result: JsonObject): JsonObject | undefined {
   if (!Array.isArray(result['tools'])) return undefined;
   const tools = result['tools'].map((tool) =>

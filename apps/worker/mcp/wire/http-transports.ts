@@ -19,7 +19,7 @@ export interface HttpOptions {
 
 interface News {
   fetch: BoundedFetch['fetch'];
-  /** The stream of news is there, or may come. */
+  /** Whether the notification stream is open or may open. */
   mayTell: () => boolean;
 }
 
@@ -28,7 +28,7 @@ const terminateTimeoutMs = 1_000;
 const reconnectMs = { least: 250, most: 30_000 };
 
 export interface HttpTransport extends Transport {
-  /** Why it ended, if the server caused it. */
+  /** Why the connection ended, if the server caused it. */
   failure?: AppError;
   /** The notification stream was interrupted and is open again: messages in between were lost. */
   onnewsagain?: () => void;
@@ -88,8 +88,8 @@ function persistentNews(fetch: BoundedFetch['fetch'], onAgain: () => void): News
 }
 
 /**
- * A request that was accepted like a notification (202) has no answer coming: there is nothing to wait for. Only who
- * has a stream of news may be told there, against the protocol.
+ * A request that was accepted like a notification (202) gets no answer, so it fails at once. Some servers answer on the
+ * notification stream, against the protocol, so with such a stream it waits.
  */
 function answeredOrRefused({ fetch, mayTell }: News): BoundedFetch['fetch'] {
   return async (url, init) => {
@@ -110,7 +110,7 @@ export function sseTransport({ url, headers, bounds }: HttpOptions): HttpTranspo
   return endingWith(http, new SSEClientTransport(new URL(url), { fetch: http.fetch, requestInit: { headers } }));
 }
 
-/** One that floods us is cut off without a word. That `leave` fails is no news: a server need not be there any more. */
+/** A server that floods us is cut off without `leave`. A failing `leave` is ignored, since the server may be gone. */
 function endingWith(http: BoundedFetch, transport: HttpTransport, leave?: () => Promise<unknown>): HttpTransport {
   const close = transport.close.bind(transport);
   transport.close = async () => {

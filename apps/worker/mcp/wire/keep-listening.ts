@@ -1,5 +1,5 @@
-// A server of 2026-07-28 sends notifications on a requested stream: it ends with its connection, and the SDK does not
-// reopen it. This does, while the client is connected. Notifications sent in between are lost.
+// Reopens the notification stream of a server of 2026-07-28 while the client is connected: the stream ends with its
+// connection, and the SDK does not reopen it. Notifications sent in between are lost.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, McpSubscription } from '@modelcontextprotocol/client';
 import { GrowingPause } from '#libs/concurrency/growing-pause.js';

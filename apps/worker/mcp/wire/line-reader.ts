@@ -52,7 +52,7 @@ export class LineReader {
   }
 }
 
-/** Of the next such byte, or the end. */
+/** The position of the next such byte, or the end. */
 function position(chunk: Buffer, byte: number, from: number): number {
   const at = chunk.indexOf(byte, from);
   return at === -1 ? chunk.length : at;

@@ -2,7 +2,7 @@
 
 const perValue = 4;
 
-/** Without recursion: a message may be nested as deep as its bytes allow. */
+/** Not recursive, since a message may be nested as deep as its bytes allow. */
 export function messageSize(message: unknown): number {
   let bytes = 0;
   const left: unknown[] = [message];

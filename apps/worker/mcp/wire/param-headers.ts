@@ -1,5 +1,5 @@
-// Arguments that a tool server of 2026-07-28 wants told in HTTP headers too (`x-mcp-header` in a tool's schema), so that
-// what stands before it can route by them. The SDK tells them; this says which tools may be offered. Pure.
+// Arguments that a tool server of 2026-07-28 wants in HTTP headers too (`x-mcp-header` in a tool's schema), so that proxies
+// can route by them. The SDK sends the headers; this file decides which tools may be offered. Pure.
 import { isJsonObject } from '#libs/schemas/json.js';
 
 const keyword = 'x-mcp-header';
@@ -8,15 +8,15 @@ const mirrored = new Set<unknown>(['string', 'integer', 'boolean']);
 const maxDepth = 32;
 
 /**
- * Whether a tool declares any. Undefined where a declaration breaks the rules, which ask for primitive arguments that are
- * members of objects all the way down, each name once whatever its case: such a tool must not be offered.
+ * Whether a tool declares headers. Undefined if a declaration is invalid, so that the tool must not be offered: an argument
+ * must be primitive and below objects only, and a name must be unique, ignoring case.
  */
 export function declaresHeaders(inputSchema: unknown): boolean | undefined {
   const names = new Set<string>();
   return collect(inputSchema, 0, names) ? names.size > 0 : undefined;
 }
 
-/** False where a declaration is wrong, or where no argument can be named. */
+/** False if a declaration is invalid, or in a place where none is allowed. */
 function collect(schema: unknown, depth: number, names: Set<string>): boolean {
   if (!isJsonObject(schema) || depth > maxDepth) return true;
   if (keyword in schema) {
@@ -32,7 +32,7 @@ function collect(schema: unknown, depth: number, names: Set<string>): boolean {
   });
 }
 
-/** Somewhere below stands a declaration, where none may. */
+/** Whether there is a declaration anywhere in the value. */
 function declares(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null || depth > maxDepth) return false;
   return keyword in value || Object.values(value).some((each) => declares(each, depth + 1));

@@ -1,5 +1,5 @@
-// A server's JSON as a message that the SDK takes, whose schemas are strict: an optional member that is null is read as
-// absent, what does not belong to a message is dropped. Data stays as it came: structured content, arguments, schemas.
+// Reads a server's JSON as a message that the SDK's strict schemas accept: optional members that are null become absent, and
+// unknown members are dropped. Structured content, arguments and schemas stay unchanged.
 import {
   DEFAULT_NEGOTIATED_PROTOCOL_VERSION,
   isSpecType,
@@ -13,18 +13,18 @@ export type Id = string | number;
 export const unreadableAnswer = -32_099;
 const maxErrorLength = 2_000;
 
-/** The same object if no member is null. */
+/** Returns the same object if no member is null. */
 export function withoutNulls<T extends object>(object: T): T {
   if (!Object.values(object).includes(null)) return object;
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null)) as T;
 }
 
-/** `asked`: the request that an answer without an id can only belong to. Undefined if it is no message. */
+/** `asked`: the request that an answer without an id can only belong to. Undefined if the value is no message. */
 export function readMessage(value: unknown, asked?: Id): JSONRPCMessage | undefined {
   if (!isJsonObject(value)) return undefined;
   const { jsonrpc, method, id = asked, params, result, error } = withoutNulls(value);
   if (method !== undefined) return jsonrpc === '2.0' ? toRequest({ method, id: value['id'], params }) : undefined;
-  // Before version 2 there was no such member.
+  // Before version 2 messages had no `jsonrpc`.
   if (jsonrpc !== '2.0' && !(jsonrpc === undefined && (isJsonObject(result) || isJsonObject(error)))) return undefined;
   const isId = typeof id === 'string' || typeof id === 'number';
   if (!isId) return error === undefined ? undefined : { jsonrpc: '2.0', error: readError(error) };
@@ -52,11 +52,11 @@ export function readFrame(line: Buffer): JSONRPCMessage[] | undefined {
   return messages.every((each) => each !== undefined) ? messages : undefined;
 }
 
-/** An event above this is only read if one of the members that the SDK would refuse is in it. */
+/** A larger event is parsed only if it contains a member that the SDK would refuse. */
 const maxReadBytes = 256 * 1024;
 const refusedMembers = /"(?:_meta|error|id|params|jsonrpc)"\s*:\s*null/;
 
-/** The data of an event as `readable` reads it; undefined if it passes as it is. */
+/** The data of an event as `readable` reads it; undefined if unchanged. */
 export function readableData(data: Buffer, sent: unknown): string | undefined {
   const isLarge = data.length > maxReadBytes;
   if (isLarge && !(data.includes('null') && refusedMembers.test(data.toString()))) return undefined;
@@ -69,7 +69,7 @@ export function readableData(data: Buffer, sent: unknown): string | undefined {
   }
 }
 
-/** What came over HTTP, as a message that the SDK's schemas take. `sent`: the body of the request that it came for. */
+/** Reads a message over HTTP so that the SDK's schemas accept it. `sent`: the body of the request that it answers. */
 export function readable(value: unknown, sent: unknown): unknown {
   const isTaken = isSpecType.JSONRPCMessage(value) && ('id' in value || 'method' in value);
   if (isTaken) return value;
@@ -94,14 +94,14 @@ function readError(error: unknown): { code: number; message: string; data?: unkn
   return { code: code as number, message: said, ...(data == null ? {} : { data }) };
 }
 
-/** Nothing here depends on what a server says there beside its message. */
+/** Drops an invalid `_meta`, which is not used here. */
 function withReadableMeta<T extends JsonObject>(object: T): T {
   const { _meta: meta, ...bare } = object;
   if (meta === undefined) return object;
   return (isJsonObject(meta) ? { ...bare, _meta: withoutNulls(meta) } : bare) as T;
 }
 
-/** The result of a request, as far as it is used here. */
+/** Reads the parts of a result that are used here. */
 export function readResult(result: JsonObject, method: string): JsonObject {
   const read = withoutNulls(result);
   switch (method) {
@@ -121,8 +121,8 @@ export function readResult(result: JsonObject, method: string): JsonObject {
 const enclosed = 'signalbox/result';
 
 /**
- * The SDK refuses a whole result for one block or tool in an odd form, or a member that is missing: it is given an empty
- * one around it.
+ * The SDK refuses a whole result for one invalid block or tool, or a missing member, so it gets an empty result that
+ * encloses the real one.
  */
 export function enclose(result: JsonObject, method: string): JsonObject {
   const isComplete = (result['resultType'] ?? 'complete') === 'complete';
@@ -151,14 +151,14 @@ function readCapabilities(capabilities: unknown): JsonObject {
 
 const olderVersions = SUPPORTED_PROTOCOL_VERSIONS.filter((version) => version < '2026').toSorted();
 
-/** Of a revision that is not known here, the last one before it is spoken. */
+/** For an unknown revision, the last known one before it. */
 function knownVersion(version: Json | undefined): Json {
   if (version === undefined) return DEFAULT_NEGOTIATED_PROTOCOL_VERSION;
   if (typeof version !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(version)) return version;
   return olderVersions.findLast((known) => known <= version) ?? olderVersions[0]!;
 }
 
-/** The same object if every entry is as it was. */
+/** Returns the same object if no entry changes. */
 function withEntries(result: JsonObject, member: string, read: (entry: Json) => Json): JsonObject {
   const entries = result[member];
   if (!Array.isArray(entries)) return result;
@@ -166,7 +166,7 @@ function withEntries(result: JsonObject, member: string, read: (entry: Json) => 
   return changed.some((entry, at) => entry !== entries[at]) ? { ...result, [member]: changed } : result;
 }
 
-/** The members of a tool or a block, and of what it has of the protocol's own inside. */
+/** Removes nulls from a tool or a block, and from its members that the protocol defines. */
 function readMembers(entry: Json): Json {
   if (!isJsonObject(entry)) return entry;
   let read = withoutNulls(entry);

@@ -1,6 +1,6 @@
 // The limits on a server's data, as labels of the metric.
 
-/** `listing` is cut there, `exchanges` are what it leaves open; `sampling` is refused; all others fail a call, or end the server. */
+/** A `listing` is cut; `exchanges` are requests left open; `sampling` is refused; the others fail a call, or end the server. */
 export type ServerBound =
   | 'message_bytes'
   | 'message_values'

@@ -16,7 +16,7 @@ import { maxValues, ValueCounter } from './value-counter.js';
 export interface StdioOptions {
   /** @throws AppError tool_unavailable, isolation_too_low */
   start(): Promise<ToolProcess>;
-  /** `fail` ends it at once, and fails its calls with the error. */
+  /** `fail` ends the process at once, and fails its calls with the error. */
   onStarted?: (process: ToolProcess, fail: (error: AppError) => void) => void;
   maxMessageBytes: number;
   grace: EndGrace;
@@ -32,14 +32,14 @@ export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport['onmessage'];
-  /** Why it ended, if the server caused it. */
+  /** Why the connection ended, if the server caused it. */
   failure?: AppError;
   /** `pid` tells the SDK that this is a pipe, where silence means an old server. */
   readonly stderr = null;
   private starting?: Promise<ToolProcess>;
   private tree?: ToolProcess;
   private over = false;
-  /** Of the line whose messages are being delivered. */
+  /** Size of the line whose messages are being delivered. */
   frameBytes = 0;
   /** Answers that the server has not read. */
   private unreadBytes = 0;
@@ -62,7 +62,7 @@ export class StdioTransport implements Transport {
     this.starting = this.options.start();
     const tree = await this.starting;
     this.tree = tree;
-    // If it was closed meanwhile, that ends the tree.
+    // If the transport was closed meanwhile, `close` ends the tree.
     if (this.over) throw crashed('was closed while it was started');
     this.options.onStarted?.(tree, (error) => this.end(error, atOnce));
     const lines = new LineReader({ maxBytes: this.options.maxMessageBytes }, (line) => this.read(line));
@@ -98,7 +98,7 @@ export class StdioTransport implements Transport {
     }
   }
 
-  /** Answers to the server's requests are not awaited: it may ask on without reading. Calls are bounded elsewhere. */
+  /** Answers to the server's requests are not awaited, since a server may send requests without reading. */
   private answer(stdin: ToolProcess['stdin'], line: string): void {
     this.unreadBytes += line.length;
     stdin.write(line, () => (this.unreadBytes -= line.length));
@@ -112,7 +112,7 @@ export class StdioTransport implements Transport {
     await tree?.end(this.options.grace);
   }
 
-  /** An exit says more than the end of stdout: waits a moment for it. */
+  /** Waits a moment for the exit, which explains more than the end of stdout. */
   private async endOfOutput(tree: ToolProcess): Promise<void> {
     const exit = await Promise.race([tree.exited, delay(lastWordsMs, undefined, { ref: false })]);
     this.fail('tool_crashed', exit === undefined ? 'closed its output' : described(exit));
@@ -163,7 +163,7 @@ export class StdioTransport implements Transport {
 }
 
 /**
- * Logs its output besides the protocol line by line, with its name. Bounded in length and in lines per period; the rest is
+ * Logs a server's output besides the protocol line by line. Bounded in length and in lines per period; the rest is
  * counted, not kept.
  */
 class BoundedLineLog {

@@ -6,7 +6,7 @@ export const maxValues = 500_000;
 
 const quote = 0x22;
 const backslash = 0x5c;
-/** `,` `[` `{`: each begins a value. */
+/** Values begin after `,`, `[` and `{`. */
 const begins: ReadonlySet<number> = new Set([0x2c, 0x5b, 0x7b]);
 
 export class ValueCounter {

@@ -1,5 +1,5 @@
-// What the child gives up before it becomes the program: its user, memory and files without end, most of the file system
-// (Landlock), and the system calls that lead out of both (seccomp). All of it is inherited and none of it comes back.
+// Confines the child before it becomes the program: changes the user, limits memory and files, and closes most of the file
+// system (Landlock) and the system calls that lead out of both (seccomp). Descendants inherit all limits and cannot undo them.
 #include "launcher.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ void drop_rights(const struct options *options) {
   if (options->drop_user && (setgroups(0, NULL) < 0 || setresgid(options->gid, options->gid, options->gid) < 0 ||
                              setresuid(options->uid, options->uid, options->uid) < 0))
     fail("changing the user");
-  // Only rights that are asked for stay: to pass closed directories and read, or to write too. Landlock still says what.
+  // Keep only the requested rights: to pass closed directories and read, or to write too. Landlock still limits the paths.
   uint32_t kept = (options->keep_read ? 1u << CAP_DAC_READ_SEARCH : 0) | (options->keep_write ? 1u << CAP_DAC_OVERRIDE : 0);
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
   struct __user_cap_data_struct rights[2] = {{.effective = kept, .permitted = kept, .inheritable = kept}};
@@ -43,7 +43,7 @@ static void limit(int what, uint64_t value) {
   if (setrlimit((unsigned)what, &wanted) < 0) fail("setting a limit");
 }
 
-// Memory that RLIMIT_DATA does not count. The soft limit is what C libraries give every thread: it stays small.
+// RLIMIT_DATA does not count the stack. The soft limit stays small, since C libraries give every thread that much.
 static void limit_stack(void) {
   struct rlimit now, wanted = {8u << 20, 64u << 20};
   if (getrlimit(RLIMIT_STACK, &now) < 0) fail("reading a limit");
@@ -63,7 +63,7 @@ static int handled_version(const struct options *options) {
 static void allow(int ruleset, const char *path, uint64_t rights) {
   struct landlock_path_beneath_attr rule = {.allowed_access = rights};
   rule.parent_fd = open(path, O_PATH | O_CLOEXEC);
-  if (rule.parent_fd < 0) return; // what is not there, or closed to this user, is not allowed either
+  if (rule.parent_fd < 0) return; // a path that is missing, or closed to this user, is not allowed either
   struct stat found;
   if (fstat(rule.parent_fd, &found) == 0 && !S_ISDIR(found.st_mode)) rule.allowed_access &= OF_FILES;
   if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0) fail(path);
@@ -112,7 +112,7 @@ static void always(long call, uint32_t answer) {
 static void load_argument(int index) { emit(LOAD, offsetof(struct seccomp_data, args[0]) + 8u * (unsigned)index, 0, 0); }
 static void load_call(void) { emit(LOAD, offsetof(struct seccomp_data, nr), 0, 0); }
 
-// `answer` where the argument, under the mask, is the value (or is not, or has one of its bits).
+// Returns `answer` if the masked argument equals the value (or does not, or has one of its bits).
 enum relation { EQUAL, UNEQUAL, ANY_BIT };
 static void where(long call, int index, uint32_t mask, enum relation relation, uint32_t value, uint32_t answer) {
   emit(IS, (uint32_t)call, 0, 5);
@@ -125,23 +125,23 @@ static void where(long call, int index, uint32_t mask, enum relation relation, u
 
 static void filter_sockets(const struct options *options) {
   const uint32_t no = refuse(EACCES), whole = UINT32_MAX, kind = 0xf;
-  // A pair of datagram sockets (SOCK_RAW makes one too) could send to any socket of the machine; streams stay a pair.
+  // A datagram socket pair (also by SOCK_RAW) could send to any socket of the machine; a stream pair cannot.
   where(SYS_socketpair, 1, kind, UNEQUAL, SOCK_STREAM, no);
   where(SYS_socketpair, 0, whole, UNEQUAL, AF_UNIX, no);
   if (options->network == NETWORK_NONE) {
     const long calls[] = {SYS_socket, SYS_connect, SYS_bind, SYS_listen, SYS_accept, SYS_accept4};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) always(calls[i], no);
   } else if (options->network == NETWORK_PROXY) {
-    // Every TCP socket is made by the supervisor and is connected to the proxy already (notify.c).
+    // The supervisor makes every TCP socket, connected to the proxy (notify.c).
     where(SYS_socket, 1, kind, UNEQUAL, SOCK_STREAM, no);
     where(SYS_socket, 0, whole, EQUAL, AF_INET, SECCOMP_RET_USER_NOTIF);
     where(SYS_socket, 0, whole, EQUAL, AF_INET6, SECCOMP_RET_USER_NOTIF);
     always(SYS_socket, no);
-    always(SYS_connect, refuse(0)); // says that it went well, and does nothing
+    always(SYS_connect, refuse(0)); // succeeds without doing anything
     always(SYS_bind, no);
     always(SYS_listen, no);
   } else {
-    // Local sockets belong to others of this machine; route sockets tell names of interfaces.
+    // Local sockets would reach other processes of the machine. Route sockets are needed to list network interfaces.
     where(SYS_socket, 0, whole, EQUAL, AF_INET, SECCOMP_RET_ALLOW);
     where(SYS_socket, 0, whole, EQUAL, AF_INET6, SECCOMP_RET_ALLOW);
     where(SYS_socket, 2, whole, UNEQUAL, 0 /* NETLINK_ROUTE */, no);
@@ -149,7 +149,7 @@ static void filter_sockets(const struct options *options) {
   }
 }
 
-// Calls that reach other processes by their id: the caller's own is written 0.
+// Calls that reach other processes by id: only id 0, the caller's own process, is allowed.
 static void filter_processes(int landlock) {
   const uint32_t no = refuse(EPERM), whole = UINT32_MAX;
   const long by_id[] = {SYS_prlimit64, SYS_sched_setaffinity, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr};
@@ -158,14 +158,14 @@ static void filter_processes(int landlock) {
   where(SYS_setpriority, 1, whole, UNEQUAL, 0, no);
   where(SYS_ioprio_set, 0, whole, UNEQUAL, 1 /* IOPRIO_WHO_PROCESS */, no);
   where(SYS_ioprio_set, 1, whole, UNEQUAL, 0, no);
-  // A signal at news of a descriptor goes to whom one likes.
+  // The owner of a descriptor gets signals, and could be any process.
   where(SYS_fcntl, 1, whole, EQUAL, F_SETOWN, no);
   where(SYS_fcntl, 1, whole, EQUAL, F_SETOWN_EX, no);
-  where(SYS_fcntl, 1, whole, EQUAL, F_SETLEASE, no); // holds up others who open the file
+  where(SYS_fcntl, 1, whole, EQUAL, F_SETLEASE, no); // a lease delays other processes that open the file
   const uint32_t owners[] = {0x8901 /* FIOSETOWN */, 0x8902 /* SIOCSPGRP */, 0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */};
   for (size_t i = 0; i < sizeof owners / sizeof *owners; i++) where(SYS_ioctl, 1, whole, EQUAL, owners[i], no);
   always(SYS_pidfd_send_signal, no);
-  if (landlock >= 6) return; // it keeps signals inside
+  if (landlock >= 6) return; // Landlock keeps signals inside
   const long signals[] = {SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo};
   for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) always(signals[i], SECCOMP_RET_USER_NOTIF);
 }
@@ -173,14 +173,14 @@ static void filter_processes(int landlock) {
 static void filter_tasks(void) {
   where(SYS_clone, 0, UINT32_MAX, ANY_BIT, CLONE_NEW_ANY, refuse(EPERM));
   always(SYS_clone, SECCOMP_RET_USER_NOTIF);
-  always(SYS_clone3, refuse(ENOSYS)); // its flags lie in memory; C libraries then use clone
+  always(SYS_clone3, refuse(ENOSYS)); // a filter cannot read its flags; C libraries fall back to clone
 #ifdef SYS_fork
   always(SYS_fork, SECCOMP_RET_USER_NOTIF);
   always(SYS_vfork, SECCOMP_RET_USER_NOTIF);
 #endif
 }
 
-// Counted by the supervisor. A call that only opens what is there may be among them: the count is an upper bound.
+// The supervisor counts new names. The count is an upper bound, since some of these calls may open existing files.
 static void filter_names(void) {
   for (size_t i = 0; i < sizeof name_calls / sizeof *name_calls; i++) always(name_calls[i], SECCOMP_RET_USER_NOTIF);
   for (size_t i = 0; i < sizeof flagged_calls / sizeof *flagged_calls; i++)
@@ -194,7 +194,7 @@ static int filter(const struct options *options, int landlock) {
   load_call();
   filter_tasks();
   if (options->level == CONFINED) {
-    emit(ABOVE, FIRST_UNKNOWN_CALL, 0, 1); // and the second set of calls of x86-64
+    emit(ABOVE, FIRST_UNKNOWN_CALL, 0, 1); // also refuses the x32 calls of x86-64
     emit(RETURN, refuse(ENOSYS), 0, 0);
     for (size_t i = 0; i < sizeof refused_calls / sizeof *refused_calls; i++) always(refused_calls[i], refuse(EPERM));
     for (size_t i = 0; i < sizeof absent_calls / sizeof *absent_calls; i++) always(absent_calls[i], refuse(ENOSYS));

@@ -1,8 +1,8 @@
 // Starts one tool server and stays as its supervisor: `launcher OPTIONS -- PROGRAM ARGUMENTS`.
 //
-// The program is a child that has confined itself (confine.c). This process is the subreaper of all that descends from it,
-// answers the system calls that the filter hands over (notify.c), and ends the whole tree when the program ends, when it
-// is told to, and when the worker at the other end of descriptor 3 is gone. It then ends as the program did.
+// The program is a child that has confined itself (confine.c). This process is the subreaper of all descendants, answers the
+// system calls that the filter hands over (notify.c), and ends the whole tree when the program ends, on command, and when
+// the worker at the other end of descriptor 3 is gone. The launcher then ends as the program did.
 #include "launcher.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ static void read_network(struct options *options, const char *value) {
 
 static void read_user(struct options *options, const char *value) {
   options->drop_user = sscanf(value, "%u:%u", &options->uid, &options->gid) == 2;
-  if (!options->drop_user) misused("--user is UID:GID"); // never started as the user that it was to leave
+  if (!options->drop_user) misused("--user is UID:GID"); // never start the program as the user that it must leave
 }
 
 static char **read_options(char **words, struct options *options) {
@@ -85,7 +85,7 @@ static char **read_options(char **words, struct options *options) {
 static void write_file(const char *path, const char *text) {
   int file = open(path, O_WRONLY | O_CLOEXEC);
   if (file < 0) return;
-  if (write(file, text, strlen(text)) < 0) errno = 0; // where the system does not take it, all is as it was
+  if (write(file, text, strlen(text)) < 0) errno = 0; // a system that refuses the value keeps its own
   close(file);
 }
 
@@ -95,8 +95,8 @@ struct program {
   int listener;
 };
 
-// Runs in the child until execv, with the memory and the descriptors of this process (as vfork does), so that the listener
-// of its filter is open here too.
+// Runs in the child until execv, sharing memory and descriptors with this process (as vfork does), so that the listener of
+// the child's filter is open here too.
 static int become_program(void *given) {
   struct program *program = given;
   sigset_t none;
@@ -104,9 +104,9 @@ static int become_program(void *given) {
   sigprocmask(SIG_SETMASK, &none, NULL);
   signal(SIGPIPE, SIG_DFL);
   setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL); // should this supervisor be killed
+  prctl(PR_SET_PDEATHSIG, SIGKILL); // ends the program if this supervisor is killed
   setpriority(PRIO_PROCESS, 0, NICENESS);
-  write_file("/proc/self/oom_score_adj", "500"); // where memory ends, tools end before what looks after them
+  write_file("/proc/self/oom_score_adj", "500"); // without memory, the kernel ends tools before their supervisors
   program->listener = confine(program->options);
   execv(program->words[0], program->words);
   fail("starting the program");
@@ -114,20 +114,20 @@ static int become_program(void *given) {
 
 static pid_t start(struct program *program) {
   static char stack[256 * 1024] __attribute__((aligned(16)));
-  // What the worker itself was started with may be above all that it opened.
+  // The worker may have inherited descriptors above its own.
   if (syscall(436 /* close_range */, CONTROL, ~0u, 4 /* at exec only */) < 0)
     for (int descriptor = CONTROL; descriptor < 4096; descriptor++) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-  if (program->options->level == SUPERVISED && program->options->count_names) fcntl(GRANTS, F_SETFD, 0); // for the one inside
+  if (program->options->level == SUPERVISED && program->options->count_names) fcntl(GRANTS, F_SETFD, 0); // for the launcher inside
   pid_t child = clone(become_program, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, program);
   if (child < 0) fail("making a process");
   return child;
 }
 
 static bool stopped;
-static bool held; // by the worker, or since it is above its bound of memory: then until the worker, which was told, ends it
+static bool held; // stopped by the worker, or above the memory bound until the worker ends the tree
 static bool over;
 
-// Rounds for what was being made meanwhile, until two in a row find nothing that runs; the filter lets nothing be made.
+// Repeats until two rounds find no running process, for tasks that were being made; the filter allows no new ones.
 void stop_tree(int most_rounds) {
   stopped = true;
   for (int round = 0, still = 0; round < most_rounds && still < 2; round++) {
@@ -143,7 +143,7 @@ void resume_tree(void) {
   signal_tree(SIGCONT);
 }
 
-// One letter a command. A stop is answered, since what follows relies on it.
+// A command is one letter. A stop is answered, since the worker relies on it.
 static bool obey(void) {
   char command;
   ssize_t got = read(CONTROL, &command, 1);
@@ -162,7 +162,7 @@ static bool obey(void) {
   return true;
 }
 
-// Takes in all that have ended. Returns false when the program is among them, and how it ended in `status`.
+// Reaps all ended children. Returns false if the program is among them, with its status in `status`.
 static bool reap(pid_t program, int *status) {
   bool lives = true;
   int other;
@@ -174,7 +174,7 @@ static bool reap(pid_t program, int *status) {
   return lives;
 }
 
-// Without the listener no task can be added, so this comes to an end. Who loses its parent is a child in the next round.
+// Without the listener no task can be added, so the loop ends. Orphans become children of this process in the next round.
 static void end_tree(int listener) {
   close(listener);
   do signal_tree(SIGKILL);
@@ -187,7 +187,7 @@ long long now_ms(void) {
   return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-// Returns false when it is time to end the tree: the worker was told that it is over the bound, and did not.
+// Returns false if the worker was told that the tree is over the bound, but did not end it.
 static bool bound_memory(uint64_t bound, long long *due) {
   if (now_ms() < *due) return true;
   if (over) return false;
@@ -195,7 +195,7 @@ static bool bound_memory(uint64_t bound, long long *due) {
   if (pause < 0) {
     over = held = true;
     pause = PATIENCE_MS;
-    // Told while it lives, so that no end of its output is seen first.
+    // Tell the worker while the tree lives, before the worker sees the end of its output.
     if (write(CONTROL, "m", 1) < 0) return false;
   }
   *due = now_ms() + pause;
@@ -221,7 +221,7 @@ static int supervise(pid_t program, int listener, const struct options *options,
     if (options->memory != 0 && !bound_memory(options->memory, &due)) break;
     if (sources[3].revents != 0 && !take_grant(listener)) sources[3].fd = -1;
     if (!stopped && sources[2].revents & POLLIN) answer(listener, options);
-    else if (sources[2].revents & (POLLHUP | POLLERR)) listener = -1; // nobody is left who could ask
+    else if (sources[2].revents & (POLLHUP | POLLERR)) listener = -1; // no process is left that could ask
   }
   end_tree(listener);
   return status;
@@ -231,7 +231,7 @@ int main(int argc, char **argv) {
   (void)argc;
   struct options options = {.level = CONFINED, .landlock_abi = 99, .max_tasks = 512};
   char **words = read_options(argv + 1, &options);
-  // Inside a namespace of bubblewrap there is nobody at the other end: a pipe that stays silent.
+  // Inside bubblewrap no worker is at the other end, so a silent pipe takes its place.
   int silent[2];
   if (fcntl(CONTROL, F_GETFD) < 0 && (pipe(silent) < 0 || dup2(silent[0], CONTROL) < 0)) fail("making a pipe");
   sigset_t signals;
@@ -239,7 +239,7 @@ int main(int argc, char **argv) {
   for (const int *each = (const int[]){SIGCHLD, SIGTERM, SIGINT, SIGHUP, 0}; *each != 0; each++) sigaddset(&signals, *each);
   sigprocmask(SIG_BLOCK, &signals, NULL);
   signal(SIGPIPE, SIG_IGN);
-  // Tools give way where the CPU is scarce, to this process too. Linux may share it among sessions first: a server is one.
+  // Tools have a lower CPU priority than this process. Linux may share the CPU among sessions first: a server is one session.
   setpriority(PRIO_PROCESS, 0, OWN_NICENESS);
   write_file("/proc/self/autogroup", "10");
   if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) fail("becoming the subreaper");
@@ -247,7 +247,7 @@ int main(int argc, char **argv) {
 
   struct program program = {words, &options, -1};
   pid_t child = start(&program);
-  // The program's streams are its own: their ends must be seen at the other side.
+  // Close the program's streams here, so that the worker sees their ends.
   for (int stream = 0; stream < 3; stream++) close(stream);
   fcntl(CONTROL, F_SETFL, O_NONBLOCK);
   if (options.count_names) fcntl(GRANTS, F_SETFL, O_NONBLOCK);

@@ -1,4 +1,4 @@
-// What the parts of the launcher share. launcher.c has the story.
+// The interfaces between the parts of the launcher: see launcher.c.
 #ifndef SIGNALBOX_LAUNCHER_H
 #define SIGNALBOX_LAUNCHER_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-// SUPERVISED: limits and the tree only, around bubblewrap. PROCESS: and the count of tasks. CONFINED: and the rest.
+// SUPERVISED: only limits and the tree, around bubblewrap. PROCESS: also counts tasks. CONFINED: all of confine.c.
 enum level { SUPERVISED, PROCESS, CONFINED };
 enum network { NETWORK_NONE, NETWORK_FULL, NETWORK_PROXY };
 enum { MOST_PATHS = 256 };
@@ -20,30 +20,30 @@ struct options {
   int proxy_port;              // of 127.0.0.1, with NETWORK_PROXY
   const char *readable[MOST_PATHS], *writable[MOST_PATHS];
   int readables, writables;
-  bool drop_user, keep_read, keep_write; // the rights to read, and to write, what is closed to the user
+  bool drop_user, keep_read, keep_write; // keep the rights to read, and to write, files closed to the user
   uid_t uid;
   gid_t gid;
   long max_tasks;              // processes and threads of the whole tree
-  uint64_t memory;             // of the whole tree, 0: not looked at
-  bool count_names;            // on GRANTS, by this launcher or (SUPERVISED) the one inside
+  uint64_t memory;             // bound of the whole tree; 0: none
+  bool count_names;            // asked on GRANTS by this launcher, or by the one inside (SUPERVISED)
   uint64_t data, cpu, fsize, nofile;
 };
 
-// confine.c: what the child does to itself before the program. All end the process with a message on failure.
+// confine.c: runs in the child before the program. On failure, all end the process with a message.
 void drop_rights(const struct options *options);
-int confine(const struct options *options); // the listener that notify.c answers on, -1 without a filter
+int confine(const struct options *options); // returns the listener for notify.c, -1 without a filter
 
 // notify.c: system calls that need a look at the tree or at a path.
 void answer(int listener, const struct options *options);
-bool holds_call(void);                     // one waits for a grant, and all others behind it
-bool take_grant(int listener);             // false when nobody is left to give one
+bool holds_call(void);                     // a call waits for a grant, and all others behind it
+bool take_grant(int listener);             // false if no worker is left to grant names
 
-// launcher.c: nothing of the tree runs, and no task is added to it, until it goes on.
+// launcher.c: a stopped tree neither runs nor adds tasks.
 void stop_tree(int most_rounds);
 void resume_tree(void);
-long long now_ms(void); // of a clock that nobody sets
+long long now_ms(void); // monotonic
 
-// memory.c: how long until the tree is to be looked at again, ms; below 0 when it holds more than the bound, and is stopped.
+// memory.c: returns ms until the next look; below 0 if the tree is above the bound, and stopped.
 int look_at_memory(uint64_t bound);
 
 // tree.c: all descendants of this process.

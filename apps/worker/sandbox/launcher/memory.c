@@ -1,8 +1,8 @@
-// The memory of the whole tree against one bound, where no control group does it. It is looked at from time to time: the more
-// often, the less is left. What no process has mapped (files in memory, buffers of the kernel) is not seen.
+// Bounds the memory of the whole tree without a control group, by regular looks: the less is left, the more often. Memory
+// that no process has mapped (files in memory, buffers of the kernel) is not counted.
 //
-// What a process has in memory is cheap to read, and counts pages that several share once for each. Only where that sum is
-// above the bound are the shares read, which takes the kernel some milliseconds for each GiB.
+// The resident size is cheap to read, but counts shared pages once for each process. The shares (PSS) are read only if the
+// sum of resident sizes is above the bound, since they take the kernel some milliseconds for each GiB.
 #include "launcher.h"
 
 #include <dirent.h>
@@ -11,14 +11,14 @@
 #include <string.h>
 #include <time.h>
 
-// What a fast program takes in a millisecond; the shortest and the longest pause.
+// FASTEST: bytes that a fast program allocates in a millisecond.
 enum { FASTEST = 8 << 20, SHORTEST_MS = 10, LONGEST_MS = 200, PAUSES_PER_LOOK = 4, MOST_DOUBTS = 20, MOST_ROUNDS = 50 };
 
 struct sum {
   uint64_t bytes, doubtful;
 };
 
-// Of a line such as `VmRSS:    1234 kB`, in bytes.
+// Reads the bytes of a line such as `VmRSS:    1234 kB`.
 static uint64_t value_of(const char *text, const char *name) {
   const char *found = strstr(text, name);
   return found == NULL ? 0 : strtoull(found + strlen(name), NULL, 10) * 1024;
@@ -26,7 +26,7 @@ static uint64_t value_of(const char *text, const char *name) {
 
 static uint64_t resident(const char *status) { return value_of(status, "\nVmRSS:") + value_of(status, "\nVmSwap:"); }
 
-// Where the first thread has ended and others run on, only these tell.
+// If the first thread has ended, only the other threads report memory.
 static uint64_t resident_of_threads(pid_t pid) {
   char path[64], text[4096];
   uint64_t found = 0;
@@ -57,7 +57,7 @@ static bool share_of(pid_t pid, uint64_t *bytes) {
   return true;
 }
 
-// A child between vfork and execve has the memory of its parent: what is as large as its parent may be that memory.
+// Between vfork and execve a child has its parent's memory, so a child as large as its parent is doubtful.
 static bool is_like_parent(pid_t pid, uint64_t bytes) {
   char path[32], text[4096];
   snprintf(path, sizeof path, "/proc/%d/status", pid);
@@ -82,7 +82,7 @@ static void add_share(pid_t pid, long tasks, void *context) {
 
 enum { MOST_WATCHED = 32 };
 static pid_t watched[MOST_WATCHED];
-static int watching; // more than MOST_WATCHED: unknown
+static int watching; // above MOST_WATCHED, the processor time is unknown
 
 static void watch_one(pid_t pid, long tasks, void *context) {
   (void)tasks;
@@ -91,7 +91,7 @@ static void watch_one(pid_t pid, long tasks, void *context) {
   watching++;
 }
 
-// Processor time of those found at the last look, ns. What holds more than then has used some, or its parent has.
+// Processor time of the watched processes, ns. A process that has gained memory has used some, or its parent has.
 static int64_t processor_time(void) {
   int64_t sum = 0;
   for (int i = 0; i < watching; i++) {
@@ -110,13 +110,13 @@ static bool has_rested(void) {
   if (!rested) {
     watching = 0;
     visit_tree(watch_one, NULL);
-    // Read before the memory is: what is used from now on counts.
+    // Read the time before the memory, so that later use counts.
     before = watching > MOST_WATCHED ? -1 : processor_time();
   }
   return rested;
 }
 
-// Read while it stands still, since it may take more meanwhile.
+// Stops the tree while reading, since it may allocate more meanwhile.
 static bool is_above(uint64_t bound, uint64_t *bytes) {
   static int doubts; // in a row
   struct sum sum = {0, 0};

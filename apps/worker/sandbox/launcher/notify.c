@@ -1,8 +1,8 @@
-// Answers to the system calls that the filter hands over: may there be one more task or one more name in a directory, whom is
-// a signal for, which file gets this mode or these times, and the sockets of a server that may only reach the proxy.
+// Answers the system calls that the filter hands over: new tasks, new names in directories, signals, modes and times of
+// files, and sockets of a server that may only reach the proxy.
 //
-// An argument in memory can change after it was looked at. So a path is read once, opened here, and what was opened is
-// changed from here; the program's own call never goes on. Only calls that are decided by numbers go on.
+// An argument in memory can change after it was checked. So a path is read once, then opened and changed here, and the
+// program's own call does not continue. Only calls whose arguments are numbers continue.
 #include "launcher.h"
 
 #include <arpa/inet.h>
@@ -25,20 +25,20 @@
 
 enum { GOES_ON = 1, WAITS = 2 }; // else an answer is 0 or a negative error number
 
-// Names that may be made until the worker has counted the workspace again, and the call that waits for this.
+// Names that the worker has granted, and the call that waits for more.
 static long names_left;
 static uint64_t held;
 static bool holding;
 
 static int may_add_task(const struct options *options) {
   static long left;
-  if (left <= 0) left = options->max_tasks - count_tasks(); // counted again when what was free then is used up
+  if (left <= 0) left = options->max_tasks - count_tasks(); // count again when the free places are used up
   return left-- > 0 ? GOES_ON : -EAGAIN;
 }
 
 static int may_add_name(void) {
   if (names_left > 0) return names_left--, GOES_ON;
-  if (write(GRANTS, "?", 1) < 0) return -EDQUOT; // nobody counts any more
+  if (write(GRANTS, "?", 1) < 0) return -EDQUOT; // no worker counts any more
   holding = true;
   return WAITS;
 }
@@ -51,7 +51,7 @@ static bool makes_name(long nr) {
   return false;
 }
 
-// kill() of 0 and below means groups: the caller's own, everyone, or that of a process.
+// kill() of 0 is for the caller's group, of -1 for everyone, and below for another group.
 static int may_signal(const struct seccomp_notif *call) {
   pid_t target = (pid_t)call->data.args[0];
   if (target == -1) return -EPERM;
@@ -66,7 +66,7 @@ static bool read_memory(pid_t pid, uint64_t address, void *target, size_t size, 
   return length > 0;
 }
 
-// A path may end right before memory that cannot be read: page by page.
+// Reads page by page, since a path may end right before unreadable memory.
 static bool read_path(pid_t pid, uint64_t address, char path[PATH_MAX]) {
   const size_t page = 4096;
   for (size_t filled = 0, got; filled < PATH_MAX; filled += got) {
@@ -93,7 +93,7 @@ static bool is_writable(int file, const struct options *options) {
   return false;
 }
 
-// What the call means by a directory and a path, opened without reading it; a negative error number where it cannot be.
+// Opens the call's directory and path with O_PATH. Returns a negative error number on failure.
 static int open_target(const struct seccomp_notif *call, int directory, uint64_t address, bool follow) {
   char base[64], path[PATH_MAX] = "";
   if (directory == AT_FDCWD) snprintf(base, sizeof base, "/proc/%d/cwd", call->pid);
@@ -102,7 +102,7 @@ static int open_target(const struct seccomp_notif *call, int directory, uint64_t
   int from = open(base, O_PATH | O_CLOEXEC);
   if (from < 0) return errno == ENOENT ? -EBADF : -EPERM;
   if (path[0] == '\0') return from;
-  // Without links of /proc: they would lead to what this process has open.
+  // Refuse links of /proc, which would lead to files of this process.
   struct { uint64_t flags, mode, resolve; } how = {O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW), 0, 0x02};
   int file = (int)syscall(437 /* openat2 */, from, path, &how, sizeof how);
   int error = errno;
@@ -127,7 +127,7 @@ static int change_file(const struct seccomp_notif *call, int listener, const str
   int file = open_target(call, directory, path, (flags & AT_SYMLINK_NOFOLLOW) == 0);
   if (file < 0) return file;
   int answer = -EPERM;
-  // The process that asked may be gone, and its number another's.
+  // The calling process may be gone, and its id reused.
   if (is_writable(file, options) && ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id) == 0) {
     char link[32];
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
@@ -139,7 +139,7 @@ static int change_file(const struct seccomp_notif *call, int listener, const str
   return answer;
 }
 
-// A TCP socket that is connected to the proxy already: where the program then connects to does not matter.
+// Gives the program a TCP socket that is connected to the proxy, so its own connect() does nothing.
 static void give_proxy_socket(const struct seccomp_notif *call, int listener, const struct options *options) {
   struct seccomp_notif_resp response = {.id = call->id, .error = -ENETUNREACH};
   struct sockaddr_in proxy = {.sin_family = AF_INET, .sin_port = htons((uint16_t)options->proxy_port)};
@@ -190,7 +190,7 @@ static void reply(int listener, uint64_t id, int decided) {
 
 bool holds_call(void) { return holding; }
 
-// A number of names as text, one for each question. Who asked may have been stopped meanwhile: it asks again.
+// Reads a granted number of names as text, for each question. The asking process may have been stopped, and asks again.
 bool take_grant(int listener) {
   char text[32];
   ssize_t length = read(GRANTS, text, sizeof text - 1);
@@ -208,7 +208,7 @@ void answer(int listener, const struct options *options) {
   // The kernel's structures may be larger than those of the headers.
   union { struct seccomp_notif call; char space[1024]; } got;
   memset(&got, 0, sizeof got);
-  if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &got.call) < 0) return; // who asked is gone
+  if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &got.call) < 0) return; // the calling process is gone
   if (got.call.data.nr == SYS_socket) return give_proxy_socket(&got.call, listener, options);
   int decided = decide(&got.call, listener, options);
   if (decided == WAITS) held = got.call.id;

@@ -1,5 +1,5 @@
-// What confine.c names of the kernel: rights and numbers that older headers lack, and the system calls that a confined
-// program does not get. What is newer than this list does not get through either (FIRST_UNKNOWN_CALL).
+// Kernel constants that older headers lack, and the system calls that a confined program may not make. System calls newer
+// than this list are refused too (FIRST_UNKNOWN_CALL).
 #ifndef SIGNALBOX_SYSTEM_CALLS_H
 #define SIGNALBOX_SYSTEM_CALLS_H
 
@@ -25,7 +25,7 @@
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452
 #endif
-#define FIRST_UNKNOWN_CALL 463 // setxattrat; known to Linux 6.10 are those below
+#define FIRST_UNKNOWN_CALL 463 // setxattrat; Linux 6.10 has the calls below
 
 // Landlock, as linux/landlock.h of version 7 has it.
 struct landlock_path_beneath_attr {
@@ -54,7 +54,7 @@ enum {
 // All CLONE_NEW* of clone(): mount, cgroup, uts, ipc, user, pid, net.
 #define CLONE_NEW_ANY 0x7e020000u
 
-// EPERM: what an ordinary user may do to others of its own user, to the kernel, or past Landlock.
+// EPERM: calls with which an ordinary user reaches its other processes, the kernel, or files past Landlock.
 static const long refused_calls[] = {
     // other processes
     SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_pidfd_getfd, SYS_process_madvise,
@@ -84,13 +84,13 @@ static const long refused_calls[] = {
 #endif
 };
 
-// ENOSYS: programs have another way where a kernel lacks these.
+// ENOSYS: programs work without these calls on kernels that lack them.
 static const long absent_calls[] = {SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, 447 /* memfd_secret */,
-    SYS_io_setup,    // the machine has a few of these for all processes
-    SYS_timer_create // a timer that sends SIGCONT would wake what was stopped
+    SYS_io_setup,    // all processes of the machine share a few contexts
+    SYS_timer_create // a timer that sends SIGCONT would wake a stopped process
 };
 
-// What puts one more name into a directory. Those of `flagged_calls` do where an argument, by its number, has the bit.
+// Calls that add a name to a directory; those of `flagged_calls` do if the numbered argument has the bit.
 static const long name_calls[] = {
     SYS_mkdirat, SYS_mknodat, SYS_symlinkat, SYS_linkat, SYS_bind /* a local socket */,
     437 /* openat2: its flags lie in memory */,
@@ -105,7 +105,7 @@ static const struct { long call; int argument; uint32_t bit; } flagged_calls[] =
 #endif
 };
 
-// Mode and times of files: Landlock does not know them, the supervisor does them where the file is a writable one.
+// Landlock does not cover modes and times of files, so the supervisor changes them, of writable files only.
 static const long path_calls[] = {
     SYS_fchmod, SYS_fchmodat, SYS_fchmodat2, SYS_utimensat,
 #ifdef SYS_chmod

@@ -1,5 +1,5 @@
-// The descendants of the launcher, by what the kernel says of each task's children. Who loses its parent becomes a child of
-// the launcher, the subreaper, so nothing drops out; what changes meanwhile is found by looking again.
+// Walks the descendants of the launcher, by the kernel's lists of each task's children. Orphans become children of the
+// launcher, the subreaper, so none is lost; a second walk finds changes during the first.
 #include "launcher.h"
 
 #include <dirent.h>
@@ -40,7 +40,7 @@ static void walk(pid_t pid, visit *visit_one, void *context) {
   DIR *tasks = opendir(path);
   if (tasks == NULL) return;
   long count = 0;
-  // The process comes before its children: it starts nothing any more once it is stopped or killed.
+  // Visit the process before its children, since a stopped or killed process starts no more.
   for (struct dirent *task; (task = readdir(tasks)) != NULL;) count += task->d_name[0] != '.';
   if (pid != getpid()) visit_one(pid, count, context);
   rewinddir(tasks);
@@ -80,7 +80,7 @@ static bool read_status(pid_t pid, char *state, int *parent) {
   return after_name != NULL && sscanf(after_name, ") %c %d", state, parent) == 2;
 }
 
-// Upwards from the process: a descendant has this one above it.
+// Walks up the parents: a descendant has this process above it.
 bool in_tree(pid_t pid) {
   char state;
   for (int parent; pid > 1 && pid != getpid(); pid = parent) {
@@ -90,7 +90,7 @@ bool in_tree(pid_t pid) {
   return false;
 }
 
-// One that waits for a child that has stopped before its start (vfork) is `D`, and so is one in the middle of a write.
+// `D` counts too: a process may wait for a vfork child that has stopped before its start, or be in the middle of a write.
 static void count_one_running(pid_t pid, long tasks, void *context) {
   (void)tasks;
   char state;
