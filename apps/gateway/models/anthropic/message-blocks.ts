@@ -6,7 +6,7 @@ import type { StreamedCall, StreamedCalls } from '../conversation/streamed-calls
 
 interface OpenBlock {
   raw: JsonObject;
-  /** For a `tool_use` block. */
+  /** The call of a `tool_use` block. */
   call?: StreamedCall;
   /** Streamed input of a call, or of a tool that the provider runs. */
   json: string;

@@ -82,7 +82,7 @@ function covers(content: Content, sent: Content): boolean {
   );
 }
 
-/** What `content` has beyond `sent`. */
+/** The part of `content` that goes beyond `sent`. */
 function rest(content: Content, sent: Content): ModelEvent[] {
   const events: ModelEvent[] = [];
   const reasoning = sent.calls.length > 0 ? '' : restOfReasoning(content.reasoning, sent.reasoning);
