@@ -13,7 +13,7 @@ interface OpenCall {
   ended: boolean;
   /** Its arguments were sent and can no longer grow. */
   sent: boolean;
-  /** Arguments that are not an object, as text, for the error that the model gets. */
+  /** The arguments were sent and can no longer grow. */
   invalid?: string;
 }
 

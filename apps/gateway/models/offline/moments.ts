@@ -24,7 +24,7 @@ export async function loadDateParsers(): Promise<void> {
   parsers = { english: en, chinese: hans };
 }
 
-/** After `loadDateParsers`. */
+/** Call after `loadDateParsers`. */
 export function findMoments(request: string, now: number): Moment[] {
   const reference = { instant: new Date(now), timezone: 0 };
   // The parsers take seconds for thousands of spaces.

@@ -4,7 +4,7 @@ import { smallWords, verbs, vocabulary } from './vocabulary.js';
 export interface Token {
   text: string;
   start: number;
-  /** What the word means to the planner: concepts of the vocabulary, else its stem; nothing if it is a small word. */
+  /** The word's meaning to the planner: concepts of the vocabulary, else its stem; nothing for a small word. */
   terms: readonly string[];
   /** `small` words mean nothing by themselves; `other` ones are names, topics and the like. */
   kind: 'known' | 'small' | 'other' | 'number' | 'mark';
