@@ -1,5 +1,5 @@
 // One connection of undici's. A slow reader pauses it at the socket: undici's own pause must not be used, because it
-// crashes the process (an assertion in a socket event) when the peer closes during the pause. It has no deadlines.
+// crashes the process (an assertion in a socket event) when the peer closes during the pause. Connections have no deadlines.
 import type { Socket } from 'node:net';
 import { buildConnector, Client } from 'undici';
 

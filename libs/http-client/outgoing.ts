@@ -40,7 +40,7 @@ export interface HttpRequest {
 
 export interface HttpCall {
   signal: AbortSignal;
-  /** Of the whole exchange, in `steadyNow` milliseconds. */
+  /** For the whole exchange, in `steadyNow` milliseconds. */
   deadline: number;
 }
 

@@ -1,4 +1,4 @@
-// What bounds the connections of an HTTP server, beside Node's own settings: how many there are, how many requests each has in
+// Bounds the connections of an HTTP server, beside Node's own settings: how many there are, how many requests each has in
 // progress, clients that do not read their answers, and how connections end at a stop. An exchange costs one listener.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -30,7 +30,7 @@ export interface BoundedServer {
 
 interface Answer {
   readonly response: ServerResponse;
-  /** For a client that disconnects before it is complete. */
+  /** Called for a client that disconnects before the answer is complete. */
   onGone: (() => void) | undefined;
   onEnd: (() => void) | undefined;
 }
@@ -38,7 +38,7 @@ interface Answer {
 class Connection {
   /** Answers in progress. */
   readonly answers: Answer[] = [];
-  /** Of the last request. */
+  /** The reply to the last request. */
   reply: FastifyReply | undefined;
 
   constructor(
@@ -66,7 +66,7 @@ class Connection {
   private end(answer: Answer): void {
     const at = this.answers.indexOf(answer);
     if (at === -1) return;
-    // Their order means nothing.
+    // The order of answers means nothing.
     this.answers[at] = this.answers.at(-1)!;
     this.answers.pop();
     if (!answer.response.writableFinished) answer.onGone?.();
@@ -192,7 +192,7 @@ export function whenEnded(
   connectionOf(socket).begin(answer).onEnd = onEnd;
 }
 
-/** For each request, so that no refusal is written into an answer that has begun. */
+/** Call for each request, so that no refusal is written into an answer that has begun. */
 export function rememberReply(request: FastifyRequest, reply: FastifyReply): void {
   connectionOf(request.raw.socket).reply = reply;
 }

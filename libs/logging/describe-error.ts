@@ -35,7 +35,7 @@ function codeOf(error: Error): string {
   return typeof code === 'string' && code !== '' ? code : error.name;
 }
 
-/** For what a message is made of beside the error itself. */
+/** For parts of a message beside the error itself. */
 export const hideHostPaths = (text: string): string => text.replace(hostPath, '<path>');
 
 const hide = (text: string, debug: boolean) => (debug ? text : hideHostPaths(text));

@@ -1,4 +1,4 @@
-// Reads what was used: reports for people, and what a budget has spent. Days are UTC, by the database's clock.
+// Reads usage: reports for people, and the spending of budgets. Days are UTC, by the database's clock.
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedText } from '#libs/postgres/stored-text.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -12,7 +12,7 @@ export interface UsageQuery {
   since: Date | undefined;
   /** Only days that begin before this; absent: until now. */
   until: Date | undefined;
-  /** Absent: of everybody. */
+  /** Absent: everybody. */
   principal: string | undefined;
 }
 
@@ -94,7 +94,7 @@ export class UsageStore {
     return { data, total };
   }
 
-  /** Of each, in their order. @throws AppError store_unavailable */
+  /** The spending of each, in their order. @throws AppError store_unavailable */
   spent(spenders: readonly Spender[]): Promise<Spent[]> {
     return this.database.query<Spent>(spentStatement, [
       spenders.map(({ keyId }) => storedText(keyId ?? '')),
