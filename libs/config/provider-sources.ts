@@ -1,4 +1,4 @@
-// Which variables or settings the address and the key of a provider come from, so that an error can name what to change.
+// Finds the variables or settings that a provider's address and key come from, so that an error can name what to change.
 import type { Path } from './printing/schema-walk.js';
 import { formatKey } from './config-error.js';
 import { knownProviders } from './environment.js';

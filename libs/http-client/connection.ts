@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import { buildConnector, Client } from 'undici';
 
-/** What a server may send without any body bytes: status lines, headers, 1xx answers, chunk extensions. */
+/** Bytes that a server may send without any of a body: status lines, headers, 1xx answers, chunk extensions. */
 const noiseBytes = 256 * 1024;
 export const noiseCode = 'HTTP_NOISE';
 

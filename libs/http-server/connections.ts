@@ -24,7 +24,7 @@ export interface ServerBounds {
 }
 
 export interface BoundedServer {
-  /** From now on no connection stays open without a request. Call it before the server's own close. */
+  /** From now on no connection stays open without a request. Call before the server's own close. */
   closeQuiet(): void;
 }
 
@@ -116,7 +116,7 @@ export function boundServer(server: Server, bounds: ServerBounds): BoundedServer
   server.timeout = stuckReaderMs;
   server.on('timeout', (socket: Socket) => {
     if (connectionOf(socket).answers.length === 0) socket.destroy();
-    // Unread data, the connection and its source would stay in memory. Who waits for a slow answer has nothing to read.
+    // Unread data, the connection and its source would stay in memory. A client that waits for an answer has nothing to read.
     else if (socket.writableLength > 0) {
       onBound('stuck_readers');
       socket.destroy();
@@ -140,7 +140,7 @@ function boundCount(server: Server, { openFiles = openFileLimit(), onBound, logg
   server.maxConnections = most;
   server.on('drop', () => {
     onBound('connections');
-    // With an error, so that the log tells it at growing intervals.
+    // With an error, so that the log repeats the line at growing intervals.
     const error = new Error('too many connections are open');
     logger.warn({ error, metadata: { connections: most, openFiles } }, 'connections were refused');
   });

@@ -4,7 +4,7 @@
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { checkReferences, pointerTo, withoutIds } from './schema-references.js';
 
-/** `problem`: why it cannot be mended, for the operator. */
+/** `problem`: why the schema cannot be mended, for the operator. */
 export type MendedSchema = { schema: JsonObject } | { problem: string };
 
 /** Takes the schema of a tool's arguments, of bounded depth. Drafts: https://json-schema.org/specification-links */

@@ -11,7 +11,7 @@ export interface DescribedError {
 
 const maxCauses = 3;
 
-/** An absolute path of two or more parts, POSIX or Windows; what tools see (`/mcp_workspaces/…`) and URLs are none. */
+/** An absolute path of two or more parts, POSIX or Windows; paths that tools see (`/mcp_workspaces/…`) and URLs are none. */
 const hostPath =
   /(?<![\w:/.])(?:file:\/\/)?\/(?!mcp_workspaces\b|tmp\b|api\/|v1\/)[\w.@~+-]+(?:\/[\w.@~+-]+)+\/?|\b[A-Za-z]:\\[^\s'"]+/g;
 

@@ -243,7 +243,7 @@ class Latency<Label extends string> {
   observe(labels: LabelValues<Label>, seconds: number, traceparent: string | undefined): void {
     if (!this.exemplars) return this.histogram.observe(labels, seconds);
     const traceId = sampledTrace.exec(traceparent ?? '')?.[1];
-    // Its type takes the labels of an exemplar for those of the histogram.
+    // prom-client's type takes an exemplar's labels for the histogram's.
     const exemplarLabels = (traceId === undefined ? {} : { trace_id: traceId }) as LabelValues<Label>;
     this.histogram.observe({ labels, value: seconds, exemplarLabels });
   }

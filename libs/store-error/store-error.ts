@@ -1,4 +1,4 @@
-// Tells a store that is away from a statement that is wrong, and puts a deadline on every wait for it.
+// Distinguishes a store that is away from a wrong statement, and puts a deadline on every wait for the store.
 // Shown messages never carry the driver's words, which name hosts, users and files.
 import { setMaxListeners } from 'node:events';
 import { AppError, type AppErrorDetails } from '#libs/schemas/errors.js';
@@ -16,7 +16,7 @@ export const storeFull = (cause: unknown): AppError => storeUnavailable('The sto
 export class StoreRefuses extends Error {
   readonly code = 'ECONNRESET';
 
-  /** `word`: the server's own for its state, of a fixed set. */
+  /** `word`: the server's own word for its state, of a fixed set. */
   constructor(word: string, cause: unknown) {
     super(`The store cannot serve now (${word})`, { cause });
   }

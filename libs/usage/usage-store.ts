@@ -49,7 +49,7 @@ const columns: Readonly<Record<UsageGroup, string>> = {
 const sums = `sum(requests)::float8 as requests, sum(calls)::float8 as calls, sum(prompt_tokens)::float8 as prompt_tokens,
   sum(completion_tokens)::float8 as completion_tokens, sum(cost_nano_usd)::float8 / 1e9 as cost_usd`;
 
-/** With the keys that a key has replaced. */
+/** Includes the keys that a key has replaced. */
 const spentStatement = `/* usage.spent */
   with asked as (select * from unnest($1::text[], $2::text[]) with ordinality as asked (key_id, principal, place)),
   today as (select (now() at time zone 'UTC')::date as day, date_trunc('month', now() at time zone 'UTC')::date as month),

@@ -75,7 +75,7 @@ function statusOf(thrown: unknown): number {
   return typeof status === 'number' ? status : 500;
 }
 
-/** Messages of class-validator are our own. Those of frameworks may quote the request, so they are replaced. */
+/** Messages of class-validator are our own. Messages of frameworks may quote the request, so they are replaced. */
 function shownMessage(code: ErrorCode, body: unknown): string {
   const messages = (body as { message?: unknown } | undefined)?.message;
   if (Array.isArray(messages)) return messages.map((text) => withIndices(String(text))).join('; ');

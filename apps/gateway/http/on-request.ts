@@ -17,7 +17,7 @@ import { answered, requestSpan } from '#libs/tracing/spans.js';
 
 export interface OnRequestParts {
   config: Pick<Config, 'server' | 'limits'>;
-  /** Who may read the documentation. */
+  /** Decides who may read the documentation. */
   access: OperatorAccess;
   /** If absent, all callers are the keyless principal. */
   authentication?: Pick<Authentication, 'authenticate' | 'watchRoutes'>;

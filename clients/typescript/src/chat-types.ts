@@ -56,7 +56,7 @@ export interface GatewayFields {
   tool_mode?: 'auto' | 'manual';
   /** How the caller is asked to approve a call. Default: `hold` for streams, else `return`. */
   approval?: 'hold' | 'return';
-  /** What happens to the turn when its caller disconnects. */
+  /** Whether the turn ends when its caller disconnects. */
   on_disconnect?: 'cancel' | 'detach';
   max_tool_rounds?: number;
   priority?: 'interactive' | 'batch';

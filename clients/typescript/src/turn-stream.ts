@@ -92,7 +92,7 @@ export class TurnStream implements AsyncIterable<ChatEvent> {
         if ('error' in event) throw toSignalboxError(event.error);
         const n = Number(id);
         const told = this.seen[known];
-        // A turn whose events are no longer stored is told with other events of the same numbers.
+        // A turn whose events are no longer stored comes again with other events under the same numbers.
         if (told?.n === n && JSON.stringify(told.event) === data) {
           known += 1;
           continue;

@@ -25,7 +25,7 @@ function effortsOf(model: string): readonly string[] | undefined {
   return version < 407 ? [...effortsFrom('low', 'high'), 'max'] : effortsFrom('low', 'max');
 }
 
-/** Claude 5 and later think unless told not to, and not all of them can be told. */
+/** Claude 5 and later think unless told not to, and some models cannot be told. */
 const alwaysThinks = (model: string): boolean => (claudeVersion(model) ?? 0) >= 500;
 
 const canThink = (model: string): boolean => (claudeVersion(model) ?? 400) >= 307;

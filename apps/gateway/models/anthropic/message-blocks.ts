@@ -10,7 +10,7 @@ interface OpenBlock {
   call?: StreamedCall;
   /** Streamed input of a call, or of a tool that the provider runs. */
   json: string;
-  /** The earlier call with the same id. This block repeats it unless its input differs. */
+  /** The earlier call with the same id, which the block repeats unless its input differs. */
   repeats?: StreamedCall;
 }
 

@@ -1,4 +1,4 @@
-// Some servers start a message again in the middle of a stream, mostly with the same content. Passes on only what is new.
+// Some servers start a message again in the middle of a stream, mostly with the same content. Passes on only new content.
 // If the content differs, the new message is passed on from its start.
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 

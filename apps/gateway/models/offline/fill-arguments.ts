@@ -35,7 +35,7 @@ export interface FillContext {
   clause: Clause;
   /** The user's whole message, for free questions. */
   request: string;
-  /** Of several files, URLs or places, the one that this call is for. */
+  /** Which of several files, URLs or places the call is for. */
   index?: number;
   /** Whether to invent values that the request does not have. */
   force?: boolean;

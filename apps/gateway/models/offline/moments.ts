@@ -39,7 +39,7 @@ export function findMoments(request: string, now: number): Moment[] {
     if (isKnown || !(Math.abs(exact) < farthestMs)) continue;
     const hasTime = from.isCertain('hour');
     const at = hasTime ? exact : dayOf(exact);
-    // Seconds that were not named are those of now.
+    // Unnamed seconds are those of now.
     found.push({
       text: said,
       start,

@@ -153,7 +153,7 @@ function withSource(task: Task, tools: readonly Tool[], now: number): Task {
   const { filled, clause, tool } = task;
   const used = Object.values(filled.arguments);
   const item = [...clause.values.urls, ...clause.values.paths].find(({ text }) => !used.includes(text))?.text;
-  // “Create a.txt and b.txt” does not say that one has what the other gets.
+  // “Create a.txt and b.txt” does not put one file's text into the other.
   if (!isOpen(task) || item === undefined || clause.terms.has('create')) return task;
   const reading = readClause(`${item.includes('://') ? 'fetch' : 'read'} ${item}`, now);
   const source = matches(reading, tools, item).find(
@@ -187,7 +187,7 @@ function nextCalls(tasks: readonly Task[], { steps, request }: Conversation): { 
     if (waits || (tool.hasEffect && calls.length > 0) || steps.length + calls.length >= mostSteps)
       return { calls, left: [...left, ...tasks.slice(place).map((one) => one.said)] };
     if (takes !== undefined && !hasFailed) call.arguments[takes] = earlier!.text;
-    // A request longer than what is read would be written in part.
+    // The text of an overlong request would be written in part.
     const isCut = request.length > mostRead && tool.hasEffect && takes === undefined;
     if (made.has(callKey(call))) continue;
     if (isCut || !satisfies(tool.schema, call.arguments)) left.push(said);

@@ -61,7 +61,7 @@ function tokenFor(text: string, start: number): Token {
   return { text, start, terms: [term], kind: /^\d+$/.test(text) ? 'number' : 'other' };
 }
 
-/** At each place the longest term of the vocabulary, or the segmenter's word if that is longer: 上海 does not begin with 上. */
+/** The longest term of the vocabulary at each place, or the segmenter's word if that is longer: 上海 does not begin with 上. */
 function hanTokens(run: string, start: number): Token[] {
   const segments = segmenter.segment(run);
   const tokens: Token[] = [];

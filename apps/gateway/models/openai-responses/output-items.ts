@@ -18,7 +18,7 @@ type Place = number | string;
 type Told = 'text_delta' | 'reasoning_delta';
 
 export class OutputItems {
-  /** In order of their beginning. */
+  /** Items in order of their beginning. */
   private readonly items = new Map<Place, OutputItem>();
   /** The part of text and of reasoning that was passed on last. */
   private readonly lastPart: Partial<Record<Told, string>> = {};

@@ -21,7 +21,7 @@ export function toReplay(message: JsonObject | undefined, calls: readonly Stream
 
 export interface Replayed {
   message: JsonObject;
-  /** By the position of the call in the message. */
+  /** Members by the call's position in the message. */
   calls: (JsonObject | undefined)[];
 }
 
