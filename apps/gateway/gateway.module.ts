@@ -110,7 +110,7 @@ export class GatewayModule {
         TurnEndpoint,
         { provide: McpEndpoint, useValue: mcp },
         { provide: APP_FILTER, useValue: filter },
-        // Bodies are what their DTO classes say: a member that is not in the class is refused.
+        // A body's member that its DTO class lacks is refused.
         {
           provide: APP_PIPE,
           useValue: new ValidationPipe({ transform: true, whitelist: true, forbidNonWhitelisted: true }),

@@ -277,9 +277,9 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       auditKeeper?.start();
       unownedRuns.start();
     },
-    /** Runs of other gateways go on elsewhere. */
+    /** From now on other gateways continue interrupted runs. */
     takeNoMore: () => unownedRuns.takeNoMore(),
-    /** Call it after all turns have ended. */
+    /** Call after all turns have ended. */
     async close(): Promise<void> {
       firstCatalog.close();
       activeRuns.stopAll();
@@ -295,7 +295,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
         runner.close(),
         models.close(),
       ]);
-      // After the runner, which uses them until it is closed.
+      // After the runner, which uses both until it is closed.
       await Promise.all([lateCancels.close(), later.close()]);
       tokenRing?.close();
       await Promise.all([keyRing.close(), usage.close()]);

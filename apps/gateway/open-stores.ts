@@ -1,4 +1,4 @@
-// The database and the backing services of a gateway, opened together, and what looks after the audit in them.
+// Opens the database and the backing services of a gateway, and the keeper of the audit.
 import { AuditKeeper } from '#libs/audit/chain/audit-keeper.js';
 import { readSigningKey } from '#libs/audit/chain/checkpoint.js';
 import type { Backing } from '#libs/backing/backing.js';

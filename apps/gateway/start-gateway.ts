@@ -60,7 +60,7 @@ export async function startGateway(
 ): Promise<RunningProcess> {
   const metrics = createMetrics({ exemplars: tracing !== undefined });
   if (tracing !== undefined) tracing.onDropped = (reason, spans) => metrics.traceSpansDropped.inc({ reason }, spans);
-  // This may fail, so it comes before anything that must be closed.
+  // Opening workspaces may fail, so it comes before anything that must be closed.
   const { workspaces, directory, check } = await openWorkspaces(config, logger);
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
   const gateway = await openGateway(config, logger, metrics, workspaces);
@@ -233,7 +233,7 @@ function openMcp(
   );
 }
 
-/** Puts which policy this gateway follows from now on into the audit, if it is another one than before. */
+/** Audits the policy that this gateway follows from now on, if the policy changed. */
 function policyNotes({ id, notes }: Gateway, logger: Logger): (config: Config) => void {
   let inForce: string | undefined;
   return ({ policy }) => {

@@ -1,14 +1,14 @@
-// What a caller may do, according to its API key. Pure. A caller without `Access` may do everything, because keys are off.
+// A caller's rights, according to its API key. Pure. A caller without `Access` may do everything, because keys are off.
 import { starMatcher } from '#libs/policy/tool-glob.js';
 import type { Access } from '#libs/schemas/call-context.js';
 import type { SignInFailure } from './key-store.js';
 
 export interface Caller {
   principal: string;
-  /** Undefined of a user of a token issuer. */
+  /** Undefined for a user of a token issuer. */
   keyId: string | undefined;
   access: Access;
-  /** Of a call token: the tool call that acts for the caller. */
+  /** The tool call that acts for the caller, with a call token. */
   parentCall: string | undefined;
 }
 

@@ -5,11 +5,11 @@ import type { Database } from '#libs/postgres/open-database.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
 import type { SigningKey } from './call-token.js';
 
-/** A worker asks for the newest again after this time. */
+/** A worker asks for the newest key again after this time. */
 const useMs = 3_600_000;
 const maxKnown = 16;
 
-/** Two workers may make one at the same time: both are good. */
+/** Two workers may make a key at the same time: both are good. */
 const newest = `/* call-tokens.newest */ with
   gone as (delete from call_token_keys where made_at < clock_timestamp() - interval '3 days'),
   made as (
@@ -25,7 +25,7 @@ export class CallTokenKeys {
 
   constructor(private readonly database: Pick<Database, 'query'>) {}
 
-  /** To sign with. @throws AppError store_unavailable */
+  /** The key to sign with. @throws AppError store_unavailable */
   toSign(): Promise<SigningKey> {
     const now = performance.now();
     if (this.current !== undefined && this.current.until > now) return this.current.key;
@@ -41,7 +41,7 @@ export class CallTokenKeys {
     return this.known.has(id);
   }
 
-  /** Undefined if there is none with this id (any more). @throws AppError store_unavailable */
+  /** Undefined if no key has this id (any more). @throws AppError store_unavailable */
   async find(id: string): Promise<SigningKey | undefined> {
     const known = this.known.get(id);
     if (known !== undefined) return known;

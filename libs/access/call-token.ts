@@ -29,10 +29,10 @@ export function signCallToken({ principal, keyId, callId, expiresAt }: CallToken
   return `${signed}.${macOf(signed, key).toString('base64url')}`;
 }
 
-/** The id of the key that it says to be signed with. Undefined if it has not the form of one. */
+/** The id of the key that the token names as its signer. Undefined if the text has not the form of a call token. */
 export const signingKeyOf = (token: string): string | undefined => form.exec(token)?.[1];
 
-/** Undefined if it was not signed with the key. Its time may be over. */
+/** Undefined if the key did not sign the token. The token may have expired. */
 export function verifiedClaims(token: string, key: SigningKey): CallTokenClaims | undefined {
   const [, , , mac = ''] = form.exec(token) ?? [];
   const expected = macOf(token.slice(0, -mac.length - 1), key);
@@ -40,7 +40,7 @@ export function verifiedClaims(token: string, key: SigningKey): CallTokenClaims 
   return given.length === expected.length && timingSafeEqual(given, expected) ? readClaims(token) : undefined;
 }
 
-/** Whoever made the token: only for what is worth nothing without a gateway's answer to it. */
+/** Claims without a check of the signature: only for uses that are worth nothing until a gateway accepts the token. */
 export function readClaims(token: string): CallTokenClaims | undefined {
   const [, , text = ''] = form.exec(token) ?? [];
   try {

@@ -8,7 +8,7 @@ import type { CallTokenKeys } from './call-token-keys.js';
 import type { KeyRing } from './key-ring.js';
 import type { SignInFailure } from './key-store.js';
 
-/** The clocks of two machines, and what a call still does when its time is over. */
+/** For clocks that differ, and for a call that still works when its time is over. */
 const toleranceMs = 30_000;
 
 export class CallTokenMint {
@@ -20,7 +20,7 @@ export class CallTokenMint {
   }
 }
 
-/** Of a user of a token issuer: the gateway does not know the user's own token any more. */
+/** The rights of a user of a token issuer: the gateway no longer knows the user's own token. */
 const userAccess: Access = { roles: [], scopes: ['chat'], tools: {}, limits: {} };
 
 export class CallTokenRing {
@@ -33,13 +33,13 @@ export class CallTokenRing {
     },
   ) {}
 
-  /** Where keys are needed. @throws AppError store_unavailable */
+  /** For gateways where keys are needed. @throws AppError store_unavailable */
   async signIn(token: string): Promise<SignIn> {
     const claims = await this.verify(token);
     if ('reason' in claims) return claims;
     const { principal, keyId, callId: parentCall } = claims;
     if (keyId === undefined) {
-      // It began before the first key was made, or while there was an issuer.
+      // The call began before the first key was made, or while there was an issuer.
       if (principal === keylessPrincipal || !this.parts.hasIssuer) return { reason: 'token_invalid', principal };
       return { caller: { principal, keyId: undefined, access: userAccess, parentCall } };
     }
@@ -48,12 +48,12 @@ export class CallTokenRing {
     return { caller: { ...signIn.caller, parentCall } };
   }
 
-  /** Its signing key is known here. */
+  /** Whether the token's signing key is known here. */
   isRemembered(token: string): boolean {
     return this.parts.keys.has(signingKeyOf(token) ?? '');
   }
 
-  /** Who signed it, and whether its time is over. @throws AppError store_unavailable */
+  /** Checks the token's signature and time. @throws AppError store_unavailable */
   async verify(token: string): Promise<CallTokenClaims | SignInFailure> {
     const id = signingKeyOf(token);
     const key = id === undefined ? undefined : await this.parts.keys.find(id);

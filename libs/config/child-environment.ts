@@ -1,7 +1,7 @@
-// What started programs inherit from our environment: PATH and LANG. Nothing else, because the environment contains secrets.
+// The environment that started programs inherit from ours: PATH and LANG only, because ours contains secrets.
 import { delimiter, isAbsolute } from 'node:path';
 
-/** Without relative entries of PATH, which would refer to the program's own directory. */
+/** Leaves out relative entries of PATH, which would refer to the program's own directory. */
 export function inheritedEnvironment(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Record<string, string> {

@@ -42,7 +42,7 @@ export interface KnownProvider {
   baseUrlVariable?: string;
 }
 
-/** The first enabled one becomes the default. */
+/** The first enabled provider becomes the default. */
 export const knownProviders: readonly KnownProvider[] = [
   {
     name: 'openai',

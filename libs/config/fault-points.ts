@@ -1,10 +1,10 @@
 // Named points where tests can kill a process, to prove what survives. Does nothing outside of tests.
 
-/** In a worker, around one call. */
+/** Points in a worker, around one call. */
 export type WorkerFaultPoint =
   'before-dispatch' | 'after-dispatch' | 'after-effect' | 'after-outcome' | 'before-reply' | 'before-ack';
 
-/** In a gateway, around one turn. */
+/** Points in a gateway, around one turn. */
 export type GatewayFaultPoint = 'after-plan' | 'after-add' | 'before-round' | 'before-end' | 'before-answer';
 
 export type FaultPoint = WorkerFaultPoint | GatewayFaultPoint;

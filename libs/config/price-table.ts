@@ -17,7 +17,7 @@ export type Price = z.output<typeof priceSchema>;
 
 const tableSchema = z.strictObject({ prices: z.record(z.string(), priceSchema) });
 
-/** By globs of models, as in `models.prices`. @throws Error if the file is not there or wrong */
+/** Prices by globs of models, as in `models.prices`. @throws Error if the file is missing or wrong */
 export function readPriceTable(): Record<string, Price> {
   return tableSchema.parse(parse(readFileSync(installedPath('config/prices.yaml'), 'utf8'))).prices;
 }

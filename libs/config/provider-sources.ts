@@ -1,4 +1,4 @@
-// Which variables or settings the address and the key of a provider come from, so that an error can name what to change.
+// Finds the variables or settings that a provider's address and key come from, so that an error can name what to change.
 import type { Path } from './printing/schema-walk.js';
 import { formatKey } from './config-error.js';
 import { knownProviders } from './environment.js';
@@ -11,7 +11,7 @@ export interface ProviderSources {
 }
 
 export interface SourceReading {
-  /** As in `Origins`; undefined for defaults. */
+  /** A value's origin, as in `Origins`; undefined for defaults. */
   originOf(path: Path): string | undefined;
   /** The text in the file, before its variables were replaced. */
   textOf(path: Path): unknown;
@@ -32,7 +32,7 @@ export function noteProviderSources(providers: Record<string, ProviderConfig>, r
   }
 }
 
-/** Of a configuration that was not read from files and variables, the paths of the settings. */
+/** The paths of the settings where the configuration was not read from files and variables. */
 export function providerSources(name: string, provider: ProviderConfig): ProviderSources {
   const path = `models.providers.${name}`;
   return known.get(provider) ?? { address: `${path}.base_url`, key: `${path}.api_key` };

@@ -25,7 +25,7 @@ export interface ConfigSource {
   policyDraft?: string;
 }
 
-/** By key, where its value comes from: `environment PORT`, `.env PORT`, or `signalbox.yaml:12`. Defaults have no entry. */
+/** The origin of each key's value: `environment PORT`, `.env PORT`, or `signalbox.yaml:12`. Defaults have no entry. */
 export type Origins = ReadonlyMap<string, string>;
 
 type Tree = Record<string, unknown>;

@@ -76,7 +76,7 @@ export function secretValues(value: unknown, path: Path = [], found = new Set<st
   return [...found];
 }
 
-/** Where files are is in answers and errors of the server that was told so: without it they help nobody. */
+/** A path is not struck out: without the path, answers and errors of the server that was given it help nobody. */
 function isPathHere(value: string): boolean {
   if (!value.startsWith('/') || value.includes('\0')) return false;
   return existsSync(value) || (dirname(value) !== '/' && existsSync(dirname(value)));

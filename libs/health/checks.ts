@@ -111,10 +111,10 @@ export interface SharedWorkspacesParts {
 export function sharedWorkspacesCheck({ workspaces, registry, directory, logger }: SharedWorkspacesParts): HealthCheck {
   let known: string | undefined;
   return named('shared workspaces', async () => {
-    // Without a mark it cannot be written, as the check of the workspaces says.
+    // Without a mark the directory cannot be written, as the check of the workspaces says.
     const mark = await workspaces.mark().catch(() => undefined);
     if (mark === undefined) return result();
-    // Without the database nothing is known of the others, as the check of the store says.
+    // Without the database the others are unknown, as the check of the store says.
     const seen = await Promise.all(
       (['gateway', 'worker'] as const).map((kind) => registry.alive(kind, workerSeenMs).catch(() => [])),
     );
@@ -131,7 +131,7 @@ export function sharedWorkspacesCheck({ workspaces, registry, directory, logger 
   });
 }
 
-/** Providers of models that cannot be had: chats with others are served. `details.model` answers those that name none. */
+/** Providers of models that cannot be used; chats with others are served. `details.model` answers requests that name no model. */
 export function modelsCheck(
   known: (signal: AbortSignal) => Promise<{ model: string; problems: readonly string[] }>,
 ): HealthCheck {
@@ -145,7 +145,7 @@ export function modelsCheck(
   });
 }
 
-/** Why the configuration that was read last is not in force, if it is not. */
+/** Why the configuration that was read last is not in force, if so. */
 export const configurationCheck = (problem: () => string | undefined): HealthCheck =>
   named('configuration', async () => result(problem()));
 

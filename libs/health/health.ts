@@ -5,14 +5,14 @@ import { AppError } from '#libs/schemas/errors.js';
 
 export interface CheckResult {
   status: 'ok' | 'degraded' | 'down';
-  /** Why it is not ok, for the operator; contains no secret and no host path. */
+  /** Why the check is not ok, for the operator; contains no secret and no host path. */
   reason?: string;
   details?: Record<string, string | number | boolean>;
 }
 
 export interface HealthCheck {
   readonly name: string;
-  /** True if nothing can be served without it: then `down` makes the process not ready. */
+  /** True if the process serves nothing without the checked part: then `down` makes the process not ready. */
   readonly critical?: boolean;
   check(signal: AbortSignal): Promise<CheckResult>;
 }
@@ -38,7 +38,7 @@ export class Health {
     private readonly checks: readonly HealthCheck[],
   ) {}
 
-  /** Takes effect immediately, despite cached results. What stops serves no more. */
+  /** Takes effect immediately, despite cached results. A stopping process serves no more. */
   become(state: ServingState): void {
     if (this.state === 'stopping') return;
     this.state = state;

@@ -1,5 +1,5 @@
 // /metrics on a port of its own (`metrics.port`), so that a network policy can let Prometheus reach the metrics and nothing
-// else. It serves no other address.
+// else. The port serves no other address.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { ConfigError } from '#libs/config/config-error.js';

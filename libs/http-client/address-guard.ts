@@ -1,4 +1,4 @@
-// Which addresses `fetch` may connect to: the public internet, and what the operator allows in addition. It checks the
+// Which addresses `fetch` may connect to: the public internet, and what the operator allows in addition. The check is on the
 // address that is actually connected to, so changing a DNS answer between check and connection achieves nothing.
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { lookup as dnsLookup, type LookupAddress, type LookupOptions } from 'node:dns';

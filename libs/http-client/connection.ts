@@ -1,9 +1,9 @@
 // One connection of undici's. A slow reader pauses it at the socket: undici's own pause must not be used, because it
-// crashes the process (an assertion in a socket event) when the peer closes during the pause. It has no deadlines.
+// crashes the process (an assertion in a socket event) when the peer closes during the pause. Connections have no deadlines.
 import type { Socket } from 'node:net';
 import { buildConnector, Client } from 'undici';
 
-/** What a server may send without any body bytes: status lines, headers, 1xx answers, chunk extensions. */
+/** Bytes that a server may send without any of a body: status lines, headers, 1xx answers, chunk extensions. */
 const noiseBytes = 256 * 1024;
 export const noiseCode = 'HTTP_NOISE';
 

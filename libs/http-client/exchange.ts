@@ -24,7 +24,7 @@ interface Reader {
   reject(error: unknown): void;
 }
 
-/** Whose exchange it is. */
+/** The client that started the exchange. */
 export interface ExchangeClient {
   readonly options: ClientOptions;
   /** Nobody waits for the answer any more. */
@@ -34,7 +34,7 @@ export interface ExchangeClient {
 }
 
 const once = { once: true };
-/** Never added to: usually one piece is all that there is at a time. */
+/** Shared and never added to: usually one piece is all that there is at a time. */
 const none: Uint8Array[] = [];
 
 export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
@@ -51,7 +51,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   private aheadBytes = 0;
   /** Bytes given to the reader. */
   private bytes = 0;
-  /** Who waits for the answer to open. */
+  /** The caller that waits for the answer to open. */
   private opening: { resolve(answer: HttpAnswer): void; reject(error: Error): void } | undefined;
   private reader: Reader | undefined;
   /** The reader asked for a pause, during which the server's silence does not count. */
@@ -80,7 +80,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     else call.signal.addEventListener('abort', this, once);
   }
 
-  /** Resolves with itself when the answer opens. Closed if it does not. @throws what `failure` returns */
+  /** Resolves with the exchange when the answer opens, else closes it. @throws what `failure` returns */
   begin(request: Dispatcher.DispatchOptions): Promise<HttpAnswer> {
     return new Promise((resolve, reject) => {
       this.opening = { resolve, reject };
@@ -229,7 +229,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     if (!this.paused && !this.over) this.connection.release();
   }
 
-  /** Ends what the reader gets. */
+  /** Ends the reader's call of `read`. */
   private settle(error?: unknown): void {
     const { reader } = this;
     this.reader = undefined;

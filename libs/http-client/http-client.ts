@@ -1,5 +1,5 @@
 // HTTP to one origin: reusable connections, each borrowed by one exchange at a time; deadlines, and bounds on size and
-// concurrency. It follows no redirect, retries nothing and decodes nothing. The caller closes each answer that it opens.
+// concurrency. Follows no redirect, retries nothing and decodes nothing. The caller closes each answer that it opens.
 import { buildConnector } from 'undici';
 import { Connection } from './connection.js';
 import { Exchange, type ExchangeClient } from './exchange.js';
@@ -23,7 +23,7 @@ export class HttpClient implements ExchangeClient {
 
   /**
    * Resolves when the answer opens.
-   * @param weight How many exchanges it counts as against the maximum.
+   * @param weight How many exchanges the request counts as against the maximum.
    * @throws what `toError` returns for a failure; AppError of the guard
    */
   open({ method, path, headers, body }: HttpRequest, call: HttpCall, weight = 1): Promise<HttpAnswer> {

@@ -24,7 +24,7 @@ export interface ClientOptions {
 export interface HttpFailure {
   /** `lost`: connected, but no answer. `cut`: the body had begun. `noise`: many bytes, but no body. */
   kind: 'connect' | 'timeout' | 'crowded' | 'too_large' | 'noise' | 'not_http' | 'away' | 'lost' | 'cut' | 'cancelled';
-  /** What the server did, as the predicate of a sentence that starts with its name; without its address. */
+  /** The predicate of a sentence that starts with the server's name; without its address. */
   what: string;
   /** For `cancelled`, the signal's reason. */
   cause?: unknown;
@@ -40,7 +40,7 @@ export interface HttpRequest {
 
 export interface HttpCall {
   signal: AbortSignal;
-  /** Of the whole exchange, in `steadyNow` milliseconds. */
+  /** For the whole exchange, in `steadyNow` milliseconds. */
   deadline: number;
 }
 

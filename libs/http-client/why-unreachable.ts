@@ -1,4 +1,4 @@
-// Why a request got no answer, in words: `fetch` itself says no more than that it failed.
+// Says why a request got no answer: `fetch` itself says only that the request failed.
 
 /** The end of a sentence that names the address. */
 export function whyUnreachable(error: unknown): string {

@@ -1,4 +1,4 @@
-// What bounds the connections of an HTTP server, beside Node's own settings: how many there are, how many requests each has in
+// Bounds the connections of an HTTP server, beside Node's own settings: how many there are, how many requests each has in
 // progress, clients that do not read their answers, and how connections end at a stop. An exchange costs one listener.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -24,13 +24,13 @@ export interface ServerBounds {
 }
 
 export interface BoundedServer {
-  /** From now on no connection stays open without a request. Call it before the server's own close. */
+  /** From now on no connection stays open without a request. Call before the server's own close. */
   closeQuiet(): void;
 }
 
 interface Answer {
   readonly response: ServerResponse;
-  /** For a client that disconnects before it is complete. */
+  /** Called for a client that disconnects before the answer is complete. */
   onGone: (() => void) | undefined;
   onEnd: (() => void) | undefined;
 }
@@ -38,7 +38,7 @@ interface Answer {
 class Connection {
   /** Answers in progress. */
   readonly answers: Answer[] = [];
-  /** Of the last request. */
+  /** The reply to the last request. */
   reply: FastifyReply | undefined;
 
   constructor(
@@ -66,7 +66,7 @@ class Connection {
   private end(answer: Answer): void {
     const at = this.answers.indexOf(answer);
     if (at === -1) return;
-    // Their order means nothing.
+    // The order of answers means nothing.
     this.answers[at] = this.answers.at(-1)!;
     this.answers.pop();
     if (!answer.response.writableFinished) answer.onGone?.();
@@ -116,7 +116,7 @@ export function boundServer(server: Server, bounds: ServerBounds): BoundedServer
   server.timeout = stuckReaderMs;
   server.on('timeout', (socket: Socket) => {
     if (connectionOf(socket).answers.length === 0) socket.destroy();
-    // Unread data, the connection and its source would stay in memory. Who waits for a slow answer has nothing to read.
+    // Unread data, the connection and its source would stay in memory. A client that waits for an answer has nothing to read.
     else if (socket.writableLength > 0) {
       onBound('stuck_readers');
       socket.destroy();
@@ -140,7 +140,7 @@ function boundCount(server: Server, { openFiles = openFileLimit(), onBound, logg
   server.maxConnections = most;
   server.on('drop', () => {
     onBound('connections');
-    // With an error, so that the log tells it at growing intervals.
+    // With an error, so that the log repeats the line at growing intervals.
     const error = new Error('too many connections are open');
     logger.warn({ error, metadata: { connections: most, openFiles } }, 'connections were refused');
   });
@@ -192,7 +192,7 @@ export function whenEnded(
   connectionOf(socket).begin(answer).onEnd = onEnd;
 }
 
-/** For each request, so that no refusal is written into an answer that has begun. */
+/** Call for each request, so that no refusal is written into an answer that has begun. */
 export function rememberReply(request: FastifyRequest, reply: FastifyReply): void {
   connectionOf(request.raw.socket).reply = reply;
 }

@@ -1,4 +1,4 @@
-// What may stand in the text of server-sent events that clients split into lines in different ways.
+// Line ends in the data of server-sent events: clients split lines in different ways.
 
 const otherLineEnds = /[\u0085\u2028\u2029]/g;
 
@@ -7,7 +7,7 @@ const otherLineEnds = /[\u0085\u2028\u2029]/g;
  * clients use, ends a line there.
  */
 export function onlyLineFeeds(events: string): string {
-  // ASCII, which is found out much faster, has none of them.
+  // ASCII, which is detected much faster, has no such line ends.
   if (Buffer.byteLength(events) === events.length) return events;
   return events.replace(otherLineEnds, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

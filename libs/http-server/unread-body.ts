@@ -2,7 +2,7 @@
 // the connection closed before, they would see a reset in place of the answer.
 import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:http';
 
-/** For the rest of the body. */
+/** The time for the rest of the body. */
 const longestMs = 30_000;
 
 /** Whether the client may still be sending a body. */

@@ -10,12 +10,12 @@ import { DeadlineExceeded, runBounded } from './run-bounded.js';
 export interface SchemaBounds {
   maxBytes: number;
   maxDepth: number;
-  /** Of one check; of a compilation ten times that. */
+  /** The time for one check; a compilation has ten times that. */
   deadlineMs: number;
 }
 
 export interface CompiledSchema {
-  /** What is wrong with `value`, in words for a model; undefined when nothing is. Fills in defaults. */
+  /** The problem of `value`, in words for a model; undefined if there is none. Fills in defaults. */
   check(value: unknown, valueBytes: number): string | undefined;
   readonly droppedPatterns: readonly string[];
 }
@@ -25,7 +25,7 @@ const unguardedWork = 2_000_000;
 const compileFactor = 10;
 /** A busy machine may make one check late; a schema that is late again and again is given up. */
 const maxStrikes = 3;
-/** What can cost more than schema size times value size: references, comparisons of all with all, repeated patterns. */
+/** Keywords that can cost more than schema size times value size: references, comparisons of all with all, repeated patterns. */
 const costly = /"(?:\$(?:ref|dynamicRef|recursiveRef)|uniqueItems|patternProperties)"|"pattern":"[^"]*\{/;
 
 /** @throws Error with a message for the operator when the schema is over a bound or no schema at all. */
@@ -69,7 +69,7 @@ function compile(schema: JsonObject, dropped: string[]): ValidateFunction {
     validateSchema: false,
     validateFormats: false,
     useDefaults: true,
-    // Without it `constructor` and its like count as members of every object.
+    // Otherwise `constructor` and its like count as members of every object.
     ownProperties: true,
     logger: false,
     verbose: true,

@@ -50,9 +50,9 @@ function memberOf({ properties, additionalProperties }: JsonObject, name: string
 }
 
 interface Place {
-  /** Without null; `any` if a choice admits anything. */
+  /** Types without null; `any` if a choice admits anything. */
   types: Set<string>;
-  /** Those that hold whatever is chosen. */
+  /** Schemas that hold whatever is chosen. */
   nodes: JsonObject[];
 }
 
@@ -73,7 +73,7 @@ function look(schema: Json | undefined, place: Place, root: JsonObject): void {
   }
 }
 
-/** Of one choice among several. One that names no type admits any, if none is named around it. */
+/** Adds the types of all choices. A choice without types admits any, unless types are named around it. */
 function chooseTypes(choices: readonly Json[], { types, nodes }: Place, root: JsonObject): void {
   const without = types.size > 0 ? [] : ['any'];
   for (const each of choices) {

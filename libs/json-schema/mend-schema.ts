@@ -1,13 +1,13 @@
-// Mends JSON Schemas in forms that neither our validation nor a model's provider accepts: those of older drafts, and what
-// generators get wrong. Mends only what can mean one thing; of the rest it says what is wrong. A schema that needs no
+// Mends JSON Schemas in forms that neither our validation nor a model's provider accepts: those of older drafts, and mistakes
+// of generators. Mends only what can mean one thing, and reports the rest. A schema that needs no
 // change is returned as the same object.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { checkReferences, pointerTo, withoutIds } from './schema-references.js';
 
-/** `problem`: why it cannot be mended, for the operator. */
+/** `problem`: why the schema cannot be mended, for the operator. */
 export type MendedSchema = { schema: JsonObject } | { problem: string };
 
-/** Of a tool's arguments, of bounded depth. Drafts: https://json-schema.org/specification-links */
+/** Takes the schema of a tool's arguments, of bounded depth. Drafts: https://json-schema.org/specification-links */
 export function mendSchema(given: JsonObject): MendedSchema {
   try {
     const mended = mendNode(withoutIds(given), '#') as JsonObject;
@@ -17,7 +17,7 @@ export function mendSchema(given: JsonObject): MendedSchema {
     const problem = checkReferences(mended);
     if (problem !== undefined) return { problem };
     const { $schema, ...schema } = mended;
-    // What was mended is of 2020-12, in which a schema without a draft is read.
+    // Mended schemas are 2020-12, which is assumed where a schema names no draft.
     return { schema: mended === given || typeof $schema !== 'string' ? mended : schema };
   } catch (error) {
     if (error instanceof Unmendable) return { problem: error.message };
@@ -57,7 +57,7 @@ function mendNode(given: Json, at: string): JsonObject | boolean {
   return isSame(made, node) ? node : made;
 }
 
-/** What stands for a schema: PHP writes an empty object as a list, and some write the type alone. */
+/** Values in place of schemas: PHP writes an empty object as a list, and some generators write the type alone. */
 function asSchema(given: Json, at: string): JsonObject | boolean {
   if (isJsonObject(given)) return given;
   const truth = truthOf(given);
@@ -114,7 +114,7 @@ function mendNumbers(made: JsonObject, at: string): void {
     if (typeof value !== 'string' || value.trim() === '' || !Number.isFinite(Number(value))) continue;
     made[key] = Number(value);
   }
-  // Until draft 4 these told whether the bound beside them is excluded.
+  // Up to draft 4 these keywords told whether the bound beside them is excluded.
   for (const [exclusive, bound] of bounds) {
     const excludes = truthOf(made[exclusive]);
     if (excludes === undefined) continue;
@@ -138,7 +138,7 @@ const bounds = [
   ['exclusiveMaximum', 'maximum'],
 ] as const;
 
-/** Draft 3, and many since, say of the property itself whether it is required. */
+/** Draft 3, and many generators since, mark the property itself as required. */
 function mendRequired(made: JsonObject, at: string): void {
   const { required, properties } = made;
   if (truthOf(required) !== undefined) delete made['required'];
@@ -207,7 +207,7 @@ function mendClosing(made: JsonObject, at: string): void {
     throw new Unmendable(at, 'has dependencies that are not an object');
 }
 
-/** OpenAPI's word. */
+/** `nullable` is OpenAPI's word. */
 function mendNullable(made: JsonObject): void {
   const { nullable, ...rest } = made;
   if (nullable === undefined) return;
@@ -224,7 +224,7 @@ function mendNullable(made: JsonObject): void {
   }
 }
 
-/** Some generators write them as text. */
+/** Some generators write booleans as text. */
 function truthOf(value: Json | undefined): boolean | undefined {
   if (typeof value === 'boolean') return value;
   return value === 'true' ? true : value === 'false' ? false : undefined;

@@ -1,4 +1,4 @@
-// Runs synchronous code with a deadline: what foreign schemas and patterns cause may never hold the event loop.
+// Runs synchronous code with a deadline: foreign schemas and patterns may never hold the event loop.
 // Costs about 0.1 ms a run; callers skip it for work whose size they know.
 import vm from 'node:vm';
 

@@ -1,7 +1,7 @@
 // The references within one JSON Schema, and the names that they lead to. Never fetches anything.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 
-/** What does not hold schemas, whatever it looks like. */
+/** Keywords whose values hold no schemas, whatever they look like. */
 const data = new Set(['const', 'default', 'enum', 'example', 'examples', 'required', 'dependentRequired']);
 const maps = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies']);
 
@@ -63,7 +63,7 @@ export function memberOf(segment: string): string {
   try {
     plain = decodeURIComponent(segment);
   } catch {
-    // It is not written as part of an address.
+    // The segment is not percent-encoded.
   }
   return plain.replaceAll('~1', '/').replaceAll('~0', '~');
 }

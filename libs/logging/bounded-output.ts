@@ -1,15 +1,15 @@
-// Where the lines of the log go: a file descriptor, usually a pipe, whose reader may be slow, stuck or gone. Pino's own
+// Writes the log's lines to a file descriptor, usually a pipe, whose reader may be slow, stuck or gone. Pino's own
 // destination holds a bounded amount of text for a reader that takes nothing, and never waits for it, except a moment at the end
-// of the process. What is here counts the lines that it leaves out, tries the reader again, and stops once it has gone.
+// of the process. Added here: lines that pino leaves out are counted, the reader is tried again, and given up once gone.
 import { pino } from 'pino';
 
-/** Where whole lines go. */
+/** A stream of whole lines. */
 export interface LineStream {
   write(line: string): void;
 }
 
 export interface BoundedOutput extends LineStream {
-  /** Writes what is held, waiting a moment for the reader. For the last moment of a process. */
+  /** Writes held lines, waiting a moment for the reader. Call at the end of a process. */
   flush(): void;
 }
 
@@ -35,20 +35,20 @@ export function openOutput({ fd, onCaughtUp, maxWaiting = 8 * 1024 * 1024 }: Bou
   const retryEAGAIN = () => performance.now() < mayWaitUntil;
   let output: ReturnType<typeof pino.destination> | undefined = pino.destination({
     dest: fd,
-    // Otherwise it writes from a thread of libuv, which a reader that stands still keeps.
+    // Otherwise a reader that stands still would block a thread of libuv.
     sync: true,
     maxLength: maxWaiting,
     retryEAGAIN,
   });
   let untold = 0;
   let retry: NodeJS.Timeout | undefined;
-  /** An empty write takes along what waits. */
+  /** An empty write also writes held lines. */
   const writeHeld = () => {
     retry = undefined;
     output?.write('');
   };
   output.on('error', (error: NodeJS.ErrnoException) => {
-    // Nobody reads any more: the process serves without its log. Its last flush would turn for ever.
+    // Nobody reads any more: the process serves without its log. A last flush would loop for ever.
     if (error.code === 'EPIPE') output = undefined;
     else retry ??= setTimeout(writeHeld, retryMs).unref();
   });

@@ -11,7 +11,7 @@ export interface DescribedError {
 
 const maxCauses = 3;
 
-/** An absolute path of two or more parts, POSIX or Windows; what tools see (`/mcp_workspaces/…`) and URLs are none. */
+/** An absolute path of two or more parts, POSIX or Windows; paths that tools see (`/mcp_workspaces/…`) and URLs are none. */
 const hostPath =
   /(?<![\w:/.])(?:file:\/\/)?\/(?!mcp_workspaces\b|tmp\b|api\/|v1\/)[\w.@~+-]+(?:\/[\w.@~+-]+)+\/?|\b[A-Za-z]:\\[^\s'"]+/g;
 
@@ -35,7 +35,7 @@ function codeOf(error: Error): string {
   return typeof code === 'string' && code !== '' ? code : error.name;
 }
 
-/** For what a message is made of beside the error itself. */
+/** For parts of a message beside the error itself. */
 export const hideHostPaths = (text: string): string => text.replace(hostPath, '<path>');
 
 const hide = (text: string, debug: boolean) => (debug ? text : hideHostPaths(text));

@@ -1,4 +1,4 @@
-// The one line in the log of a failure that a caller was told of.
+// Logs one line for a failure that a caller was told of.
 import type { AppError } from '#libs/schemas/errors.js';
 import { hideHostPaths } from './describe-error.js';
 import type { Logger } from './logger.js';

@@ -7,7 +7,7 @@ export interface Logger {
   info(fields: LogFields, message: string): void;
   warn(fields: LogFields, message: string): void;
   error(fields: LogFields, message: string): void;
-  /** For what costs something before there is a line. */
+  /** Ask before making fields that are costly. */
   isLevelEnabled(level: LogLevel): boolean;
   child(fields: LogFields): Logger;
 }
@@ -18,7 +18,7 @@ export interface LogFields {
   runId?: string;
   sessionId?: string;
   userId?: string;
-  /** Of the request's `traceparent`. */
+  /** The trace of the request's `traceparent`. */
   traceId?: string;
   /** ms */
   duration?: number;

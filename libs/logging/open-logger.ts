@@ -11,7 +11,7 @@ export interface LoggerOptions {
   /** `gateway`, `worker`, … */
   service: string;
   level: LogLevel;
-  /** Struck out wherever they appear: `secretValues(config)`. */
+  /** Texts to strike out wherever they appear: `secretValues(config)`. */
   secrets?: readonly string[];
   /** Default: standard output. */
   destination?: LineStream | 'stderr';
@@ -20,9 +20,9 @@ export interface LoggerOptions {
 }
 
 export interface OpenLogger extends Logger {
-  /** These secrets in place of those that it was opened with. */
+  /** Replaces the secrets that the logger was opened with. */
   strikeOut(secrets: readonly string[]): void;
-  /** Writes what is still held. For the last moment of a process. */
+  /** Writes held lines. Call at the end of a process. */
   flush(): void;
 }
 
@@ -77,7 +77,7 @@ function writers(root: ReturnType<typeof createPino>, debug: boolean): Writers {
   return { debug: at('debug'), info: at('info'), warn: withoutRepeats(at('warn')), error: at('error') };
 }
 
-/** Warnings of a failure that is no single request's come at growing intervals while they are the same. */
+/** Repeated warnings of a failure that belongs to no single request come at growing intervals. */
 function withoutRepeats(write: Writer | undefined): Writer | undefined {
   if (write === undefined) return undefined;
   const lines = new RepeatedLines();
@@ -90,12 +90,12 @@ function withoutRepeats(write: Writer | undefined): Writer | undefined {
   };
 }
 
-/** First, so that it stays where there is too much. */
+/** The error comes first, so that a long line does not lose it. */
 function withError({ error, ...fields }: LogFields, debug: boolean): LogFields {
   return { ...fields, metadata: { error: describeError(error, debug), ...fields.metadata } };
 }
 
-/** Not pino's children: theirs would write a second `metadata` beside that of the line. */
+/** Replaces pino's children, which would write a second `metadata` beside that of the line. */
 function bind(write: Writers, bound?: LogFields): Logger {
   const at = (level: LogLevel) => {
     const writer = write[level];
@@ -158,7 +158,7 @@ async function openStream(
   return { write: (line) => output.write(prettify(line)), flush: output.flush };
 }
 
-/** What holds nothing back. */
+/** An output that holds nothing back. */
 const lines = (stream: LineStream): BoundedOutput => ({
   write: (line) => stream.write(line),
   flush: () => undefined,

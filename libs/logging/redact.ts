@@ -5,9 +5,9 @@ import { isSecretName, redactText } from '#libs/audit/redact.js';
 
 export interface Redactor {
   text(value: string, maxLength?: number): string;
-  /** Of about `maxLength` characters as JSON: what comes after them is left out. */
+  /** Keeps about `maxLength` characters as JSON; the rest is left out. */
   value(value: unknown, maxLength: number): unknown;
-  /** These in place of those that were known. */
+  /** Replaces the known secrets. */
   strikeOut(secrets: readonly string[]): void;
 }
 
@@ -44,15 +44,15 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
     );
   }
 
-  /** Characters that the value may still become. */
+  /** Characters that are left for the value. */
   let left = 0;
   function charge(shown: string): string {
-    // Quotes and backslashes become two.
+    // Quotes and backslashes become two characters.
     left -= (shown.length > 256 ? JSON.stringify(shown).length : shown.length) + 3;
     return shown;
   }
 
-  /** What the value is in, from the outside in. */
+  /** The objects around the value, from the outside in. */
   const within: object[] = [];
 
   function walk(value: unknown): unknown {
@@ -106,7 +106,7 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
       left -= name.length + 8;
       const mayHide = inner != null && typeof inner !== 'number' && typeof inner !== 'boolean';
       const written = mayHide && isSecretName(key) ? mask : walk(inner);
-      // Otherwise it would be the prototype.
+      // Otherwise the assignment would set the prototype.
       if (name === '__proto__') Object.defineProperty(shown, name, { value: written, enumerable: true });
       else shown[name] = written;
     }

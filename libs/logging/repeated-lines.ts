@@ -1,5 +1,5 @@
-// What is away is met again and again: by every retry, every poll, every call. Says whether the same line is due again: at
-// once, then at growing intervals. What has not come for a while is new.
+// Every retry, poll and call meets the same outage again. Says whether an equal line is due again: at once, then at growing
+// intervals. A line that has not come for a while counts as new.
 
 const intervalMs = { first: 1_000, most: 60_000 };
 const maxKnown = 500;
@@ -15,7 +15,7 @@ export class RepeatedLines {
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
-  /** How many like it were left out since the last one that was due; undefined: this one is left out. */
+  /** How many equal lines were left out since the last that was due; undefined: leave this line out. */
   due(line: string): number | undefined {
     const now = this.now();
     const known = this.known.get(line);

@@ -1,8 +1,8 @@
-// Whose request a line is about: its ids, the same in every line of gateway and worker.
+// The ids of the request that a line is about, the same in every line of gateway and worker.
 import { traceIdOf } from '#libs/audit/call-audit.js';
 import type { LogFields } from './logger.js';
 
-/** What a request's context, a model call and a tool's job have of these. */
+/** The ids in a request's context, a model call or a tool's job. */
 export interface LoggedRequest {
   requestId: string;
   principal?: string | undefined;

@@ -53,7 +53,7 @@ export class TurnMilestones {
     this.tell('first token', {});
   }
 
-  /** No call runs before the model's message has ended: what happens to one says that the arguments of all are complete. */
+  /** No call runs before the model's message has ended: the first event about a call says that all arguments are complete. */
   private noteArguments(): void {
     for (const { id, name } of this.streaming) this.tell('arguments complete', { callId: id }, name);
     this.calls += this.streaming.length;

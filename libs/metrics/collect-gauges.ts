@@ -8,25 +8,25 @@ import type { Metrics } from './metrics.js';
 /** Undefined where it is not known. */
 type Asked<T> = (signal: AbortSignal) => Promise<T | undefined>;
 
-/** Each is asked at a scrape; what a process does not know it leaves out. */
+/** Sources asked at every scrape; a process leaves out what it does not know. */
 export interface GaugeSources {
   queue?: Asked<QueueCounts>;
   sessions?: Asked<number>;
   workspaceBytes?: Asked<number>;
   workspaceFreeBytes?: Asked<number>;
-  /** State (`ready`, `down`, `refused`, …) to how many servers are in it. */
+  /** How many servers are in each state (`ready`, `down`, `refused`, …). */
   mcpServers?: Asked<Record<string, number>>;
   /** Every state of every server, zero included. */
   mcpInstances?: Asked<{ server: string; state: string; count: number }[]>;
   /** Outcomes on disk that the store could not take yet. */
   auditSpoolRows?: Asked<number>;
   mcpProcesses?: Asked<number>;
-  /** Command server to its level, 0 to 3. */
+  /** The level of each command server, 0 to 3. */
   isolationLevels?: Asked<Record<string, number>>;
   serversBelowIsolation?: Asked<number>;
   toolChangesHeld?: Asked<number>;
   approvals?: Asked<{ count: number; oldestAgeMs: number }>;
-  /** Of callers with a budget. */
+  /** Budgets of the callers that have one. */
   budgets?: Asked<{ largestShare: number; exhausted: number }>;
   auditBroken?: Asked<boolean>;
   /** Epoch ms; 0: never. */
@@ -42,7 +42,7 @@ interface Sample {
 }
 
 export async function collectGauges(metrics: Metrics, sources: GaugeSources): Promise<void> {
-  /** What an earlier scrape set is taken away. */
+  /** Removes the values of an earlier scrape. */
   const fill = async <T>(ask: Asked<T> | undefined, gauges: readonly Gauge[], read: (value: T) => Sample[]) => {
     if (ask === undefined) return;
     const value = await withDeadline(ask, AbortSignal.timeout(deadlineMs));

@@ -1,5 +1,5 @@
 // Every metric of a process, declared once. Labels come from the error table or from bounded sets, never from a caller.
-// Who counts are wrappers on ports and taps on event streams, never statements inside the loop.
+// Wrappers on ports and taps on event streams count, never statements inside the loop.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry, type LabelValues } from 'prom-client';
 import { droppedLines } from '#libs/logging/bounded-output.js';
 import { AppError, errorTable, toAppError, type ErrorCode } from '#libs/schemas/errors.js';
@@ -202,9 +202,9 @@ export function createMetrics({ processMetrics = true, exemplars = false } = {})
     models: new BoundedLabels(maxModels),
     tools: new BoundedLabels(maxTools),
 
-    /** Counts what was thrown or shown, once an object however many hands it passes through. */
+    /** Counts an error that was thrown or shown, once per object however many hands it passes through. */
     countError(error: unknown): void {
-      // A stranger is counted where it was caught first, and comes again as the cause of what it became.
+      // A foreign error is counted where it was caught first, and comes again as the cause of the error made from it.
       const toolError = error instanceof AppError ? error.toolError : undefined;
       const forms = [error, error instanceof Error ? error.cause : undefined, toolError].filter(isObject);
       const known = forms.some((form) => counted.has(form));
@@ -213,7 +213,7 @@ export function createMetrics({ processMetrics = true, exemplars = false } = {})
       const { code, row } = toAppError(error);
       errors.inc({ type: row.type, code });
     },
-    /** What a tool's outcome says that it failed with; an error that tells the same is not counted again. */
+    /** The error of a tool's outcome; an error that tells the same is not counted again. */
     countToolError(error: { code: ErrorCode }): void {
       if (counted.has(error)) return;
       counted.add(error);
@@ -243,11 +243,11 @@ class Latency<Label extends string> {
   observe(labels: LabelValues<Label>, seconds: number, traceparent: string | undefined): void {
     if (!this.exemplars) return this.histogram.observe(labels, seconds);
     const traceId = sampledTrace.exec(traceparent ?? '')?.[1];
-    // Its type takes the labels of an exemplar for those of the histogram.
+    // prom-client's type takes an exemplar's labels for the histogram's.
     const exemplarLabels = (traceId === undefined ? {} : { trace_id: traceId }) as LabelValues<Label>;
     this.histogram.observe({ labels, value: seconds, exemplarLabels });
   }
 }
 
-/** A collector has no other. */
+/** Matches sampled traces: a collector has no others. */
 const sampledTrace = /^..-(.{32})-.{16}-.[13579bdf]/;

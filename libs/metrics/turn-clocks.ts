@@ -1,4 +1,4 @@
-// How long a turn was busy with others (models, tools), so that its own time can be told. Overlapping calls count once.
+// How long a turn waited for models and tools, so that its own time can be told. Overlapping calls count once.
 
 class TurnClock {
   private running = 0;
@@ -40,7 +40,7 @@ export class TurnClocks {
     return new TurnClock(this.clocks, runId);
   }
 
-  /** Something else works for this turn until the returned function is called. What belongs to no turn counts nowhere. */
+  /** Something else works for this turn until the returned function is called. Work for no turn is not counted. */
   enter(runId: string | undefined): () => void {
     return (runId === undefined ? undefined : this.clocks.get(runId))?.enter() ?? nothing;
   }

@@ -15,7 +15,7 @@ export interface NameRule {
   maxLength: number;
 }
 
-/** Of tools at OpenAI, Anthropic and many more, and in Claude Desktop. */
+/** The rule for tools at OpenAI, Anthropic and many more, and in Claude Desktop. */
 export const strictNames: NameRule = {
   valid: /^[A-Za-z0-9_-]{1,64}$/,
   forbidden: /[^A-Za-z0-9_-]/g,
@@ -24,7 +24,7 @@ export const strictNames: NameRule = {
 
 const unchanged: NameMapping = { toWire: (name) => name, fromWire: (name) => name };
 
-/** `names`: all that there are, in any order. */
+/** `names`: all names, in any order. */
 export function mapNames(names: Iterable<string>, rule: NameRule): NameMapping {
   const all = [...names];
   const isValid = (name: string) => rule.valid.test(name);

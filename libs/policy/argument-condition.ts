@@ -16,7 +16,7 @@ export interface ConditionSource {
 }
 
 export interface Condition {
-  /** Why it does not hold, without any part of the value; undefined if it holds. */
+  /** Why the condition does not hold, without any part of the value; undefined if it holds. */
   failure(args: JsonObject): string | undefined;
   holds(args: JsonObject): boolean;
 }

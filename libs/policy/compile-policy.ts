@@ -14,7 +14,7 @@ export interface CompiledRule {
   reason?: string;
   isForTool(tool: Pick<JudgedTool, 'server' | 'tool'>): boolean;
   isForCaller(caller: Caller): boolean;
-  /** All of them must hold. */
+  /** All conditions must hold. */
   conditions: readonly Condition[];
 }
 

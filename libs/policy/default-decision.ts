@@ -1,12 +1,12 @@
 // Decides calls that no rule matches: allows all, or judges by where the tool runs and what it can reach. A server's claims
-// about its own tools count only if it is trusted (`readOnly` already reflects that). Who is asked is told why, and the rule that
-// would allow the call.
+// about its own tools count only if it is trusted (`readOnly` already reflects that). The reason tells the approver why, and which
+// rule would allow the call.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { Decision, JudgedTool, PolicySource } from './decision.js';
 
 const levels = ['none', 'process', 'confined', 'namespace'];
 
-/** `args` only tell which call of the tool it is; undefined if they are unknown. */
+/** `args` only tell which call of the tool is judged; undefined if unknown. */
 export function defaultDecision(
   tool: JudgedTool,
   { policy, mcpServers, isolation }: PolicySource,
@@ -24,7 +24,7 @@ export function defaultDecision(
     if (tool.readOnly) return { effect: 'allow', rule: `default:${origin}-read-only` };
     return asks(origin, isTrusted ? `${called(tool, args)} ${where} and may change something there` : where);
   };
-  // What it sends goes to models that its caller may ask anyway.
+  // The tool sends only to models that its caller may ask anyway.
   if (tool.actsForCaller === true && isTrusted && tool.annotations.destructiveHint === false) {
     return { effect: 'allow', rule: 'default:acts-for-caller' };
   }

@@ -15,7 +15,7 @@ export interface AskedCall {
 export interface TriedRule {
   rule: string;
   matched: boolean;
-  /** Why it does not match. */
+  /** Why the rule does not match. */
   because?: string;
 }
 

@@ -1,4 +1,4 @@
-// What a policy would decide about a call in the audit. Redacted or truncated arguments differ from those that ran, which
+// Judges a call in the audit by a policy. Redacted or truncated arguments differ from those that ran, which
 // the digest reveals; rules that depend on them are then left undecided.
 import { createHash } from 'node:crypto';
 import { keylessPrincipal } from '#libs/schemas/call-context.js';
@@ -50,7 +50,7 @@ export function judgePastCall(policy: CompiledPolicy, call: PastCall, toolOf: To
   return { kind: 'changed', was: wasRefused ? 'refused' : 'allow', now: decision.effect, rule: decision.rule };
 }
 
-/** Undefined if they are not the arguments that ran. */
+/** Undefined if the kept arguments are not those that ran. */
 function wholeArguments({ arguments: text, argumentsDigest }: PastCall): JsonObject | undefined {
   if (text === null || createHash('sha256').update(text).digest('hex') !== argumentsDigest) return undefined;
   const value: unknown = JSON.parse(text);

@@ -1,5 +1,5 @@
-// Tells a store that is away from a statement that is wrong, and puts a deadline on every wait for it.
-// What is shown never carries the driver's words: they name hosts, users and files.
+// Distinguishes a store that is away from a wrong statement, and puts a deadline on every wait for the store.
+// Shown messages never carry the driver's words, which name hosts, users and files.
 import { setMaxListeners } from 'node:events';
 import { AppError, type AppErrorDetails } from '#libs/schemas/errors.js';
 
@@ -9,14 +9,14 @@ export function storeUnavailable(message: string, cause?: unknown): AppError {
   return new AppError('store_unavailable', message, details);
 }
 
-/** It answers, and takes nothing more: another try meets the same until there is room. */
+/** The store answers, and takes nothing more: another try fails until there is room. */
 export const storeFull = (cause: unknown): AppError => storeUnavailable('The store is full', cause);
 
-/** It answers, and cannot serve now: loading its data, read-only, without a disk. Another try may succeed. */
+/** The store answers, and cannot serve now: loading its data, read-only, without a disk. Another try may succeed. */
 export class StoreRefuses extends Error {
   readonly code = 'ECONNRESET';
 
-  /** `word`: the server's own for its state, of a fixed set. */
+  /** `word`: the server's own word for its state, of a fixed set. */
   constructor(word: string, cause: unknown) {
     super(`The store cannot serve now (${word})`, { cause });
   }
@@ -28,11 +28,11 @@ const connectionCodes = /^(?:E(?:CONN\w*|PIPE|TIMEDOUT|NOTFOUND|HOSTUNREACH|NETU
 /** Connection, transaction rollback, resources, operator intervention (statement timeout too), system; read-only; locks. */
 const awayStates = /^(?:08|40|53|57|58|25006|55P03)/;
 
-/** What pg and Prisma's adapter raise without a code. */
+/** Errors of pg and Prisma's adapter that have no code. */
 const driverMessages =
   /Connection terminated|timeout exceeded when trying to connect|^timeout expired$|Query read timeout|not queryable|connection (?:closed|error)|Client was closed|after calling end|DatabaseNotReachable|ConnectionClosed|SocketTimeout/i;
 
-/** Of pg and ioredis. */
+/** Timeouts of pg and ioredis. */
 const driverTimeouts =
   /^(?:timeout exceeded when trying to connect|timeout expired|Connection terminated due to connection timeout|Query read timeout|Command timed out)$/;
 
@@ -75,7 +75,7 @@ function findIn<T>(error: unknown, pick: (record: Record<string, unknown>) => T 
   return undefined;
 }
 
-/** Only a driver's own clock ran out, whoever passed that on in other words: the store has said nothing, and may be slow. */
+/** Whether only a driver's own clock ran out, in whatever words: the store has said nothing, and may be slow. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof Error && (driverTimeouts.test(error.message) || isUnanswered(error.cause));
 }
@@ -83,7 +83,7 @@ export function isUnanswered(error: unknown): boolean {
 /** PostgreSQL's disk_full. */
 const diskFull = '53100';
 
-/** What a port throws for whatever its driver threw. */
+/** The error that a port throws for its driver's. */
 export function toStoreError(error: unknown): unknown {
   if (error instanceof AppError || !isStoreAway(error)) return error;
   const { cause } = error as { cause?: unknown };
@@ -100,7 +100,7 @@ export interface Answering {
   readonly answeredAt: number;
 }
 
-/** With a store: so long without an answer of it to anybody. */
+/** With a store: the time since the store last answered anybody. */
 export type StoreDeadline = number | { timeoutMs: number; store: Answering };
 
 /**
@@ -128,7 +128,7 @@ export function withinDeadline<T>(
       if (left > 0) wait(left);
       else settle(() => reject(storeUnavailable('The store did not answer in time')));
     };
-    // A process that was held up itself reads what came meanwhile only after its timers.
+    // A process that was held up itself reads answers only after its timers.
     const wait = (ms: number) => (timer = setTimeout(() => setImmediate(late), ms));
     const settle = (outcome: () => void) => {
       settled = true;
@@ -149,7 +149,7 @@ export function withinDeadline<T>(
   });
 }
 
-/** A caller that gave a time limit as its signal meets a store that did not answer in time. */
+/** A signal may be a time limit: then the store did not answer in time. */
 function reasonOf(signal: AbortSignal): Error {
   const reason: unknown = signal.reason;
   if (reason instanceof DOMException && reason.name === 'TimeoutError') {

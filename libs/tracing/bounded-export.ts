@@ -1,4 +1,4 @@
-// Between spans and their collector: a bounded number of spans waits or is on the way, what exceeds it is counted and
+// Between spans and their collector: a bounded number of spans waits or is on the way, any others are counted and
 // dropped. A collector that is away is logged at growing intervals; nothing here waits for it.
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter, type SpanProcessor } from '@opentelemetry/sdk-trace';
 import { GrowingPause } from '#libs/concurrency/growing-pause.js';
@@ -24,7 +24,7 @@ export class BoundedExport implements SpanProcessor {
 
   constructor(
     exporter: SpanExporter,
-    /** `origin`: of the collector, for the log. */
+    /** `origin`: the collector's, for the log. */
     private readonly options: { origin: string; exportMs: number; logger: Logger },
   ) {
     this.batches = new BatchSpanProcessor({

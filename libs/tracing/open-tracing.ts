@@ -31,7 +31,7 @@ export interface TracingOptions {
 }
 
 const exportMs = 5_000;
-/** Of a name or a text; a caller chooses some of them, such as the model's. */
+/** For names and texts; a caller chooses some, such as the model's name. */
 const maxTextLength = 256;
 const maxAttributes = 32;
 const maxEvents = 32;

@@ -95,7 +95,7 @@ export function modelCallSpan(provider: string, model: string, stream: boolean):
     kind: 'client',
     attributes: {
       [names.operation]: 'chat',
-      // The name that the conventions have for it; ours are those of the configuration.
+      // The conventions' name for Gemini; our names are those of the configuration.
       [names.provider]: provider === 'gemini' ? 'gcp.gemini' : provider,
       [names.requestModel]: model,
       ...(stream ? { [names.requestStream]: true } : {}),
@@ -127,7 +127,7 @@ export const retried = (attempt: number, code: string, waitMs: number): SpanAttr
 });
 
 export interface TracedTool {
-  /** As callers know it. */
+  /** The tool's name as callers know it. */
   name: string;
   server: string;
   callId: string;

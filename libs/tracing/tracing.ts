@@ -1,4 +1,4 @@
-// Whether this process traces, and what a span is. Without an endpoint `tracing` stays undefined and no SDK is loaded, so
+// The port of tracing, and what a span is. Without an endpoint `tracing` stays undefined and no SDK is loaded, so
 // that a call site costs one comparison: `tracing?.start(…)`. Parents are passed as W3C `traceparent`, like everywhere else.
 
 export type SpanAttributes = Record<string, string | number | boolean | string[] | undefined>;
@@ -11,7 +11,7 @@ export interface SpanStart {
 }
 
 export interface Span {
-  /** For what this span causes, here or elsewhere. */
+  /** The parent for whatever this span causes, here or elsewhere. */
   readonly traceparent: string;
   set(attributes: SpanAttributes): void;
   event(name: string, attributes: SpanAttributes): void;
@@ -32,11 +32,11 @@ export interface Tracing {
 
 const pattern = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** What somebody sent as `traceparent`, if it is one. */
+/** A given `traceparent`, if it is valid. */
 export const traceparentOf = (given: unknown): string | undefined =>
   typeof given === 'string' && pattern.test(given) ? given : undefined;
 
-/** Read it where a span begins: it is set before a process starts anything. */
+/** Read where a span begins: set before a process starts anything. */
 export let tracing: Tracing | undefined;
 
 export function traceWith(opened: Tracing | undefined): void {

@@ -1,5 +1,5 @@
-// Whether a caller's budget is used up. Most questions are answered from what is known: what was spent when it was last read,
-// and what was added here since. It is read again each second, and for every question once half of it is spent, so that
+// Tells whether a caller's budget is used up. Most answers come from memory: what was spent at the last reading, and what was
+// added here since. Spending is read again each second, and for every question once half of the budget is spent, so that
 // gateways together overshoot by no more than what is under way.
 import { Batch } from '#libs/concurrency/batch.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -22,12 +22,12 @@ export interface SpentBudget {
 
 export interface BudgetsParts {
   store: Pick<UsageStore, 'spent'>;
-  /** Writes what was added by now. */
+  /** Writes the spending so far. */
   flush: () => Promise<void>;
-  /** Of each key, unless it has its own. */
+  /** The budget of each key without its own. */
   settings: BudgetSettings;
   logger: Logger;
-  /** Of a steady clock, ms. */
+  /** A steady clock, ms. */
   now?: () => number;
 }
 
@@ -35,12 +35,12 @@ interface Known extends Spender {
   limits: BudgetSettings;
   spent: Spent | undefined;
   readAt: number;
-  /** Here, since it was read. */
+  /** Spent here since the last reading. */
   added: number;
 }
 
 const knownMs = 1_000;
-/** With the database away what is known goes on for so long. */
+/** How long known spending counts while the database is away. */
 const trustMs = 60_000;
 const leftAloneMs = 5_000;
 const maxCallers = 10_000;
@@ -60,12 +60,12 @@ export class Budgets {
       maxItems: 256,
       maxWaiting: maxCallers,
       refusal: () => unknown(),
-      // Those of whom something is known go on.
+      // Callers with known spending go on.
       triesAlone: () => true,
     });
   }
 
-  /** At once where what is known suffices. @throws AppError store_unavailable when nothing is known */
+  /** Returns at once if known spending suffices. @throws AppError store_unavailable when nothing is known */
   spentBy(caller: BudgetCaller): SpentBudget | undefined | Promise<SpentBudget | undefined> {
     const limits = this.limitsOf(caller);
     if (limits === undefined) return undefined;
@@ -75,7 +75,7 @@ export class Budgets {
     return this.reading.submit(known).then(() => this.judge(known, limits));
   }
 
-  /** As far as is known here: for every call of a round. */
+  /** The spending that is known here: for every call of a round. */
   knownSpent(caller: BudgetCaller): SpentBudget | undefined {
     const limits = this.limitsOf(caller);
     return limits === undefined ? undefined : this.judge(this.knownOf(caller, limits), limits);
@@ -85,7 +85,7 @@ export class Budgets {
     return this.limitsOf(caller) !== undefined;
   }
 
-  /** True when so much of a budget is spent that other gateways are to know at once. */
+  /** True when other gateways should know at once how much of the budget is spent. */
   add(caller: BudgetCaller, nanoUsd: number): boolean {
     const limits = this.limitsOf(caller);
     if (limits === undefined || nanoUsd === 0) return false;
@@ -94,7 +94,7 @@ export class Budgets {
     return isNear(known, limits);
   }
 
-  /** Of the callers that were seen here: the largest used share of a budget, and how many of them have used one up. */
+  /** The largest used share of a budget among the callers seen here, and how many of them have used one up. */
   used(): { largestShare: number; exhausted: number } {
     const shares = [...this.callers.values()].map((known) => this.usedShare(known));
     return {
@@ -163,7 +163,7 @@ export class Budgets {
   private async read(callers: readonly Known[]): Promise<void> {
     const began = this.now();
     if (began < this.awayUntil) return this.trust(callers);
-    // What is added while it is read may be read too: it counts twice until the next reading, never not at all.
+    // Spending added during the reading may be read too: it counts twice until the next reading, but is never lost.
     const before = callers.map((known) => {
       const { added } = known;
       return { known, added };
@@ -193,7 +193,7 @@ export class Budgets {
 const unknown = () =>
   new AppError('store_unavailable', 'Budgets cannot be read at the moment', { retryAfterSeconds: 1 });
 
-/** Half of it is spent: what other gateways spend meanwhile may be the rest. */
+/** Whether half of the budget is spent: what other gateways spend meanwhile may be the rest. */
 function isNear({ spent, added }: Known, { day_usd = Infinity, month_usd = Infinity }: BudgetSettings): boolean {
   const half = (nanoUsd: number, usd: number) => nanoUsd + added > usd * 5e8;
   return spent === undefined || half(spent.dayNanoUsd, day_usd) || half(spent.monthNanoUsd, month_usd);

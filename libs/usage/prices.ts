@@ -1,4 +1,4 @@
-// What a model call costs, by the prices of the configuration and, where it has none, of config/prices.yaml.
+// The cost of a model call, by the prices of the configuration and, where it has none, of config/prices.yaml.
 import type { Price } from '#libs/config/price-table.js';
 import { starMatcher } from '#libs/policy/tool-glob.js';
 import { usageDetail, type Usage } from '#libs/schemas/usage.js';

@@ -1,6 +1,6 @@
-// Gathers what was used and writes the sums: at once with a round or an end of a run that is written anyway, else a quarter of
-// a second later. What could not be written, as far as is known, is written later under the same id, which counts once; only a
-// process that dies loses what it has not written.
+// Adds up usage and writes the sums: at once with a round or an end of a run that is written anyway, else a quarter of
+// a second later. Sums that may not have been written are written later under the same id, which counts once; only a
+// process that dies loses unwritten usage.
 import type { Logger } from '#libs/logging/logger.js';
 import { storedText } from '#libs/postgres/stored-text.js';
 import type { StoreWrites } from '#libs/runs/store-writes.js';
@@ -10,9 +10,9 @@ import { isStoreAway } from '#libs/store-error/store-error.js';
 export interface Used {
   keyId: string | undefined;
   principal: string;
-  /** `provider/model`; empty: of tool calls, and of a turn whose model never answered. */
+  /** `provider/model`; empty for tool calls, and for a turn whose model never answered. */
   model: string;
-  /** `server/tool`; empty: of the turn itself. */
+  /** `server/tool`; empty for the turn itself. */
   tool: string;
   requests: number;
   calls: number;
@@ -25,7 +25,7 @@ export interface UsageMeterParts {
   writes: Pick<StoreWrites, 'submit'>;
   logger: Logger;
   onDropped: () => void;
-  /** Sums that wait to be written; what would need another is not counted. */
+  /** Sums that may wait to be written; usage that would need another sum is not counted. */
   maxSums?: number;
 }
 
@@ -44,12 +44,12 @@ const shards = 16;
 export class UsageMeter {
   private readonly shard = Math.floor(Math.random() * shards);
   private readonly writing = new Set<Promise<void>>();
-  /** Perhaps written. */
+  /** Batches that may have been written. */
   private readonly unsure: UsageBatch[] = [];
   private readonly sums = new Map<string, Used>();
   private timer: NodeJS.Timeout | undefined;
   private soon = false;
-  /** Said once, not for every sum. */
+  /** A failure is logged once, not for every sum. */
   private failing = false;
   private closed = false;
 
@@ -72,7 +72,7 @@ export class UsageMeter {
     this.schedule(gatherMs);
   }
 
-  /** Does not wait for more: other gateways are to know at once what was spent of a budget. */
+  /** Does not wait for more usage: other gateways should know at once what was spent of a budget. */
   flushSoon(): void {
     if (this.soon || this.sums.size === 0) return;
     this.soon = true;
@@ -82,14 +82,14 @@ export class UsageMeter {
     });
   }
 
-  /** Writes what was added by now together with whatever else is written in this turn of the event loop. */
+  /** Writes the usage so far together with whatever else is written in this turn of the event loop. */
   send(): void {
     if (this.failing || this.unsure.length > 0) return void this.flush();
     this.stopTimer();
     this.writeSums();
   }
 
-  /** Resolves when all that was added by now is written, or could not be. Never rejects. */
+  /** Resolves when all usage so far is written, or could not be. Never rejects. */
   async flush(): Promise<void> {
     this.stopTimer();
     for (const batch of this.unsure.splice(0)) this.write(batch);

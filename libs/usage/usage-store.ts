@@ -1,4 +1,4 @@
-// Reads what was used: reports for people, and what a budget has spent. Days are UTC, by the database's clock.
+// Reads usage: reports for people, and the spending of budgets. Days are UTC, by the database's clock.
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedText } from '#libs/postgres/stored-text.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -12,7 +12,7 @@ export interface UsageQuery {
   since: Date | undefined;
   /** Only days that begin before this; absent: until now. */
   until: Date | undefined;
-  /** Absent: of everybody. */
+  /** Absent: everybody. */
   principal: string | undefined;
 }
 
@@ -49,7 +49,7 @@ const columns: Readonly<Record<UsageGroup, string>> = {
 const sums = `sum(requests)::float8 as requests, sum(calls)::float8 as calls, sum(prompt_tokens)::float8 as prompt_tokens,
   sum(completion_tokens)::float8 as completion_tokens, sum(cost_nano_usd)::float8 / 1e9 as cost_usd`;
 
-/** With the keys that a key has replaced. */
+/** Includes the keys that a key has replaced. */
 const spentStatement = `/* usage.spent */
   with asked as (select * from unnest($1::text[], $2::text[]) with ordinality as asked (key_id, principal, place)),
   today as (select (now() at time zone 'UTC')::date as day, date_trunc('month', now() at time zone 'UTC')::date as month),
@@ -94,7 +94,7 @@ export class UsageStore {
     return { data, total };
   }
 
-  /** Of each, in their order. @throws AppError store_unavailable */
+  /** The spending of each, in their order. @throws AppError store_unavailable */
   spent(spenders: readonly Spender[]): Promise<Spent[]> {
     return this.database.query<Spent>(spentStatement, [
       spenders.map(({ keyId }) => storedText(keyId ?? '')),

@@ -34,7 +34,7 @@ export class AppErrorFilter implements ExceptionFilter {
     if (error.row.retryable || error.retryAfterSeconds !== undefined) {
       reply.header('retry-after', retryAfter(error.retryAfterSeconds));
     }
-    // The SDKs of OpenAI and Anthropic would otherwise wait and ask again for minutes.
+    // Otherwise the SDKs of OpenAI and Anthropic would retry for minutes.
     if (error.code === 'budget_exceeded') reply.header('x-should-retry', 'false');
     // Fastify closes the connection if the body was refused, and the answer could be lost with it.
     reply.removeHeader('connection');
@@ -47,7 +47,7 @@ export class AppErrorFilter implements ExceptionFilter {
   }
 }
 
-/** SDKs heed a minute at most: told to wait for longer, they ask again at once. */
+/** SDKs that are told to wait for longer than a minute retry at once. */
 const longestRetryAfterSeconds = 60;
 const retryAfter = (seconds = 1): string => String(Math.min(Math.ceil(seconds), longestRetryAfterSeconds));
 
@@ -75,7 +75,7 @@ function statusOf(thrown: unknown): number {
   return typeof status === 'number' ? status : 500;
 }
 
-/** Messages of class-validator are our own. Those of frameworks may quote the request, so they are replaced. */
+/** Messages of class-validator are our own. Messages of frameworks may quote the request, so they are replaced. */
 function shownMessage(code: ErrorCode, body: unknown): string {
   const messages = (body as { message?: unknown } | undefined)?.message;
   if (Array.isArray(messages)) return messages.map((text) => withIndices(String(text))).join('; ');
@@ -97,11 +97,11 @@ function paramOf(body: unknown): { param?: string } {
   return name === undefined ? {} : { param: name };
 }
 
-/** The path at the beginning of a message, as all other errors write it: `changes[0].hash`. */
+/** Writes the path at the start of a message as all other errors do: `changes[0].hash`. */
 const withIndices = (message: string): string =>
   message.replace(/^(?:property )?[\w.]+/, (path) => path.replace(/\.(\d+)(?=\.|$)/g, '[$1]'));
 
-/** In the shape that the standard of the route requires. `body` is undefined if it was not read. */
+/** The error in the shape of the route's API. `body` is undefined if it was not read. */
 function errorBody(request: { url: string; body?: unknown }, error: AppError, requestId: string): object {
   const path = request.url.split('?', 1)[0]!;
   if (path === '/mcp' || path === '/sse' || path === '/sse/messages')

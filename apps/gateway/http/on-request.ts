@@ -17,16 +17,16 @@ import { answered, requestSpan } from '#libs/tracing/spans.js';
 
 export interface OnRequestParts {
   config: Pick<Config, 'server' | 'limits'>;
-  /** Who may read the documentation. */
+  /** Decides who may read the documentation. */
   access: OperatorAccess;
   /** If absent, all callers are the keyless principal. */
   authentication?: Pick<Authentication, 'authenticate' | 'watchRoutes'>;
-  /** If absent, callers may come as often as they like. */
+  /** If absent, request rates are not limited. */
   rates?: Pick<LimitRequests, 'admit'>;
   logger: Logger;
 }
 
-/** Call it before the routes are registered. */
+/** Call before the routes are registered. */
 export function registerOnRequest(fastify: FastifyInstance, parts: OnRequestParts): void {
   const { config, access, authentication, rates, logger } = parts;
   const routes = watchRoutes(fastify);
@@ -84,7 +84,7 @@ function refuseUnreadable(request: FastifyRequest, routes: KnownRoutes): void {
   if (methods.length > 0) throw new AppError('method_not_allowed', `Allowed here: ${methods.join(', ')}`);
 }
 
-/** From its headers to the end of its connection's answer. Its `traceparent` is that of the span from now on. */
+/** A span from the request's headers to the end of its answer. The request's `traceparent` becomes that of the span. */
 function traceRequest(request: FastifyRequest, reply: FastifyReply, tracing: Tracing): void {
   const route = request.routeOptions.url;
   if (route !== undefined && quietRoutes.has(route)) return;

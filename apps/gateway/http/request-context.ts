@@ -10,7 +10,7 @@ import { traceparentOf } from '#libs/tracing/tracing.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Read it with `requestContext`. */
+    /** Read with `requestContext`. */
     signalboxContext: StoppableContext | undefined;
   }
 }
@@ -45,13 +45,13 @@ class GivenContext implements StoppableContext {
   readonly noCache: boolean;
   readonly deadline: Deadline;
   traceparent: string | undefined;
-  /** An own member, so that copies of the context have it. */
+  /** An own member, so that copies of the context have the signal. */
   declare readonly signal: AbortSignal;
-  /** Its receiver may leave out what is secret. */
+  /** Authentication hides the header with the caller's key. */
   header: (name: string) => string | undefined;
   private controller: AbortController | undefined = undefined;
   private reason: AppError | undefined = undefined;
-  /** One for all, so that they have one shape. The AbortController is created when it is read: most requests need none. */
+  /** One descriptor, so that all contexts have one shape. Reading creates the AbortController: most requests need none. */
   private static readonly ownSignal = {
     enumerable: true,
     get(this: GivenContext): AbortSignal {

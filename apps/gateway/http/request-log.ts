@@ -1,5 +1,5 @@
-// Logs a line for each request when its connection ends: at level debug that of health checks and scrapes, which are frequent, and
-// of a turn, which has a line of its own (measure-turn.ts).
+// Logs a line for each request when its connection ends; at level debug for health checks and scrapes, which are frequent, and
+// for turns, which have a line of their own (measure-turn.ts).
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { whenEnded } from '#libs/http-server/connections.js';
 import type { Logger } from '#libs/logging/logger.js';

@@ -1,12 +1,12 @@
-// The model that answers a tool server, or a tool call: one that its settings and the caller's key allow. Pure.
+// Chooses the model for a tool server or a tool call, among those that the settings and the caller's key allow. Pure.
 import { allowsModel, matchesGlob } from '#libs/access/access.js';
 import type { SamplingRequest } from '#libs/approvals/sampling-request.js';
 import type { Access } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 
 /**
- * The first hint that a model has in its name, else the default model (undefined), else the first one. `known`: as callers
- * write them; `preferred`: the default.
+ * The model for the first hint that is in a model's name, else the default model (undefined), else the first one. `known`:
+ * models as callers name them; `preferred`: the default.
  * @throws AppError model_forbidden
  */
 export function chooseModel(

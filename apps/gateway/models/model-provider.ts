@@ -1,5 +1,5 @@
-// The port to a model. An adapter writes the request and reads the answer with pure functions over a thin transport.
-// It knows nothing of sessions, queues or our own HTTP answers.
+// The port to a model. An adapter writes requests and reads answers with pure functions over a thin transport, and
+// knows nothing of sessions, queues or our own HTTP answers.
 import type { Flow } from '#libs/concurrency/flow.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
@@ -15,7 +15,7 @@ export interface ModelRequest {
   messages: ChatMessage[];
   /** If empty, neither `tools` nor `tool_choice` is sent. */
   tools: ToolDefinition[];
-  /** Tools that run at the provider; those of another API than the provider's are left out with a warning. */
+  /** Tools that run at the provider; those of another API are left out with a warning. */
   providerTools?: readonly ProviderTool[];
   toolChoice?: ToolChoice;
   parallelToolCalls?: boolean;
@@ -29,12 +29,12 @@ export interface ModelRequest {
 
 export interface ModelCall {
   requestId: string;
-  /** Who pays for it, and in which round of the turn; absent: it is not counted. */
+  /** Who pays for the call, and in which round of the turn; absent: the call is not counted. */
   paidBy?: Pick<RequestContext, 'principal' | 'keyId' | 'access' | 'parentCall'> & { round: number };
   /** Identifies the turn; `requestId` may come from the client and repeat. */
   runId?: string;
   traceparent?: string;
-  /** Of this candidate's call, whose `traceparent` it has; gets the retries. */
+  /** The span of this candidate's call, which has the span's `traceparent`; retries are its events. */
   span?: Span;
   /** Epoch ms. */
   deadline: number;
@@ -76,7 +76,7 @@ export interface ModelRouter {
   resolve(requested: string | undefined): ModelRoute;
   /** Configured models and aliases, for `GET /v1/models`. */
   list(signal: AbortSignal): Promise<{ id: string; owned_by: string }[]>;
-  /** What is known of the providers. Asks them again if that is old, and waits a moment for those never asked. */
+  /** The known state of the providers. Asks again if it is old, and waits a moment for providers never asked. */
   health(signal: AbortSignal): Promise<ModelsHealth>;
   /** Calls the candidates in order. Tries the next if one fails before any event but `message_start` and `usage`. */
   call(
@@ -85,15 +85,15 @@ export interface ModelRouter {
     call: ModelCall,
     take: (batch: readonly RoutedModelEvent[]) => Flow,
   ): Promise<void>;
-  /** Counted by the first candidate. @throws AppError invalid_value if it cannot count tokens */
+  /** The first candidate counts. @throws AppError invalid_value if it cannot count tokens */
   countTokens(route: ModelRoute, request: Omit<ModelRequest, 'model'>, call: ModelCall): Promise<number>;
   close(): Promise<void>;
 }
 
 export interface ModelsHealth {
-  /** Answers requests that name none. */
+  /** The model for requests that name none. */
   model: string;
-  /** Sentences for the operator: which providers cannot be had and why, and names that lead to no model. */
+  /** Sentences for the operator: which providers cannot be used and why, and names that lead to no model. */
   problems: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-// What limits and charges callers, opened together: their rates, budgets, prices, and the usage that is stored.
+// Opens what limits and charges callers: rates, budgets, prices, and the stored usage.
 import { readPriceTable } from '#libs/config/price-table.js';
 import type { Config } from '#libs/config/schema.js';
 import type { Counters } from '#libs/backing/counters.js';
@@ -36,7 +36,7 @@ export function openUsage({ database, writes, counters, config, metrics, logger 
     budgets,
     rates,
     accounts,
-    /** Writes what was used by now. */
+    /** Writes the usage so far. */
     close: async () => void (await Promise.all([meter.close(), budgets.close(), rates.close()])),
   };
 }

@@ -1,5 +1,5 @@
-// Charges what a model call used, and counts tool calls: to the usage that is stored, to the caller's budget and rates, and to
-// the metrics. A request is counted with the first model call of its turn, or as the tool call that it is.
+// Charges model calls and counts tool calls: in the stored usage, the caller's budget and rates, and the metrics. A request is
+// counted with the first model call of its turn, or as the tool call that it is.
 import { rateIdOf, rateLimitsOf, type RateSettings } from '#libs/limits/rate-limits.js';
 import type { Rates } from '#libs/limits/rates.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -12,7 +12,7 @@ import { type Prices, tokenCount } from '#libs/usage/prices.js';
 import type { Used, UsageMeter } from '#libs/usage/usage-meter.js';
 import type { ModelCall } from '../models/model-provider.js';
 
-/** What is known of a model call when it has ended, in whatever way. */
+/** A model call that has ended, in whatever way. */
 export interface EndedModelCall {
   provider: string;
   model: string;
@@ -53,7 +53,7 @@ export class UsageAccounts {
     this.add(paidBy, { model: name, tool: '', requests, calls: 0, ...noTokens });
   }
 
-  /** As it is run: by a worker, or from the cache. */
+  /** Counts a tool call when it runs: in a worker, or from the cache. */
   toolCall(context: Pick<CallContext, 'principal' | 'keyId' | 'runId'>, { server, tool }: CatalogTool): void {
     const requests = context.runId === undefined ? 1 : 0;
     this.add(context, { model: '', tool: `${server}/${tool}`, requests, calls: 1, ...noTokens });

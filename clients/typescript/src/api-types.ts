@@ -1,4 +1,4 @@
-// What the other endpoints below `/api` take.
+// Requests of the other endpoints below `/api`.
 import type { Approval } from './answers.js';
 import type { JsonObject } from './chat-types.js';
 

@@ -2,7 +2,7 @@
 import type { Decision } from './api-types.js';
 import type { ApprovalRequest, ChatCompletion, Message } from './chat-types.js';
 
-/** What has to be decided before the turn can go on; often nothing. */
+/** The decisions that the turn waits for; often none. */
 export function approvalRequests({ choices }: ChatCompletion): ApprovalRequest[] {
   const calls = choices.flatMap(({ message }) => message.tool_calls ?? []);
   return calls

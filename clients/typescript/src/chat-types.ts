@@ -48,15 +48,15 @@ export interface NamedMcpTool {
 
 export type NamedTool = { type: 'function'; function: { name: string } } | NamedMcpTool;
 
-/** What Signalbox adds to the requests of all chat APIs. */
+/** Members that Signalbox adds to the requests of all chat APIs. */
 export interface GatewayFields {
-  /** The session whose files the tools work on. Without it a new one is made when a tool runs. */
+  /** The session whose files the tools work on. Default: a new one when a tool runs. */
   session_id?: string;
   /** `manual`: all calls are returned to the caller. */
   tool_mode?: 'auto' | 'manual';
-  /** How a call that needs an approval is asked for. Default: `hold` for streams, else `return`. */
+  /** How the caller is asked to approve a call. Default: `hold` for streams, else `return`. */
   approval?: 'hold' | 'return';
-  /** What happens to the turn when its caller disconnects. */
+  /** Whether the turn ends when its caller disconnects. */
   on_disconnect?: 'cancel' | 'detach';
   max_tool_rounds?: number;
   priority?: 'interactive' | 'batch';
@@ -93,9 +93,9 @@ export interface ChatRequest extends GatewayFields {
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
-/** What Signalbox adds to the answers of all chat APIs. */
+/** Members that Signalbox adds to the answers of all chat APIs. */
 export interface GatewayAnswer {
-  /** If a tool ran on the gateway's side. */
+  /** Present if a tool ran on the gateway's side. */
   tool_execution?: ToolExecution;
   warnings?: Warning[];
 }
@@ -121,7 +121,7 @@ export interface ToolCallDelta {
   function: { name?: string; arguments: string };
 }
 
-/** What has to be decided, as a call of `approval_request` tells it. */
+/** A decision that the turn waits for, as told by a call of `approval_request`. */
 export type ApprovalRequest = Omit<RequiredApproval, 'kind' | 'arguments'> &
   Partial<Pick<RequiredApproval, 'kind' | 'arguments'>>;
 

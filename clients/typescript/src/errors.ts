@@ -20,7 +20,7 @@ export class SignalboxError extends Error {
   readonly status: number | undefined;
   /** Groups codes, as in OpenAI's API. */
   readonly type: string | undefined;
-  /** Name it when you report a problem: the gateway's log and audit have it too. */
+  /** Name this id when you report a problem: the gateway's log and audit have it too. */
   readonly requestId: string | undefined;
   /** The request field at fault. */
   readonly param: string | undefined;

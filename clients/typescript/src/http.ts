@@ -18,16 +18,16 @@ export interface ClientOptions {
 }
 
 export interface CallOptions {
-  /** Ends the call; it rejects with the signal's reason. */
+  /** Ends the call, which rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** For one attempt. Default: 60 s; 11 minutes for chats, tool calls and uploads, a minute more than a turn may take. */
+  /** The time for one attempt. Default: 60 s; 11 minutes for chats, tool calls and uploads, a minute more than a turn may take. */
   timeoutMs?: number;
 }
 
 export interface KeyedCallOptions extends CallOptions {
   /**
-   * Requests with the same key and the same body run once, and get the same answer. Without it, the library makes one for
-   * each call, so that repeating after a broken connection is safe.
+   * Requests with the same key and the same body run once, and get the same answer. Default: a new key for each call, so that
+   * repeating after a broken connection is safe.
    */
   idempotencyKey?: string;
 }
@@ -117,7 +117,7 @@ export class Http {
       },
       signal: deadline.signal,
       ...(body === undefined ? {} : { body }),
-      // A body that is sent while it is read needs this, and Node insists on it.
+      // Node requires `duplex` for a body that is sent while it is read.
       ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
     };
     const response = await this.fetch(this.urlOf(request), init);
@@ -157,7 +157,7 @@ export class Deadline {
     else caller?.addEventListener('abort', this.leave, { once: true });
   }
 
-  /** The time begins anew. */
+  /** Restarts the time. */
   touch(): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(

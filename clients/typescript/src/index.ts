@@ -1,4 +1,4 @@
-// What the package exports.
+// The exports of the package.
 export type * from './answers.js';
 export type * from './api-types.js';
 export { approvalRequests, decisionMessage } from './approval-requests.js';

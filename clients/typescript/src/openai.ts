@@ -1,4 +1,4 @@
-// What Signalbox adds to OpenAI's API, for the types of the `openai` package. Types only: nothing here runs.
+// Signalbox's additions to OpenAI's API, for the types of the `openai` package. Types only: nothing here runs.
 import type { APIPromise, OpenAI } from 'openai';
 import type { ChatCompletionStream, ChatCompletionStreamParams } from 'openai/lib/ChatCompletionStream';
 import type { Stream } from 'openai/streaming';
@@ -14,7 +14,7 @@ export type WithServerTools<Params> = Omit<Params, 'tools' | 'tool_choice'> & {
 export type TypedChunk = OpenAI.ChatCompletionChunk & (OwnMembers<GatewayEvent> | { type?: never });
 type OwnMembers<Event> = Event extends GatewayEvent ? Omit<Event, keyof Chunk> : never;
 
-/** What the package reads from an answer in this form. */
+/** The value that the package reads from an answer in this form. */
 type Parsed<Format> = Format extends { __output: infer Output }
   ? Output
   : Format extends { type: 'json_schema' }

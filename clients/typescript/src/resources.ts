@@ -22,7 +22,7 @@ export class Runs {
     return new TurnStream(this.http, { runId: id, after, resume: true, cancel: false }, signal);
   }
 
-  /** Returns the run as it is then: one that is over stays as it is. */
+  /** Returns the run after the request; a run that is over stays as it is. */
   cancel(id: string, options?: CallOptions): Promise<Run> {
     return this.http.json({ method: 'DELETE', path: `/api/runs/${encodeURIComponent(id)}` }, options);
   }
@@ -71,7 +71,7 @@ export class Sessions {
     return this.http.json({ method: 'GET', path: sessionPath(id) }, options);
   }
 
-  /** Deletes its files, too. */
+  /** Deletes the session and its files. */
   delete(id: string, options?: CallOptions): Promise<void> {
     return this.http.json({ method: 'DELETE', path: sessionPath(id) }, options);
   }
@@ -98,7 +98,7 @@ export class Files {
     return this.http.json({ method: 'PUT', path: filePath(file), body, headers, timeoutMs: longCallMs }, options);
   }
 
-  /** Resolves with the headers; read its body with `text()`, `arrayBuffer()`, `blob()` or as a stream. */
+  /** Resolves with the headers; read the body with `text()`, `arrayBuffer()`, `blob()` or as a stream. */
   download(file: { sessionId: string; path: string }, options: CallOptions = {}): Promise<Response> {
     return this.http.send({ method: 'GET', path: filePath(file) }, options, (response) => response);
   }

@@ -7,7 +7,7 @@ import { type ApiRequest, Deadline, type Http, mayPass, pause, pauseMs } from '.
 import { readEvents } from './read-events.js';
 
 export interface TurnSource {
-  /** Starts the turn, or attaches to it again by its `Idempotency-Key`: then it tells all events from the first. */
+  /** Starts the turn, or attaches to it again by its `Idempotency-Key`: then all events come again from the first. */
   start?: ApiRequest;
   runId?: string;
   /** The last event that the reader has. */
@@ -42,7 +42,7 @@ export class TurnStream implements AsyncIterable<ChatEvent> {
     this.runId = source.runId;
   }
 
-  /** Once. Ends after the turn's last event. @throws SignalboxError for a turn that failed, or could not be continued */
+  /** Can be read once. Ends after the turn's last event. @throws SignalboxError for a turn that failed, or could not be continued */
   [Symbol.asyncIterator](): AsyncGenerator<ChatEvent, void> {
     if (this.begun) throw new Error('The events of a turn can be read once');
     this.begun = true;
@@ -85,14 +85,14 @@ export class TurnStream implements AsyncIterable<ChatEvent> {
     try {
       const response = await this.open(request, deadline);
       for await (const { id, data } of readEvents(response.body!, deadline)) {
-        // What arrived before the reader's signal is not shown after it.
+        // Events that arrived before the reader's signal are not shown after it.
         this.signal?.throwIfAborted();
         if (data === '[DONE]') return;
         const event = parse(data);
         if ('error' in event) throw toSignalboxError(event.error);
         const n = Number(id);
         const told = this.seen[known];
-        // A turn whose events are no longer stored is told with other events of the same numbers.
+        // A turn whose events are no longer stored comes again with other events under the same numbers.
         if (told?.n === n && JSON.stringify(told.event) === data) {
           known += 1;
           continue;
@@ -103,7 +103,7 @@ export class TurnStream implements AsyncIterable<ChatEvent> {
           yield { type: 'rewind', to: event.to };
           continue;
         }
-        // Told again from the first event on, a turn lacks what was withdrawn meanwhile.
+        // A turn that is told again from its first event lacks events that were withdrawn meanwhile.
         if (told !== undefined) {
           this.seen.length = known;
           yield { type: 'rewind', to: this.lastN };
@@ -180,7 +180,7 @@ export class TurnStream implements AsyncIterable<ChatEvent> {
   }
 }
 
-/** `onAbort` is called if the signal comes first; then this rejects with its reason. */
+/** `onAbort` is called if the signal comes first; then the promise rejects with the signal's reason. */
 async function settledOrAborted<Value>(
   promise: Promise<Value>,
   signal: AbortSignal | undefined,

@@ -1,6 +1,6 @@
 // The public keys of an OIDC issuer, found by discovery or at a configured address. jose keeps them: it asks again when a
-// token names an unknown key, and trusts the known ones while the issuer is unavailable. What is here bounds the issuer's
-// answers in size and time, follows no redirects, and turns every failure to read them into `issuer_unavailable`.
+// token names an unknown key, and trusts the known ones while the issuer is unavailable. The issuer's answers are bounded in
+// size and time, redirects are not followed, and every failure to read the keys is `issuer_unavailable`.
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
@@ -17,19 +17,19 @@ import { AppError } from '#libs/schemas/errors.js';
 const answerMs = 5_000;
 const maxAnswerBytes = 1024 * 1024;
 const trustMs = 24 * 3_600_000;
-/** Keeps tokens with invented key ids from causing a request to the issuer each. */
+/** Tokens with invented key ids do not cause a request to the issuer each. */
 const askAgainMs = 10_000;
 const afterFailureMs = 2_000;
 
 export interface IssuerKeysParts {
   issuer: string;
-  /** Without it, the address comes from the issuer's discovery document. */
+  /** Default: the address from the issuer's discovery document. */
   jwksUrl?: string | undefined;
   logger: Logger;
 }
 
 export interface IssuerKeys {
-  /** For `jwtVerify`, which throws issuer_unavailable where the key cannot be had. */
+  /** For `jwtVerify`, which throws issuer_unavailable if the key cannot be read. */
   find: ReturnType<typeof createRemoteJWKSet>;
   /** When the issuer last gave its keys, epoch ms; 0: never. */
   lastReadAt(): number;

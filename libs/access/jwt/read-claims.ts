@@ -1,4 +1,4 @@
-// The principal of a verified token, and what it may do. Pure.
+// The principal and the rights of a verified token. Pure.
 import type { JWTPayload } from 'jose';
 import type { Config } from '#libs/config/schema.js';
 import { type Access, keylessPrincipal, type Scope } from '#libs/schemas/call-context.js';
@@ -34,7 +34,7 @@ function scopesOf(claims: JWTPayload, roles: readonly string[], settings: ClaimS
   return scopes;
 }
 
-/** Looked up by its full name (`https://example.com/roles`), then as a path (`realm_access.roles`). */
+/** The claim by its full name (`https://example.com/roles`), else by its path (`realm_access.roles`). */
 function claimAt(claims: JWTPayload, name: string): unknown {
   if (Object.hasOwn(claims, name)) return claims[name];
   let here: unknown = claims;

@@ -28,7 +28,7 @@ const algorithms = [
 const types = new Set(['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt']);
 const toleranceSeconds = 30;
 const rememberMs = 60_000;
-/** Refreshed so often, so that keys withdrawn by the issuer stop working. */
+/** Keys are refreshed this often, so that keys withdrawn by the issuer stop working. */
 const refreshMs = 10 * 60_000;
 const maxTokens = 10_000;
 const maxAccesses = 1_000;
@@ -42,7 +42,7 @@ export interface TokenRingParts {
 
 interface Remembered {
   signIn: SignIn;
-  /** Of a steady clock, ms. After it the token is verified again. */
+  /** Steady clock, ms. Afterwards the token is verified again. */
   until: number;
 }
 
@@ -59,7 +59,7 @@ export class TokenRing {
   }
 
   /**
-   * Fetches the issuer's keys before the first token arrives, and again and again, so that keys which it withdrew stop working,
+   * Fetches the issuer's keys before the first token arrives, and regularly after that: withdrawn keys stop working,
    * and an issuer that cannot be read is noticed while nobody signs in. A failure is logged.
    */
   start(): void {
@@ -82,7 +82,7 @@ export class TokenRing {
     return form.test(text);
   }
 
-  /** It was valid before and may still be. */
+  /** The token was valid before and may still be. */
   isRemembered(token: string): boolean {
     return this.tokens.has(idOf(token));
   }

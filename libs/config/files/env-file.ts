@@ -9,7 +9,7 @@ export const envFileName = '.env';
 
 export interface EnvFile {
   path: string;
-  /** The variables that have the value of the file. */
+  /** The variables whose values come from the file. */
   names: ReadonlySet<string>;
 }
 
@@ -53,7 +53,7 @@ function textOf(path: string): string | undefined {
     throw new ConfigError([{ key: envFileName, message: why }]);
   }
   try {
-    // Takes a byte order mark away, too.
+    // Removes a byte order mark, too.
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     throw new ConfigError([{ key: envFileName, message: 'is not text in UTF-8: save it as UTF-8' }]);
@@ -62,7 +62,7 @@ function textOf(path: string): string | undefined {
 
 const assignment = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*)$/;
 
-/** The parser reads on over what it does not understand, and takes the next lines with it. */
+/** At text that it does not understand, Node's parser reads on and loses the next lines. */
 function problemsIn(text: string): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   const lines = text.split(/\r?\n/);

@@ -17,7 +17,7 @@ export interface Expansion {
 const reference = /\$?\$\{([^}]*)\}/g;
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Not expanded here: the worker replaces it with the session's directory. */
+/** Not expanded here: the worker replaces WORKSPACE with the session's directory. */
 const laterNames: ReadonlySet<string> = new Set(['WORKSPACE']);
 
 export function expandTree(file: ParsedFile, expansion: Expansion): Record<string, unknown> {

@@ -28,7 +28,7 @@ export function printEnvironmentExample(): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Of docker-compose.yml, which reads the same file. */
+/** Variables of docker-compose.yml, which reads the same file. */
 const composeVariables = [
   '# ── only for docker compose (docs/deployment.md); secrets that are unset are made at random, once',
   '# Packages of npm with programs for tool servers, for the build of the image',

@@ -1,4 +1,4 @@
-// Settings of what is limited: requests, turns and calls, money, and how long usage is kept.
+// The settings of limits: requests, turns and calls, money, and how long usage is kept.
 import { z } from 'zod';
 import { bytes, count, ms, section } from '../setting-kinds.js';
 

@@ -1,4 +1,4 @@
-// Who may manage keys and read the audit: a key or token with the scope `admin`; while keys are not in use, callers on this machine only.
+// Admits administrators: a key or token with the scope `admin`; while keys are not in use, callers on this machine only.
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { OperatorAccess, operatorRequest } from '#libs/health/operator-access.js';

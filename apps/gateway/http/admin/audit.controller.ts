@@ -1,4 +1,4 @@
-// The audit for those who administer: in pages, or all of it as one download.
+// Serves the audit to administrators, in pages or as one download.
 import { Readable } from 'node:stream';
 import { Controller, Get, Query, Req, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -23,7 +23,7 @@ export class AuditController {
     return { data: page.rows.map(shownAuditEvent), next_cursor: page.cursor ?? null };
   }
 
-  /** Whatever fails on the way breaks the connection, so that no export looks complete that is not. */
+  /** A failure on the way breaks the connection, so that an incomplete export does not look complete. */
   @Get('export')
   async export(
     @Req() request: FastifyRequest,
@@ -32,7 +32,7 @@ export class AuditController {
   ): Promise<void> {
     const { signal } = requestContext(request);
     const text = exportAudit(this.audit.all(filter, signal), format);
-    // The first part before the headers: a store that is away is an answer of its own.
+    // Read the first part before the headers go out: a store that is away still gets an error status.
     const first = await text.next();
     const parts = async function* () {
       if (first.done !== true) yield first.value;

@@ -16,7 +16,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { requestContext } from '../request-context.js';
 import { routeAccess, type RouteAccess } from './route-scopes.js';
 
-/** Rows of the audit a minute, and one that counts the others: who guesses keys must not fill the disk. */
+/** Audit rows a minute for failed sign-ins; one more row counts the rest. Guessing keys must not fill the disk. */
 const auditedFailures = 600;
 const minuteMs = 60_000;
 
@@ -32,7 +32,7 @@ export interface AuthenticationParts {
   logger: Logger;
 }
 
-/** What a call token opens. */
+/** The only route that a call token opens. */
 const chatRoute = 'POST /v1/chat/completions';
 
 /** The exact reason is only in the audit. */
@@ -47,7 +47,7 @@ export class Authentication {
 
   constructor(private readonly parts: AuthenticationParts) {}
 
-  /** Call it before the routes are registered: a route that is missing in route-scopes.ts stops the start. */
+  /** Call before the routes are registered: a route that is missing in route-scopes.ts stops the start. */
   watchRoutes(fastify: FastifyInstance): void {
     fastify.addHook('onRoute', ({ method, url }) => {
       for (const each of [method].flat()) {
@@ -81,7 +81,7 @@ export class Authentication {
     return signIn instanceof Promise ? signIn.then(finish) : finish(signIn);
   }
 
-  /** Where no keys are needed a token only says which call asks: it is offered no tools there either. */
+  /** Where no keys are needed, a call token only names the tool call that asks, which is offered no tools there either. */
   private noteCall(request: FastifyRequest): Promise<void> | undefined {
     const { authorization } = request.headers;
     if (authorization?.startsWith('Bearer sbc_') !== true) return undefined;
@@ -128,15 +128,15 @@ export class Authentication {
     context.access = access;
     context.parentCall = parentCall;
     context.roles = access.roles;
-    // Its value is secret: tool servers that ask for this header do not get it.
+    // The key is secret: tool servers that ask for this header do not get it.
     context.header = (name) => (name === header ? undefined : read?.(name));
   }
 
-  /** `isSigned`: by us, so nobody guesses; all callers of a worker come from its address. */
+  /** `isSigned`: we signed the token, so nobody guesses. All callers of a worker share the worker's address. */
   private async refuse(request: FastifyRequest, failure: SignInFailure, isSigned = false): Promise<never> {
     const { failures, store, logger } = this.parts;
     const wait = isSigned ? undefined : await failures.add(request.ip);
-    // Has no row of its own: so an address has as many a minute as it may try keys.
+    // No row for this failure: an address gets no more rows a minute than it may try keys.
     if (wait !== undefined) {
       this.countUnwritten();
       throw this.tooMany(wait);
@@ -151,7 +151,7 @@ export class Authentication {
     throw new AppError('invalid_api_key', messageOf(failure));
   }
 
-  /** One row a minute tells how many have none. */
+  /** One row a minute counts the failures without a row. */
   private countUnwritten(): void {
     this.unwritten += 1;
     if (this.unwritten > 1) return;

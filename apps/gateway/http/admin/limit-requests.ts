@@ -19,7 +19,7 @@ export interface LimitRequestsParts {
 export class LimitRequests {
   constructor(private readonly parts: LimitRequestsParts) {}
 
-  /** After the caller is known. Undefined: admitted at once. @throws AppError rate_limit_exceeded */
+  /** Call once the caller is known. Undefined: admitted at once. @throws AppError rate_limit_exceeded */
   admit(request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined {
     if (request.method === 'GET' || request.method === 'HEAD') return undefined;
     const context = requestContext(request);
@@ -50,7 +50,7 @@ export class LimitRequests {
   }
 }
 
-/** As OpenAI writes it: `1m6s`. */
+/** OpenAI's notation: `1m6s`. */
 function shownTime(ms: number): string {
   const seconds = Math.ceil(ms / 1_000);
   return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;

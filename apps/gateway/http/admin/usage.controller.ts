@@ -1,4 +1,4 @@
-// What was used and what it cost: an administrator sees everybody's, others their own.
+// Usage and its cost: administrators see everybody's, other callers their own.
 import { Controller, Get, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';

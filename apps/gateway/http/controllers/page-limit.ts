@@ -10,7 +10,7 @@ export function readPageLimit(limit: unknown, max: number, usual = 20): number {
   throw new AppError('invalid_value', `limit must be 1 to ${max}`, { param: 'limit' });
 }
 
-/** The last id of the previous page, if it is not the first. @throws AppError invalid_value */
+/** The last id of the previous page; undefined for the first page. @throws AppError invalid_value */
 export function readPageAfter(after: unknown): string | undefined {
   if (typeof after === 'string' || after === undefined) return after;
   throw new AppError('invalid_value', 'after must be the id of an item', { param: 'after' });

@@ -67,7 +67,7 @@ export class RunsController {
   }
 
   private async modelOf(run: StoredRun): Promise<string> {
-    // Before it there is what was withdrawn, if all was.
+    // If all events were withdrawn, a rewind event precedes the start.
     const first = await this.ports.log.read(run.id, 0, 2);
     for (const { event } of first) if (event.type === 'start') return event.model;
     return (run.answer as unknown as TurnAnswer | null)?.model ?? '';

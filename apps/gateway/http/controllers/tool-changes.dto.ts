@@ -21,7 +21,7 @@ class ChangeDto {
   @Length(1, 512)
   tool!: string;
 
-  /** Of the definition that the operator reviewed; null for a removed tool. */
+  /** The hash of the definition that the operator reviewed; null for a removed tool. */
   @ValidateIf(({ hash }: ChangeDto) => hash !== null)
   @Matches(/^[0-9a-f]{64}$/, { message: 'hash must be the hash of a definition, or null' })
   hash!: string | null;

@@ -39,7 +39,7 @@ export function checkUnchanged(headers: Headers, file: Version | undefined): voi
   }
 }
 
-/** For writes: the same, and `If-None-Match`. @throws AppError precondition_failed */
+/** For writes: like `checkUnchanged`, and `If-None-Match`. @throws AppError precondition_failed */
 export function checkPreconditions(headers: Headers, file: Version | undefined): void {
   checkUnchanged(headers, file);
   const none = text(headers['if-none-match']);

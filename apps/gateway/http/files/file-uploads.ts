@@ -3,10 +3,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 const filesRoute = '/api/sessions/:id/files/*';
 
-/** Selects the parser that does not read the body. If a client sends it, it is removed. */
+/** Selects the parser that does not read the body. Removed where a client sends it. */
 const rawBody = 'application/vnd.signalbox.file';
 
-/** Call it before the application listens. The workspace's quota applies instead of the body limit. */
+/** Call before the application listens. The workspace's quota applies instead of the body limit. */
 export function registerFileUploads(fastify: FastifyInstance): void {
   fastify.addContentTypeParser(rawBody, (_request, body, done) => done(null, body));
 }

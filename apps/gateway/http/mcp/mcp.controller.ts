@@ -75,7 +75,7 @@ export class McpController {
     }
   }
 
-  /** They are answered on the stream of their session. */
+  /** Messages are answered on the stream of their session. */
   @Post('sse/messages')
   @HttpCode(202)
   async receive(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {

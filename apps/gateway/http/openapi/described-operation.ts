@@ -1,7 +1,7 @@
 // How a route is described for the OpenAPI document.
 import { z } from 'zod';
 
-/** What the body is, by media type; empty for no body. */
+/** A body's shape by media type; empty for no body. */
 export type Content = Readonly<Record<string, z.ZodType>>;
 
 export interface DescribedOperation {
@@ -13,7 +13,7 @@ export interface DescribedOperation {
   bodyType?: string;
   headers?: Record<string, string>;
   query?: Record<string, z.ZodType>;
-  /** By status, without errors. */
+  /** Answers by status, without errors. */
   answers: Readonly<Record<number, Content>>;
   /** Default: `error`. */
   errors?: z.ZodType;

@@ -41,7 +41,7 @@ function openApiPath(...parts: string[]): string {
 
 export function openApiDocument(routes: readonly string[]): OpenApiDocument {
   const shapes = new Shapes();
-  // Descriptions of streams name them.
+  // Descriptions of streams refer to these shapes by name.
   for (const event of [chatChunk, chatEvent]) shapes.of(event);
   const paths: OpenApiDocument['paths'] = {};
   for (const route of [...routes].sort((left, right) => left.localeCompare(right))) {
@@ -73,7 +73,7 @@ class Shapes {
       io: 'input',
       unrepresentable: 'any',
       override: ({ jsonSchema }) => {
-        // Bounds of every whole number, and members of an object that may have any.
+        // Drop the bounds that every whole number has, and the empty member list of open objects.
         if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
         if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
         if (Object.keys(jsonSchema.properties ?? { some: true }).length === 0) delete jsonSchema.properties;
@@ -108,7 +108,7 @@ const otherTags = new Map([
   ['usage', 'keys'],
 ]);
 
-/** By the first part of the path, which for most is the tag. */
+/** The first part of the path, which is the tag of most routes. */
 function tagOf(path: string): string {
   const [, part = ''] = /^\/(?:api\/|v1\/)?(\w+)/.exec(path) ?? [];
   return otherTags.get(part) ?? part;

@@ -1,18 +1,18 @@
-// What the routes answer, as zod schemas: the OpenAPI document and the types of clients/typescript are written from them. No
+// The routes' answers as zod schemas: the OpenAPI document and the types of clients/typescript are written from them. No
 // answer is checked against them outside of tests.
 import { z } from 'zod';
 import { approvalStates } from '#libs/approvals/approval.js';
 import { scopes } from '#libs/schemas/call-context.js';
 import { changeGrades } from '#libs/schemas/tool-change.js';
 
-/** What a controller returns: members may be undefined, which JSON leaves out. */
+/** A controller's return value: members may be undefined, which JSON leaves out. */
 export type Shown<Shape extends z.ZodType> = z.infer<Shape>;
 
 const text = z.string();
 const count = z.int();
 const time = text.meta({ format: 'date-time' });
 export const anything = z.looseObject({});
-/** A shape that stands once in the document, under its name. */
+/** A shape that the document defines once, under its name. */
 export const named = <Shape extends z.core.$ZodLooseShape>(id: string, shape: Shape) => z.object(shape).meta({ id });
 export const listOf = <Item extends z.ZodType>(item: Item) =>
   z.object({ object: z.literal('list'), data: z.array(item) });
@@ -48,7 +48,7 @@ const warning = z
     id: 'Warning',
     description: 'What was left out of a request, or changed, so that the model could be asked',
   });
-/** What Signalbox adds to the answers of all chat APIs. */
+/** Members that Signalbox adds to the answers of all chat APIs. */
 export const added = { tool_execution: toolExecution.optional(), warnings: z.array(warning).optional() };
 
 export const completion = z.looseObject({

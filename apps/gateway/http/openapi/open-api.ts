@@ -7,7 +7,7 @@ import { ModulesContainer } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** Replaces the package's own, which shows a sample document and calls a validator on the internet. */
+/** Replaces the package's own script, which shows a sample document and calls a validator on the internet. */
 const initializer = `window.onload = () => {
   window.ui = SwaggerUIBundle({
     url: '../openapi.json',
@@ -20,7 +20,7 @@ const initializer = `window.onload = () => {
 };
 `;
 
-/** Call it before `app.init()`. */
+/** Call before `app.init()`. */
 export function setupOpenApi(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
   // Loaded and built at the first request, to start faster.
@@ -35,7 +35,7 @@ export function setupOpenApi(app: NestFastifyApplication): void {
     reply.type('text/javascript').send(initializer),
   );
   const page = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/index.html')));
-  // Not awaited: that would load Fastify, and these routes would miss the error handler that Nest sets later.
+  // Not awaited: waiting would load Fastify, and these routes would miss the error handler that Nest sets later.
   void fastify.register(fastifyStatic, { root: page, prefix: '/docs/' });
 }
 

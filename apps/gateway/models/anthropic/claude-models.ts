@@ -1,4 +1,4 @@
-// What follows from the name of a Claude model: its version, its largest answer, how thinking is turned on. Unknown
+// Facts from the name of a Claude model: its version, its largest answer, how thinking is turned on. Unknown
 // names get what every model accepts.
 import { effortsFrom, nearestEffort } from '../conversation/efforts.js';
 
@@ -8,7 +8,7 @@ function claudeVersion(model: string): number | undefined {
   return match === null ? undefined : Number(match[1]) * 100 + Number(match[2] ?? 0);
 }
 
-/** In tokens. The API requires `max_tokens`. */
+/** The largest answer in tokens. The API requires `max_tokens`. */
 export function largestAnswer(model: string): number {
   const version = claudeVersion(model);
   const isOpus = model.includes('opus');
@@ -18,25 +18,25 @@ export function largestAnswer(model: string): number {
   return version >= 400 && version < 405 && isOpus ? 32_000 : 64_000;
 }
 
-/** Of models that decide themselves how much to think; earlier ones need a budget. */
+/** The efforts of models that decide themselves how much to think; earlier models need a budget. */
 function effortsOf(model: string): readonly string[] | undefined {
   const version = claudeVersion(model) ?? 0;
   if (version < 406) return undefined;
   return version < 407 ? [...effortsFrom('low', 'high'), 'max'] : effortsFrom('low', 'max');
 }
 
-/** Claude 5 and later think unless told not to, and not all of them can be told. */
+/** Claude 5 and later think unless told not to, and some models cannot be told. */
 const alwaysThinks = (model: string): boolean => (claudeVersion(model) ?? 0) >= 500;
 
 const canThink = (model: string): boolean => (claudeVersion(model) ?? 400) >= 307;
 
-/** Whether the model accepts `output_config.format`; assumed of unknown names. */
+/** Whether the model accepts `output_config.format`; unknown names are assumed to. */
 export const takesOutputFormat = (model: string): boolean => (claudeVersion(model) ?? 405) >= 405;
 
 /** Opus 4.7 and all later models refuse `temperature`, `top_p` and `top_k`. */
 export const takesSampling = (model: string): boolean => (claudeVersion(model) ?? 0) < 407;
 
-/** 4.6 and all later models refuse to continue a last message of the assistant; assumed of unknown names that they accept it. */
+/** 4.6 and all later models refuse to continue a last message of the assistant; unknown names are assumed to accept it. */
 export const takesPrefill = (model: string): boolean => (claudeVersion(model) ?? 0) < 406;
 
 const leastBudget = 1_024;

@@ -6,11 +6,11 @@ import type { StreamedCall, StreamedCalls } from '../conversation/streamed-calls
 
 interface OpenBlock {
   raw: JsonObject;
-  /** For a `tool_use` block. */
+  /** The call of a `tool_use` block. */
   call?: StreamedCall;
   /** Streamed input of a call, or of a tool that the provider runs. */
   json: string;
-  /** The earlier call with the same id. This block repeats it unless its input differs. */
+  /** The earlier call with the same id, which the block repeats unless its input differs. */
   repeats?: StreamedCall;
 }
 

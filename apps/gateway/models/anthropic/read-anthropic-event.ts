@@ -29,7 +29,7 @@ export class AnthropicAnswerReader implements AnswerReader {
   private blocks: MessageBlocks;
   private started = false;
   private messageId?: Json | undefined;
-  /** A second start of the same message. It only counts if its blocks start again too. */
+  /** A second start of the same message, which only counts if the blocks start again too. */
   private secondStart?: JsonObject;
   private readonly repeats = new RepeatFilter();
   private stopReason = '';

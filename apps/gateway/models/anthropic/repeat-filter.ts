@@ -1,4 +1,4 @@
-// Some servers start a message again in the middle of a stream, mostly with the same content. Passes on only what is new.
+// Some servers start a message again in the middle of a stream, mostly with the same content. Passes on only new content.
 // If the content differs, the new message is passed on from its start.
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 
@@ -82,7 +82,7 @@ function covers(content: Content, sent: Content): boolean {
   );
 }
 
-/** What `content` has beyond `sent`. */
+/** The part of `content` that goes beyond `sent`. */
 function rest(content: Content, sent: Content): ModelEvent[] {
   const events: ModelEvent[] = [];
   const reasoning = sent.calls.length > 0 ? '' : restOfReasoning(content.reasoning, sent.reasoning);

@@ -1,5 +1,5 @@
-// Translates content parts and tool results to Anthropic's blocks. Leaves out blank text, which the API refuses, and tells of
-// media that it does not take in text.
+// Translates content parts and tool results to Anthropic's blocks. Leaves out blank text, which the API refuses, and describes
+// media that it does not take as text.
 import type { JsonObject } from '#libs/schemas/json.js';
 import { type MessageContent, type ToolMessage, originalOf } from '#libs/schemas/message.js';
 import { notTaken, plainMediaType, toSentPart } from '../conversation/media-types.js';
@@ -15,7 +15,7 @@ export function toBlocks(content: MessageContent | null, rules: BlockRules): Jso
   return readContent(content).flatMap((part, at) => ownBlocks(content, at) ?? blocksOf(part, rules));
 }
 
-/** What the caller wrote in the form of this API. */
+/** The caller's blocks in this API's own form. */
 function ownBlocks(parts: readonly object[] | string | null | undefined, at: number): JsonObject[] | undefined {
   const own = typeof parts === 'object' ? originalOf(parts?.[at] ?? {}) : undefined;
   return own === undefined ? undefined : [own].flat();

@@ -23,7 +23,7 @@ export function toAnthropicMessages({ groups }: Conversation, rules: MessageRule
   const messages: AnthropicMessage[] = [];
   for (const group of groups) {
     const content = group.role === 'user' ? userBlocks(group, rules) : assistantBlocks(group, rules);
-    // Without it the request would end with the assistant's message.
+    // Without a user message the request would end with the assistant's.
     if (content.length === 0 && group.role === 'user' && group === groups.at(-1)) content.push(...nothingSaid);
     const last = messages.at(-1);
     if (last?.role === group.role) last.content.push(...content);

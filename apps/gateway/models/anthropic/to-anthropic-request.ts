@@ -25,7 +25,7 @@ export interface RequestRules extends MessageRules {
   listedMaximum: number | undefined;
 }
 
-/** Of one shape; undefined members are not sent. */
+/** The body, always of one shape; undefined members are not sent. */
 export interface AnthropicRequest {
   [member: string]: unknown;
   messages: AnthropicMessage[] & JsonObject[];

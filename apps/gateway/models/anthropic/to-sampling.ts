@@ -1,4 +1,4 @@
-// Translates OpenAI's sampling parameters and label to Anthropic's. What the API does not have, or a model refuses, is left
+// Translates OpenAI's sampling parameters and label to Anthropic's. Parameters that the API lacks or a model refuses are left
 // out or brought into its range, with a warning.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ModelRequest } from '../model-provider.js';
@@ -6,7 +6,7 @@ import { readStops } from '../conversation/read-response-format.js';
 import type { Warnings } from '../conversation/warnings.js';
 import { takesSampling } from './claude-models.js';
 
-/** `thinks`: then every model refuses these parameters. */
+/** `thinks`: models that think refuse these parameters. */
 export function toSampling(request: ModelRequest, thinks: boolean, warnings: Warnings): JsonObject {
   const { model, parameters, unknown } = request;
   const stops = readStops(parameters, model, warnings);
@@ -14,7 +14,7 @@ export function toSampling(request: ModelRequest, thinks: boolean, warnings: War
   const given = { temperature: parameters['temperature'], top_p: parameters['top_p'], top_k: unknown['top_k'] };
   for (const [name, value] of Object.entries(given)) {
     if (typeof value !== 'number') continue;
-    // 1 is what the first two are without being asked for.
+    // 1 is the default of the first two.
     if (thinks || !takesSampling(model)) {
       if (value !== 1 || name === 'top_k') warnings.leftOut(thinks ? `${model}, while it thinks,` : model, name);
     } else if (name === 'temperature' && value > 1) {

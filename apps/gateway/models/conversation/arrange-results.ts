@@ -5,7 +5,7 @@ import type { AssistantMessage, ChatMessage, ToolMessage } from '#libs/schemas/m
 /** The results of assistant messages with no other message in between. */
 interface Round {
   ids: string[];
-  /** By the id of the call: the last one given. */
+  /** The last result given, by the id of its call. */
   results: Map<string, ToolMessage>;
   /** Messages without calls behind one with calls. */
   rest: AssistantMessage[];
@@ -15,7 +15,7 @@ interface Round {
 export function arrangeResults(history: readonly ChatMessage[]): readonly ChatMessage[] {
   if (isInOrder(history)) return history;
   const places: (ChatMessage | Round)[] = [];
-  /** The last round with a call of that id: some callers use ids again. */
+  /** The last round by the ids of its calls: some callers reuse ids. */
   const rounds = new Map<string, Round>();
   let open: Round | undefined;
   for (const message of history) {

@@ -1,5 +1,5 @@
-// Chooses, of the reasoning efforts that a model has, the one nearest to what the caller asked for. Pure. Which model has
-// which is known to its family.
+// Chooses the reasoning effort of a model that is nearest to the one that the caller asked for. Pure. Each family knows the
+// efforts of its models.
 
 const scale = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
@@ -7,8 +7,8 @@ export const effortsFrom = (least: string, most: string): readonly string[] =>
   scale.slice(scale.indexOf(least), scale.indexOf(most) + 1);
 
 /**
- * Of two that are equally near, the greater: `xhigh` becomes `max` where only `high` and `max` exist, and `minimal` does not
- * turn thinking off. A word that is not on the scale stays as it is. Undefined if the model has none.
+ * The greater of two equally near efforts: `xhigh` becomes `max` where only `high` and `max` exist, and `minimal` does not
+ * turn thinking off. A word that is not on the scale stays as it is. Undefined if the model has no efforts.
  */
 export function nearestEffort(asked: string, known: readonly string[]): string | undefined {
   const place = scale.indexOf(asked);

@@ -1,4 +1,4 @@
-// Which pictures, sounds and documents each family takes, under which name. What a family does not take becomes text: the
+// The pictures, sounds and documents that each family takes, and under which name. Other data becomes text: the
 // content of a text file, or a line that names the data. Nothing is converted and nothing is refused.
 import type { ReadPart } from './read-content-part.js';
 
@@ -44,15 +44,15 @@ const sameAs = new Map(
   }).flatMap(([type, others]) => others.split(' ').map((other) => [other, type] as const)),
 );
 
-/** Without parameters, in lower case, under its usual name: `image/jpeg` for `image/JPG; q=1`. */
+/** The media type without parameters, in lower case, under its usual name: `image/jpeg` for `image/JPG; q=1`. */
 export function plainMediaType(mimeType: string): string {
   const type = mimeType.split(';', 1)[0]!.trim().toLowerCase();
   return sameAs.get(type) ?? type;
 }
 
 /**
- * The name under which the family takes the data; undefined if it takes none of this type. With `data` (base64), a picture
- * has the type that its first bytes tell: Anthropic refuses one with another's name.
+ * The family's name for the type; undefined if the family does not take the type. With `data` (base64), a picture's first
+ * bytes decide its type: Anthropic refuses a picture under a wrong name.
  */
 export function mediaTypeFor(family: MediaFamily, mimeType: string, data = ''): string | undefined {
   const plain = plainMediaType(mimeType);
@@ -61,7 +61,7 @@ export function mediaTypeFor(family: MediaFamily, mimeType: string, data = ''): 
   return taken[family].has(type) ? type : undefined;
 }
 
-/** By the first bytes, in base64. */
+/** A picture's type by its first bytes, in base64. */
 function pictureType(data: string): string | undefined {
   if (data.startsWith('/9j/')) return 'image/jpeg';
   if (data.startsWith('iVBORw0KGg')) return 'image/png';
@@ -82,7 +82,7 @@ export function toSentPart(family: MediaFamily, part: DataPart): SentPart {
 
 const isText = /^text\/|^application\/(?:json|xml|yaml|x-yaml|toml|javascript|x-ndjson|sql|x-sh)$|\+(?:json|xml|yaml)$/;
 
-/** Clients break base64 into lines or use its form for URLs, which APIs refuse. What is no base64 is left out. */
+/** Clients break base64 into lines or use its form for URLs, which APIs refuse. Invalid characters are left out. */
 const plainBase64 = (data: string): string =>
   /[^A-Za-z0-9+/=]/.test(data) ? Buffer.from(data, 'base64').toString('base64') : data;
 

@@ -2,11 +2,11 @@
 // Knows their forms, not their names: `reasoning_details`, `extra_content`, `thinking_blocks` and later ones.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 
-/** Text grows, lists and objects merge. `before` is changed and returned; nothing of `more` is. */
+/** Text grows, lists and objects merge. `before` is changed and returned, `more` is not changed. */
 export function mergeMembers(before: JsonObject, more: JsonObject): JsonObject {
   for (const key in more) {
     const value = more[key];
-    // Setting it would change the prototype.
+    // Setting `__proto__` would change the prototype.
     if (value !== undefined && value !== null && key !== '__proto__') before[key] = merged(before[key], value);
   }
   return before;
@@ -34,7 +34,7 @@ const growing = ['text', 'summary', 'thinking'] as const;
 /** Members that distinguish two entries, where both have them. */
 const telling = ['type', 'index', 'id', 'signature'] as const;
 
-/** As OpenRouter's own SDK reads `reasoning_details`: text goes on with the entry before it, anything else is one entry. */
+/** As in OpenRouter's own SDK for `reasoning_details`: text continues the entry before it, anything else is a new entry. */
 function continues(last: JsonObject, entry: JsonObject): boolean {
   const grows = [...growing, 'signature'].some((name) => typeof entry[name] === 'string');
   return grows && telling.every((name) => last[name] == null || entry[name] == null || last[name] === entry[name]);

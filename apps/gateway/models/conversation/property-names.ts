@@ -8,7 +8,7 @@ import type { ModelRequest } from '../model-provider.js';
 import { mapToolNames, type ToolNameRule } from './tool-names.js';
 import { renameMembers } from './rename-members.js';
 
-/** For another name Anthropic's API refuses the whole request. */
+/** Anthropic's API refuses the whole request for any other name. */
 export const anthropicPropertyNames: ToolNameRule = {
   valid: /^[A-Za-z0-9_.-]{1,64}$/,
   forbidden: /[^A-Za-z0-9_.-]/g,
@@ -24,7 +24,7 @@ export const geminiPropertyNames: ToolNameRule = {
 
 export interface MappedTool {
   definition: ToolDefinition;
-  /** Arguments with the tool's own names, and with those at the provider. */
+  /** Arguments with the tool's own names; `toWire`: with the provider's. */
   fromWire(args: JsonObject): JsonObject;
   toWire(args: JsonObject): JsonObject;
 }
@@ -100,7 +100,7 @@ function renamed(schema: JsonObject, toWire: (name: string) => string): JsonObje
     if (key === 'dependentRequired') return mapMembers(value, (name, names) => [toWire(name), namesIn(names)]);
     if (!byProperty.has(key)) return value;
     return mapMembers(value, (name, of) => {
-      // What is lost of the name is said.
+      // The title tells the model the name that is lost.
       const isLost = key === 'properties' && toWire(name) !== name && isJsonObject(of) && of['title'] === undefined;
       return [toWire(name), isLost ? { title: name, ...of } : namesIn(of)];
     });

@@ -2,7 +2,7 @@
 import type { ProviderTool } from '#libs/schemas/tool-definition.js';
 import type { Warnings } from './warnings.js';
 
-/** Those that this API has; each of the others is told. `api` undefined: none. */
+/** The tools that this API has; each other tool gets a warning. `api` undefined: no tools. */
 export function providerToolsOf(
   tools: readonly ProviderTool[],
   api: ProviderTool['api'] | undefined,

@@ -18,7 +18,7 @@ export function readResponseFormat({ response_format: format }: JsonObject): Res
   });
 }
 
-/** The form in words, for a model that is not held to it. Undefined for text. */
+/** The form in words, for a model that cannot be held to a form. Undefined for text. */
 export function formInWords(format: ResponseFormat): string | undefined {
   switch (format.type) {
     case 'text':
@@ -30,7 +30,7 @@ export function formInWords(format: ResponseFormat): string | undefined {
   }
 }
 
-/** Where tools may be called before the answer. */
+/** The form in words, where tools may be called before the answer. */
 export const formBesideTools = (format: ResponseFormat): string | undefined => {
   const words = formInWords(format);
   return words === undefined ? undefined : `Call tools as you need them. When you call none: ${words}`;
@@ -39,7 +39,7 @@ export const formBesideTools = (format: ResponseFormat): string | undefined => {
 export const formAskedInWords = (model: string): string =>
   `${model} does not accept response_format together with tools, so the format was requested in words`;
 
-/** Without blank ones, which the APIs refuse. */
+/** The stop texts without blank ones, which the APIs refuse. */
 export function readStops({ stop }: JsonObject, model: string, warnings: Warnings): string[] {
   if (stop === undefined) return [];
   const given = [stop ?? []].flat().filter((text) => typeof text === 'string');

@@ -1,17 +1,17 @@
-// Renames the members of a value that a schema has as properties, and no others: a map of anything keeps its keys.
+// Renames the members of a value that its schema has as properties, and no others: a map of anything keeps its keys.
 import { targetOf } from '#libs/json-schema/schema-references.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { define, list } from './schema-parts.js';
 
 export interface NamePlaces {
   root: JsonObject;
-  /** The property's own name by the member's. */
+  /** Translates a member's name to the property's own. */
   ownName: (member: string) => string;
-  /** The name to give, by the property's own. */
+  /** The new name for the property's own name. */
   given: (own: string) => string;
 }
 
-/** `schemas`: those that may hold of the value. A value without such members is returned as an equal one. */
+/** `schemas`: the schemas that may apply to the value. A value without such members is returned as an equal one. */
 export function renameMembers<T extends Json>(value: T, schemas: readonly Json[], places: NamePlaces): T {
   if (typeof value !== 'object' || value === null) return value;
   const nodes = within(schemas, places.root);
@@ -48,7 +48,7 @@ const mostNodes = 500;
 const branches = ['allOf', 'anyOf', 'oneOf'];
 const conditions = ['if', 'then', 'else'];
 
-/** The schemas with all that they refer to or choose from. */
+/** The schemas with their references and alternatives. */
 function within(schemas: readonly Json[], root: JsonObject): JsonObject[] {
   const found = new Set<JsonObject>();
   const pending = [...schemas];

@@ -14,7 +14,7 @@ export function resultContent(message: ToolMessage, takesPictures: boolean, pict
     return `[${name}: picture ${pictures.length} below]`;
   };
   if (blocks !== undefined) {
-    // `content` names those that are no text.
+    // `content` already names the parts that are no text.
     if (!takesPictures || !blocks.some((block) => pictureUrl(readBlock(block)) !== undefined)) return content;
     const texts = blocks.map((block) => {
       const part = readBlock(block);
@@ -31,7 +31,7 @@ export function resultContent(message: ToolMessage, takesPictures: boolean, pict
   return texts.join('\n');
 }
 
-/** The pictures as parts of a user message, with the numbers that the results tell. */
+/** The pictures as parts of a user message, numbered as in the results. */
 export function labelled(pictures: readonly ContentPart[]): ContentPart[] {
   return pictures.flatMap((picture, at) => [{ type: 'text', text: `Picture ${at + 1}:` }, picture]);
 }

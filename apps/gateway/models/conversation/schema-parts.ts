@@ -1,5 +1,5 @@
 // Simplifies JSON Schemas for families that support only part of the standard: resolves local references, merges schemas.
-// Pure. What cannot be expressed is widened, never narrowed: valid values stay valid.
+// Pure. A rule that cannot be expressed is widened, never narrowed: valid values stay valid.
 import { targetOf } from '#libs/json-schema/schema-references.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 

@@ -13,7 +13,7 @@ export interface StreamedCall {
   started: boolean;
   /** Why the arguments are incomplete, even if they parse. */
   broken?: string;
-  /** Other members of the call, for the provider to get back; shown to the client too. */
+  /** Other members of the call: sent back to the provider, shown to the client too. */
   extras?: JsonObject;
 }
 

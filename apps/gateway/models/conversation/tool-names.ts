@@ -7,7 +7,7 @@ export type ToolNameRule = NameRule;
 
 export const openAiToolNames: ToolNameRule = strictNames;
 
-/** As OpenAI's, but must not start with a digit or a dash. */
+/** OpenAI's rule, but names must not start with a digit or a dash. */
 export const geminiToolNames: ToolNameRule = { ...openAiToolNames, valid: /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/ };
 
 /** `names`: every name of the request, offered or in its history, in any order. */

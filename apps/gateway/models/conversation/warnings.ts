@@ -1,5 +1,5 @@
-// Gathers what a provider's request leaves out of the caller's, or changes, so that the provider accepts it. A request that
-// is sent as it was asked gathers nothing and costs nothing.
+// Gathers warnings: what was left out of a caller's request, or changed, so that the provider accepts it. An unchanged request
+// costs nothing.
 import type { Json } from '#libs/schemas/json.js';
 import type { Warning } from '#libs/schemas/warning.js';
 import type { TakeModelEvents } from '../model-provider.js';
@@ -15,18 +15,18 @@ export class Warnings {
     this.list.push({ message, ...(param !== undefined && { param }) });
   }
 
-  /** Of a parameter, by its name in OpenAI's API. */
+  /** Warns of a parameter that is left out, by its name in OpenAI's API. */
   leftOut(model: string, param: string): void {
     this.add(`${model} does not accept ${param}, so it was left out`, param);
   }
 
-  /** Of a parameter that was not sent. Zero, false and what is empty ask for nothing. */
+  /** Warns of a parameter that is not sent, unless its value (zero, false, empty) asks for nothing. */
   notSent(model: string, param: string, value: Json | undefined): void {
     const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0;
     if (param === 'seed' ? value !== undefined : Boolean(value) && !isEmpty) this.leftOut(model, param);
   }
 
-  /** `sent`: undefined if the model has none. */
+  /** `sent`: undefined if the model has no efforts. */
   otherEffort(model: string, asked: string, sent: string | undefined): void {
     const instead = sent === undefined ? 'it was left out' : `'${sent}' was sent`;
     this.add(`${model} does not accept reasoning_effort '${asked}' here, so ${instead}`, 'reasoning_effort');
@@ -36,7 +36,7 @@ export class Warnings {
     this.list = undefined;
   }
 
-  /** `take`, told the warnings with the start of the message. */
+  /** `take` with the warnings added to the start of the message. */
   toldTo(take: TakeModelEvents): TakeModelEvents {
     const warnings = this.list;
     if (warnings === undefined) return take;

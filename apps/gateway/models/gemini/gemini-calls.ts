@@ -11,7 +11,7 @@ interface OpenCall {
   args: PartialArguments;
   /** The provider ended the call, or continued with the next one. */
   ended: boolean;
-  /** Its arguments were sent and can no longer grow. */
+  /** The arguments were sent and can no longer grow. */
   sent: boolean;
   /** Arguments that are not an object, as text, for the error that the model gets. */
   invalid?: string;

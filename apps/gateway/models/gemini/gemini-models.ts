@@ -1,4 +1,4 @@
-// What follows from the name of a Gemini model.
+// Facts from the name of a Gemini model.
 import type { JsonObject } from '#libs/schemas/json.js';
 import { effortsFrom, nearestEffort } from '../conversation/efforts.js';
 
@@ -11,13 +11,13 @@ function geminiVersion(model: string): number | undefined {
 /** Whether the model refuses its own calls without their signatures. */
 export const wantsSignatures = (model: string): boolean => (geminiVersion(model) ?? 0) >= 3;
 
-/** Later models refuse penalties ("Penalty is not enabled for this model"). */
+/** Models from 2.5 on refuse penalties ("Penalty is not enabled for this model"). */
 export const takesPenalties = (model: string): boolean => (geminiVersion(model) ?? 3) < 2.5;
 
-/** Earlier models refuse `responseMimeType` beside function declarations. */
+/** Models before 3 refuse `responseMimeType` beside function declarations. */
 export const takesFormBesideTools = (model: string): boolean => (geminiVersion(model) ?? 3) >= 3;
 
-/** As in Google's OpenAI-compatible API, which knows none above `high`: those get the most that every such model takes. */
+/** From Google's OpenAI-compatible API, which has none above `high`: higher efforts get the most that every model takes. */
 const budgets = new Map<string, number>([
   ['none', 0],
   ['minimal', 1_024],

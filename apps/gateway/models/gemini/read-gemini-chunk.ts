@@ -20,7 +20,7 @@ export interface AnswerReading extends Reading {
 
 interface Candidate {
   finishReason?: string;
-  /** It continued after its finish reason: some upstreams send one with every chunk. */
+  /** The choice continued after its finish reason: some upstreams send one with every chunk. */
   continued?: true;
   message?: string;
 }

@@ -30,7 +30,7 @@ type CalledTools = Map<string, { name: string; id?: Json }>;
 /** In place of a blank message: the API refuses contents without parts. */
 const nothingSaid = { text: '…' };
 
-/** For calls by other models: https://ai.google.dev/gemini-api/docs/thought-signatures */
+/** Signs calls by other models: https://ai.google.dev/gemini-api/docs/thought-signatures */
 const foreignSignature = 'skip_thought_signature_validator';
 
 export function toGeminiContents({ groups }: Conversation, rules: ContentRules): GeminiContent[] {
@@ -41,7 +41,7 @@ export function toGeminiContents({ groups }: Conversation, rules: ContentRules):
     const isUser = group.role === 'user';
     const parts = isUser ? userParts(group, called, rules) : modelParts(group, called, rules);
     if (!isUser && rules.wantsSignatures && at > underWay) signForeign(parts);
-    // Without it the request would end with the model's content.
+    // Without a user content the request would end with the model's.
     if (parts.length === 0 && isUser && at === groups.length - 1) parts.push(nothingSaid);
     if (parts.length > 0) contents.push({ role: isUser ? 'user' : 'model', parts });
   });
@@ -129,7 +129,7 @@ function toParts(content: MessageContent | null, rules: ContentRules): JsonObjec
   });
 }
 
-/** `tells`: what is not taken is named here; a response names it itself. */
+/** `tells`: parts that are not taken are named here; a function response names them itself. */
 function mediaParts(part: DataPart, { model, warnings }: ContentRules, tells = true): JsonObject[] {
   const sent = toSentPart('gemini', part);
   if (!('text' in sent)) return [{ inlineData: { mimeType: sent.mediaType, data: sent.data } }];

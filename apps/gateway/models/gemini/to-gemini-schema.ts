@@ -1,5 +1,5 @@
 // Reduces a JSON Schema to the part that Gemini supports (`parametersJsonSchema`, `responseJsonSchema`). Lists the keywords
-// that it leaves out. The schema is widened, never narrowed: valid values stay valid.
+// that are left out. The schema is widened, never narrowed: valid values stay valid.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { allOf, define, followRef, list } from '../conversation/schema-parts.js';
 

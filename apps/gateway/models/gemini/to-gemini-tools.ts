@@ -32,7 +32,7 @@ const written = new WeakMap<ToolDefinition, Declared>();
 
 interface Declared {
   declaration: { name: string; description: string | undefined; parametersJsonSchema: JsonObject | undefined };
-  /** The warning about it, if the schema lost something. */
+  /** Set if the schema lost something. */
   warning: string | undefined;
 }
 
@@ -47,7 +47,7 @@ function toDeclaration(tool: ToolDefinition, rules: ToolRules): Declared['declar
   return declared.declaration;
 }
 
-/** Not worth a warning: they do not say what is meant, and arguments are checked here. */
+/** Lost lengths need no warning: they carry little meaning, and the gateway checks arguments. */
 const lengths = new Set(['minLength', 'maxLength']);
 
 function declare(tool: ToolDefinition, name: string): Declared {

@@ -1,5 +1,5 @@
-// Translates OpenAI's parameters to Gemini's `generationConfig`. What a model refuses is left out or brought into its range,
-// with a warning.
+// Translates OpenAI's parameters to Gemini's `generationConfig`. Values that a model refuses are left out or brought into its
+// range, with a warning.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelRequest } from '../model-provider.js';
 import { readStops } from '../conversation/read-response-format.js';
@@ -30,7 +30,7 @@ export function toGenerationConfig(request: ModelRequest, warnings: Warnings): J
     const value = parameters[name];
     if (value === undefined) continue;
     if (takesPenalties(model)) config[theirs] = value;
-    // Zero is what they do without it.
+    // Zero is the default.
     else if (value !== 0) warnings.leftOut(model, name);
   }
   if (typeof unknown['top_k'] === 'number') config['topK'] = unknown['top_k'];

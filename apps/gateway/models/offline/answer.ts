@@ -1,5 +1,5 @@
-// Writes the offline model's text: what the calls got, the requested part of the results, what was not done, or how to
-// configure a real model. It invents nothing, and says that it follows rules.
+// Writes the offline model's text: the calls' outcomes, the requested part of the results, what was not done, or how to
+// configure a real model. Invents nothing, and says that rules wrote the text.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { fillArguments, membersOf } from './fill-arguments.js';
 import { mostRead, readTool, satisfies, type Plan } from './plan-calls.js';
@@ -113,7 +113,7 @@ function sayFacts(step: Step, { request, language }: Conversation): string | und
   return said.length === 0 ? undefined : said.join('\n');
 }
 
-/** Says an epoch in a short result as a date and time, in the zone of the call. */
+/** Writes an epoch in a short result as a date and time, in the zone of the call. */
 function sayMoment({ arguments: given, result = '' }: Step, zh: boolean): string | undefined {
   const stamp = /^\s*(\d{10}(?:\d{3})?)\s*$/m.exec(result.slice(0, 2000))?.[1];
   if (stamp === undefined) return undefined;
@@ -126,7 +126,7 @@ function sayMoment({ arguments: given, result = '' }: Step, zh: boolean): string
 
 const zones: ReadonlySet<unknown> = new Set(Intl.supportedValuesOf('timeZone'));
 
-/** Answers in the JSON that `response_format` asks for, if it does: from the request, with harmless values for the rest. */
+/** The answer as JSON if `response_format` asks for it: values from the request, harmless ones for the rest. */
 export function answerInJson(format: Json | undefined, text: string, request: string, now: number): string | undefined {
   if (!isJsonObject(format)) return undefined;
   const { type, json_schema: wrapper } = format;

@@ -14,7 +14,7 @@ export interface Tool {
   name: ReadonlySet<string>;
   about: ReadonlySet<string>;
   schema: JsonObject;
-  /** Whether it changes something. Such tools are called one at a time, and only for a clear match. */
+  /** Whether the tool changes something. Such tools are called one at a time, and only for a clear match. */
   hasEffect: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface Filled {
   takes: string | undefined;
   /** How many calls there are to make, if the tool handles one file, URL or place at a time. */
   count: number;
-  /** How much of what the clause says is in the arguments. */
+  /** How much of the clause is in the arguments. */
   evidence: number;
 }
 
@@ -35,7 +35,7 @@ export interface FillContext {
   clause: Clause;
   /** The user's whole message, for free questions. */
   request: string;
-  /** Of several files, URLs or places, the one that this call is for. */
+  /** Which of several files, URLs or places the call is for. */
   index?: number;
   /** Whether to invent values that the request does not have. */
   force?: boolean;
@@ -47,7 +47,7 @@ interface Member {
   required: boolean;
 }
 
-/** What a parameter's name, or its description, says of its value. */
+/** Kinds of values, told by a parameter's name or description. */
 const kinds = {
   email: /^email$|\b(?:e ?mail|mail|recipients?|cc|bcc)\b|邮箱|收件人/,
   url: /\b(?:url|uri|urls|uris|links?|href|website|endpoint)\b|网址|链接/,
@@ -63,7 +63,7 @@ const kinds = {
 };
 type Kind = keyof typeof kinds | 'text';
 
-/** How much a value of a kind says for the tool that takes it. */
+/** How much a value of a kind speaks for a tool that takes it. */
 const evidenceOf: Partial<Record<Kind, number>> = { url: 2.5, email: 2, path: 1.5, place: 1.5, offset: 1.5, moment: 1 };
 const source = /\b(?:from|source|src|origin|base|old|input)\b/;
 const target = /\b(?:to|target|destination|dest|dst|new|output)\b/;
@@ -83,7 +83,7 @@ export function membersOf(root: JsonObject): Member[] {
   const schema = resolve(root, root);
   const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
   const required = list(schema['required']).filter((name) => typeof name === 'string');
-  // Required ones get the values first.
+  // Required parameters get values first.
   const names = [...new Set([...required, ...Object.keys(properties).slice(0, mostMembers)])];
   return names.map((name) => {
     const own = Object.hasOwn(properties, name) ? resolve(properties[name], root) : { type: 'null' };
@@ -91,7 +91,7 @@ export function membersOf(root: JsonObject): Member[] {
   });
 }
 
-/** What `from` and `to` take depends on what the tool is about. */
+/** The kind of `from` and `to` depends on the tool's subject. */
 function kindOf({ name, schema }: Member, tool: Tool): Kind {
   const kindIn = (text: string) =>
     Object.entries(kinds).find(([, pattern]) => pattern.test(text))?.[0] as Kind | undefined;
@@ -123,7 +123,7 @@ export function fillArguments({ tool, clause, request, index = 0, force = false 
     return [...quotes, ...(names.length > 0 ? names : topics)].filter(({ text }) => !used.has(text));
   }
 
-  /** Of a source and a target the one that the clause points at, else the one for this call. */
+  /** The value of the parameter's role (source or target) in the clause, else the value for this call. */
   function oneOf(name: string, kind: Kind): string | undefined {
     const found = candidates(kind);
     const words = splitName(name);
@@ -181,7 +181,7 @@ export function fillArguments({ tool, clause, request, index = 0, force = false 
     return text === '' ? undefined : text;
   }
 
-  /** For a required value that is not in the request: one from the schema, or a harmless one. */
+  /** A value from the schema, or a harmless one, for a required parameter that the request leaves out. */
   function fallback({ schema, required }: Member, kind: Kind): Json | undefined {
     if (required && kind === 'path' && tool.name.has('list')) return '.';
     const isGiven = ['const', 'default', 'enum'].some((key) => schema[key] !== undefined);
@@ -209,7 +209,7 @@ function names({ terms }: Clause, option: string): boolean {
   return [...termsOf(splitName(option))].some((term) => terms.has(term));
 }
 
-/** How far from now, in the unit that the parameter's name or description tells. */
+/** The distance from now, in the unit that the parameter's name or description tells. */
 function offsetFor({ name, schema }: Member, { offsetMs }: Moment): number {
   const about = `${splitName(name)} ${textOrEmpty(schema['description'])}`;
   const unit = /\bms\b|milli|毫秒/.test(about)
@@ -247,7 +247,7 @@ function isoFor(name: string, at: number): string {
   return /date|day|日期/i.test(name) ? iso.slice(0, 10) : iso;
 }
 
-/** What is behind a parameter's name: a quotation, or text behind “is” and the like. */
+/** The text behind a parameter's name: a quotation, or text behind “is” and the like. */
 const given =
   /^\s{0,3}(?:is|are|as|called|named|to|=|:|：|是|为|叫做?)?\s{0,3}[“"'「《`]([^”"'」》`]{1,2000})[”"'」》`]|^(?:\s{0,3}[=:：]\s{0,3}|\s{1,3}(?:is|are|as|called|named)\s{1,3}|\s{0,3}(?:设?[为成]|调到|叫做?|是)\s{0,3}[:：]?\s{0,3})(?!什么|多少|谁|哪|(?:the|what|a|an|my|it)\b)([^，,。；;\n？?！!]{1,2000})/i;
 const valueEnd = /\.(?:\s|$)|\s(?:and|with|then|but)\s|并且?|然后|$/;

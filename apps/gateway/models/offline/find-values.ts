@@ -1,4 +1,4 @@
-// Finds URLs, paths, quotations, numbers, times and so on in a request. All patterns are linear. What is found is masked
+// Finds URLs, paths, quotations, numbers, times and so on in a request. All patterns are linear. Found values are masked
 // before the next pattern runs; positions never change.
 import { findMoments, type Moment } from './moments.js';
 import { timeZonePlaces } from './vocabulary.js';
@@ -10,7 +10,7 @@ export interface Found {
 }
 
 export interface FoundValues {
-  /** The text with U+FFFC for what was found, but for numbers and places. */
+  /** The text with U+FFFC in place of all found values but numbers and places. */
   masked: string;
   urls: Found[];
   paths: Found[];

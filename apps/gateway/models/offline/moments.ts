@@ -24,7 +24,7 @@ export async function loadDateParsers(): Promise<void> {
   parsers = { english: en, chinese: hans };
 }
 
-/** After `loadDateParsers`. */
+/** Call after `loadDateParsers`. */
 export function findMoments(request: string, now: number): Moment[] {
   const reference = { instant: new Date(now), timezone: 0 };
   // The parsers take seconds for thousands of spaces.
@@ -39,7 +39,7 @@ export function findMoments(request: string, now: number): Moment[] {
     if (isKnown || !(Math.abs(exact) < farthestMs)) continue;
     const hasTime = from.isCertain('hour');
     const at = hasTime ? exact : dayOf(exact);
-    // Seconds that were not named are those of now.
+    // Unnamed seconds are those of now.
     found.push({
       text: said,
       start,

@@ -1,5 +1,5 @@
-// The built-in model: needs no key and no network, and gives the same answer to the same messages. It follows rules and says
-// so; it does not replace a language model.
+// The built-in model: no key, no network, and the same answer to the same messages. The model follows rules and says
+// so, and does not replace a language model.
 import { createHash } from 'node:crypto';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Warning } from '#libs/schemas/warning.js';
@@ -76,7 +76,7 @@ export class OfflineProvider implements ModelProvider {
   }
 }
 
-/** It has no tools of its own. */
+/** The offline model has no tools of its own. */
 function leftOut({ providerTools }: ModelRequest): { warnings?: readonly Warning[] } {
   if (providerTools === undefined) return {};
   const warnings = new Warnings();
@@ -137,7 +137,7 @@ function jsonText(value: unknown): string {
   }
 }
 
-/** One for each Chinese character, one for four others. */
+/** One token for each Chinese character, one for four others. */
 function estimateTokens(text: string): number {
   const wideCount = text.match(wide)?.length ?? 0;
   return wideCount + Math.ceil((text.length - wideCount) / 4);

@@ -11,7 +11,6 @@ import { isGreeting, isQuestion, readClause, splitRequest, type Clause } from '.
 import { alike, effects, looks, verbs } from './vocabulary.js';
 import { isVerb, splitName, termsOf, tokensOf } from './words.js';
 
-/** A tool's definition, and the terms of its name and description. */
 export interface OfflineCall {
   name: string;
   arguments: JsonObject;
@@ -23,18 +22,18 @@ export interface Plan {
   lacking?: { name: string; missing: string[] } | undefined;
   /** Parts of the request that no call did or does. */
   undone: readonly string[];
-  /** The rules are the reason, not a failed step or a limit. */
+  /** The rules cannot do the rest; no step failed and no limit was reached. */
   cannot?: boolean;
 }
 
 interface Task {
-  /** The part of the request that it is for. */
+  /** The part of the request that the task is for. */
   said: string;
   tool: Tool;
   clause: Clause;
   filled: Filled;
   score: number;
-  /** The task that gets the text that this one takes. */
+  /** The task whose result is this task's text. */
   source?: Task | undefined;
 }
 
@@ -75,7 +74,7 @@ export function planOfflineCalls(conversation: Conversation, offered: ModelReque
   };
 }
 
-/** Without tools, as at a limit of the turn: the parts that no step did, by its name. */
+/** For a turn without tools, as at a limit: the parts that no step did, by the steps' names. */
 function leftOf(request: string, { steps }: Conversation, now: number): string[] {
   const done = steps.map(({ name }) => readTool({ name }));
   // A tool whose name says nothing may have done anything.
@@ -110,7 +109,7 @@ function planTasks(request: string, tools: readonly Tool[], now: number): Omit<P
       carried = '';
     }
     const clause = readClause(withReferent(part, before), now);
-    // What lacks something may be completed by what comes next: 新建 a.txt，写入“你好”.
+    // The next part may complete a task that lacks something: 新建 a.txt，写入“你好”.
     const whole = carried === '' ? clause : readClause(`${carried}，${part}`, now);
     const task = best(whole) ?? best(clause);
     if (task !== undefined) {
@@ -149,12 +148,12 @@ function matches(clause: Clause, tools: readonly Tool[], request: string): Task[
   return tasks.filter(({ score }) => score >= threshold).sort(byScore);
 }
 
-/** For “save <URL> to <file>” or “summarize <file>”: with the task that must fetch or read the content first. */
+/** The task, with the one that must fetch or read its content first: “save <URL> to <file>”, “summarize <file>”. */
 function withSource(task: Task, tools: readonly Tool[], now: number): Task {
   const { filled, clause, tool } = task;
   const used = Object.values(filled.arguments);
   const item = [...clause.values.urls, ...clause.values.paths].find(({ text }) => !used.includes(text))?.text;
-  // “Create a.txt and b.txt” does not say that one has what the other gets.
+  // “Create a.txt and b.txt” does not put one file's text into the other.
   if (!isOpen(task) || item === undefined || clause.terms.has('create')) return task;
   const reading = readClause(`${item.includes('://') ? 'fetch' : 'read'} ${item}`, now);
   const source = matches(reading, tools, item).find(
@@ -188,7 +187,7 @@ function nextCalls(tasks: readonly Task[], { steps, request }: Conversation): { 
     if (waits || (tool.hasEffect && calls.length > 0) || steps.length + calls.length >= mostSteps)
       return { calls, left: [...left, ...tasks.slice(place).map((one) => one.said)] };
     if (takes !== undefined && !hasFailed) call.arguments[takes] = earlier!.text;
-    // The text of a request that is longer than what is read would be written in part.
+    // The text of an overlong request would be written in part.
     const isCut = request.length > mostRead && tool.hasEffect && takes === undefined;
     if (made.has(callKey(call))) continue;
     if (isCut || !satisfies(tool.schema, call.arguments)) left.push(said);
@@ -221,7 +220,7 @@ function isOpen({ filled: { missing, takes } }: Task): boolean {
   return missing.length === 1 && missing[0] === takes;
 }
 
-/** Whether arguments satisfy a schema. One that cannot be compiled lets all pass: the gateway's own check decides. */
+/** Whether arguments satisfy a schema. A schema that cannot be compiled lets all pass: the gateway's own check decides. */
 export function satisfies(schema: JsonObject, value: JsonObject): boolean {
   try {
     const { check } = compileSchema(schema, { maxBytes: 1_000_000, maxDepth: 64, deadlineMs: 100 });

@@ -21,7 +21,7 @@ export interface Conversation {
 }
 
 const errorText = /^\W{0,3}(?:error|failed|failure|exception|traceback|fatal|e[a-z]{4,8}:|错误|失败|出错|异常)/i;
-/** Of an error: that something does not exist. */
+/** Matches errors which say that something does not exist. */
 export const missing = /no such file|does ?n[o']t exist|not found|cannot find|ENOENT|不存在|找不到|未找到|没有找到/i;
 
 export function readConversation(messages: readonly ChatMessage[]): Conversation {
@@ -62,7 +62,7 @@ function readsAsFailure(text: string): boolean {
   return (typeof error === 'string' && error !== '') || isJsonObject(error) || value?.['success'] === false;
 }
 
-/** What a JSON envelope around a text has beside it. */
+/** Members beside the text in a JSON envelope. */
 const envelope =
   /^(?:status(?:_?code)?|headers|url|path|size|bytes|encoding|success|(?:content|mime)_?type|truncated)$/i;
 const factLine = /^[ \t>*-]{0,8}["']?([\p{L}_][\p{L}\d_. -]{0,40}?)["']?[ \t]{0,8}[:=：][ \t]{0,8}(\S[^\n]{0,300})$/gmu;

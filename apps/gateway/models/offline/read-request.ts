@@ -8,13 +8,13 @@ export interface Clause {
   tokens: Token[];
   terms: Set<string>;
   values: FoundValues;
-  /** Begins with a verb that the vocabulary does not have, like “email it”. */
+  /** The clause begins with a verb that the vocabulary does not have, like “email it”. */
   isStrange: boolean;
 }
 
 export interface Part {
   text: string;
-  /** Behind a word like “then”: a task, even if it has no verb that we know. */
+  /** Behind a word like “then” a part is a task, even without a known verb. */
   follows: boolean;
 }
 
@@ -30,7 +30,6 @@ export function isGreeting(text: string): boolean {
   return text.length < 60 && greeting.test(text);
 }
 
-/** Whether it asks for something, as in a result. */
 export function isQuestion(text: string): boolean {
   return question.test(text) && !isGreeting(text);
 }
@@ -89,10 +88,10 @@ const given = [
 ];
 const pointsBack =
   /^(?:it|this|that|them|these|those|both|everything|the|its|their)\b|^(?:它|其|这|那|以上|上面|结果|内容|全文)/i;
-/** “a poem”, 一首诗: what somebody would have to compose. */
+/** Texts that somebody would have to compose: “a poem”, 一首诗. */
 const described = /^(?:an?|some)\s(?!copy\b)|^[一几两]?[首篇段封份则]/i;
 
-/** The text in the clause to write, send or translate. Undefined if it only refers to something else, null if it describes one. */
+/** The text in the clause to write, send or translate. Undefined if the clause refers to another text, null if it describes one. */
 export function contentIn({ text, values: { masked, quotes } }: Clause): string | null | undefined {
   if (quotes.length > 0)
     return quotes.reduce((left, right) => (right.text.length > left.text.length ? right : left)).text;
@@ -108,7 +107,7 @@ export function contentIn({ text, values: { masked, quotes } }: Clause): string 
   return undefined;
 }
 
-/** What to search for: what “for” or 关于 names, else what is behind the verb. */
+/** The search query: the text behind “for” or 关于, else behind the verb. */
 export function queryIn(clause: Clause): string | undefined {
   const about = /(?:\b(?:for|about|regarding)\s+|关于|有关)([^\n?.!,;，。；！？\uFFFC]{1,200})/i.exec(
     clause.values.masked,
@@ -127,7 +126,7 @@ export function behindVerb({ tokens, values: { masked } }: Clause): string | und
 const toBefore = /(?:\b(?:to|into|as|in|onto)|到|入|为|成|进|换|往|去)\s?["“'「`]?(?:the\s+)?(?:file\s+)?$/i;
 const fromBefore = /(?:\b(?:from|of|read|open)|从|把|将|由)\s?["“'「`]?(?:the\s+)?(?:file\s+)?$/i;
 
-/** The one after a word like “to”/到 (target) or “from”/从 (source). */
+/** The value after a word like “to”/到 (target) or “from”/从 (source). */
 export function directed(found: readonly Found[], text: string, role: 'source' | 'target'): Found | undefined {
   const [own, other] = role === 'target' ? [toBefore, fromBefore] : [fromBefore, toBefore];
   const before = ({ start }: Found) => text.slice(Math.max(0, start - 16), start);

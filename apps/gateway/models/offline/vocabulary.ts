@@ -1,7 +1,7 @@
-// The offline model's vocabulary: concepts with their English and Chinese words (`_` is a space inside a term). It has
-// general words only, no particular tools, files or requests.
+// The offline model's vocabulary: concepts with their English and Chinese words (`_` is a space inside a term). Only
+// general words: no particular tools, files or requests.
 
-/** What requests ask for and tools do. */
+/** Verbs of requests and tools. */
 const verbWords = {
   read: 'read open load show view display cat print retrieve|读取 读 打开 查看 看看 看下 看一下 看 加载 阅读 显示 展示',
   write: 'write save store put append record output export|写入 写到 写进 写下 写 保存 存到 存入 存为 存 记录 追加 导出',
@@ -25,7 +25,7 @@ const verbWords = {
   remind: 'remind reminder|提醒',
 }; // prettier-ignore
 
-/** What the verbs are about, and values that schemas list in English. */
+/** Objects of the verbs, and values that schemas list in English. */
 const nounWords = {
   file: 'file document doc filename path|文件 文档 文件名',
   directory: 'directory folder dir|目录 文件夹',
@@ -53,7 +53,7 @@ export const verbs: ReadonlySet<string> = new Set(Object.keys(verbWords));
 
 /** Verbs that change something. Tools with them are called one at a time, and only for a clear match. */
 export const effects: ReadonlySet<string> = new Set(['write', 'delete', 'move', 'copy', 'send', 'create', 'set', 'run', 'remind']); // prettier-ignore
-/** Verbs that only look at something: a result that is shown does what they ask for. */
+/** Verbs that only look at something: showing the result is all that they ask for. */
 export const looks: ReadonlySet<string> = new Set(['read', 'list', 'search', 'fetch', 'ask', 'describe', 'run']);
 export const alike: readonly (readonly string[])[] = [
   ['read', 'fetch', 'describe', 'search'], ['read', 'list'], ['write', 'create', 'set'], ['move', 'set'],

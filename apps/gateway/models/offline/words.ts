@@ -4,7 +4,7 @@ import { smallWords, verbs, vocabulary } from './vocabulary.js';
 export interface Token {
   text: string;
   start: number;
-  /** What the word means to the planner: concepts of the vocabulary, else its stem; nothing if it is a small word. */
+  /** The word's meaning to the planner: concepts of the vocabulary, else its stem; nothing for a small word. */
   terms: readonly string[];
   /** `small` words mean nothing by themselves; `other` ones are names, topics and the like. */
   kind: 'known' | 'small' | 'other' | 'number' | 'mark';
@@ -61,7 +61,7 @@ function tokenFor(text: string, start: number): Token {
   return { text, start, terms: [term], kind: /^\d+$/.test(text) ? 'number' : 'other' };
 }
 
-/** At each place the longest term of the vocabulary, or the segmenter's word if that is longer: 上海 does not begin with 上. */
+/** The longest term of the vocabulary at each place, or the segmenter's word if that is longer: 上海 does not begin with 上. */
 function hanTokens(run: string, start: number): Token[] {
   const segments = segmenter.segment(run);
   const tokens: Token[] = [];

@@ -1,16 +1,16 @@
-// The output items of one response: text, reasoning and calls become events as they arrive, each exactly once. What is
-// needed to go on from the message is kept as it came.
+// The output items of one response: text, reasoning and calls become events as they arrive, each exactly once. Items
+// that later requests need are kept unchanged.
 import { isJsonObject, jsonObjectOf, textOrEmpty, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { StreamedCall, StreamedCalls } from '../conversation/streamed-calls.js';
 
 interface OutputItem {
   raw: JsonObject;
-  /** Some of its text has been passed on. */
+  /** Some of the item's text has been passed on. */
   told: boolean;
-  /** It is complete; what came before was only a part. */
+  /** The item is complete; earlier forms were only a part. */
   done: boolean;
-  /** For a `function_call`. */
+  /** The call of a `function_call`. */
   call?: StreamedCall;
 }
 
@@ -18,9 +18,9 @@ type Place = number | string;
 type Told = 'text_delta' | 'reasoning_delta';
 
 export class OutputItems {
-  /** In order of their beginning. */
+  /** Items in order of their beginning. */
   private readonly items = new Map<Place, OutputItem>();
-  /** The part that was told last, of text and of reasoning. */
+  /** The part of text and of reasoning that was passed on last. */
   private readonly lastPart: Partial<Record<Told, string>> = {};
   refused = false;
 
@@ -67,10 +67,10 @@ export class OutputItems {
     this.settle(item.call, event['arguments'], out);
   }
 
-  /** The output of a response that has ended. Most servers have told all of it before; some leave it empty. */
+  /** The output of a response that has ended. Most servers have sent all items before; some leave the output empty. */
   complete(output: Json | undefined, out: ModelEvent[]): void {
     if (!Array.isArray(output)) return;
-    // Without places in the events, nothing says which items these are.
+    // Events without indexes do not tell which items these are.
     if ([...this.items.keys()].some((place) => typeof place === 'string')) return;
     output.forEach((raw, place) => {
       if (isJsonObject(raw)) this.finish(place, raw, out);
@@ -79,7 +79,7 @@ export class OutputItems {
 
   /**
    * The items to store for later requests, with each call replaced by its place in `ended`. Undefined if the history has
-   * all that matters. Reasoning that can neither be read nor decrypted is lost, since nothing is kept at the provider.
+   * all that matters. Reasoning that can neither be read nor decrypted is lost, since the provider keeps nothing.
    */
   stored(ended: readonly StreamedCall[]): JsonObject[] | undefined {
     const kept = [...this.items.values()].flatMap(({ raw, call, done }): JsonObject[] => {
@@ -111,7 +111,7 @@ export class OutputItems {
     }
   }
 
-  /** Parts of reasoning, and messages, are set apart from the one before. */
+  /** Separates parts of reasoning, and messages, from the one before. */
   private tell(type: Told | 'refusal', text: string, part: string, out: ModelEvent[]): void {
     if (text === '') return;
     if (type === 'refusal') {
@@ -131,7 +131,7 @@ export class OutputItems {
     this.settle(call, typeof given === 'string' ? given : call.arguments, out);
   }
 
-  /** What was passed on cannot be taken back: complete arguments add what is missing, and may be written differently. */
+  /** Arguments that were passed on stay: complete arguments, which may be written differently, only add what is missing. */
   private settle(call: StreamedCall, whole: string, out: ModelEvent[]): void {
     const told = call.arguments;
     if (whole.startsWith(told)) return this.calls.append(call, whole.slice(told.length), out);
@@ -147,7 +147,7 @@ export class OutputItems {
   }
 }
 
-/** The index, since some servers give an item another id in each event. */
+/** The item's index, since some servers give an item another id in each event. */
 function placeOf({ output_index: index, item_id: id }: JsonObject, item: Json | undefined): Place {
   if (typeof index === 'number') return index;
   return textOrEmpty(id) || (isJsonObject(item) ? textOrEmpty(item['id']) : '');

@@ -1,5 +1,5 @@
 // Translates content parts and tool results to the input parts of OpenAI's Responses API, which has text, pictures and
-// files. Sound is told of in text.
+// files. Sound is described in text.
 import { isJsonObject, textOrEmpty, type JsonObject } from '#libs/schemas/json.js';
 import type { ContentPart, MessageContent, ToolMessage } from '#libs/schemas/message.js';
 import { notTaken, plainMediaType, toSentPart } from '../conversation/media-types.js';

@@ -1,4 +1,4 @@
-// Translates a history to the items of OpenAI's Responses API. What the model sent before goes back as it came, in its old
+// Translates a history to the items of OpenAI's Responses API. The model's own items go back unchanged, in their old
 // place: reasoning, the phase of a text, and its own ids of calls.
 import { createHash } from 'node:crypto';
 import { isJsonObject, textOrEmpty, type JsonObject } from '#libs/schemas/json.js';
@@ -61,7 +61,7 @@ class CallIds {
   private readonly sent = new Map<string, string>();
   private readonly used = new Set<string>();
 
-  /** Compatible servers may repeat their ids; then ours is used. */
+  /** Compatible servers may repeat their ids; then our id is used. */
   remember(id: string, sentId: string): void {
     if (sentId === '' || this.used.has(sentId)) return;
     this.used.add(sentId);

@@ -1,4 +1,4 @@
-// Translates a model request to the body for OpenAI's Responses API. Nothing is kept there unless the caller wants it, so
+// Translates a model request to the body for OpenAI's Responses API. The provider keeps nothing unless the caller wants it, so
 // reasoning comes back encrypted. Leaves out parameters that the API does not have; refuses more than one choice.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelRequest } from '../model-provider.js';
@@ -7,7 +7,7 @@ import { mayReason, responsesEffort, takesSampling, takesVerbosity } from '../op
 import { toolWriter } from '../openai/to-openai-request.js';
 import { toResponsesInput, type InputRules } from './to-responses-input.js';
 
-/** Less is refused. */
+/** The API refuses less. */
 const leastOutputTokens = 16;
 
 const unknownThere = [
@@ -18,7 +18,7 @@ const unknownThere = [
   'logit_bias',
   'logprobs',
   'top_logprobs',
-  // Of chat completions, and Anthropic's.
+  // Parameters of chat completions, and Anthropic's.
   'audio',
   'modalities',
   'prediction',
@@ -78,7 +78,7 @@ function included(model: string, given: Json | undefined): Json[] | undefined {
   return wanted.size === 0 ? undefined : [...wanted];
 }
 
-/** As with other families, a caller who asks for an effort is shown what the model says of its reasoning. */
+/** As with other families, a caller who asks for an effort is shown the model's reasoning. */
 function toReasoning(
   { reasoning_effort: given }: JsonObject,
   more: Json | undefined,
@@ -124,7 +124,7 @@ function sampling(parameters: JsonObject, { model, warnings }: InputRules): Json
   const { temperature, top_p: topP, reasoning_effort: effort } = parameters;
   const given = { ...(temperature !== undefined && { temperature }), ...(topP !== undefined && { top_p: topP }) };
   if (takesSampling(model, typeof effort === 'string' ? responsesEffort(model, effort) : undefined)) return given;
-  // 1 is what both are without being asked for.
+  // 1 is the default of both.
   for (const [name, value] of Object.entries(given)) if (value !== 1) warnings.leftOut(model, name);
   return {};
 }

@@ -138,7 +138,7 @@ function repeated(call: StreamedCall, fragment: Fragment): StreamedCall {
   return call;
 }
 
-/** Whether it looks like the first fragment of a call. */
+/** Whether the fragment looks like the first of a call. */
 function begins(fragment: Fragment): boolean {
   const text = fragment.arguments.trimStart();
   return text === '' ? fragment.name !== '' : text.startsWith('{');
@@ -146,7 +146,7 @@ function begins(fragment: Fragment): boolean {
 
 const isComplete = (text: string) => parseObject(text) !== undefined;
 
-/** Checks the ends of the text first, because it runs on every fragment. */
+/** Checks the ends of the text first, because every fragment is parsed. */
 function parseObject(text: string): JsonObject | undefined {
   return text.trimStart().startsWith('{') && text.trimEnd().endsWith('}') ? parseJsonObject(text) : undefined;
 }

@@ -16,7 +16,7 @@ import { servedModel, type ServedModel } from './compatible/known-servers.js';
 import { readOpenAiError } from './read-openai-error.js';
 import { toOpenAiRequest } from './to-openai-request.js';
 
-/** Models of each kind. At the limit the list is cleared, and found out again. */
+/** Models of each kind. At the limit the list is cleared and learnt again. */
 const mostRemembered = 1_000;
 
 export function openAiFamily(config: ProviderConfig): WireFamily {
@@ -28,7 +28,7 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
     // Only chat completions have several choices.
     return wantsResponses(model) && !overChat.has(model) && Number(parameters['n'] ?? 1) <= 1;
   };
-  /** What follows from the name of a model is the same for all its requests. */
+  /** Facts from a model's name, the same for all its requests. */
   const served = new Map<string, ServedModel>();
   const overChatCompletions = (request: ModelRequest, writing: Writing): WireRequest => {
     const { model } = request;
@@ -41,7 +41,7 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
     baseUrl: 'https://api.openai.com/v1',
     toolNames: openAiToolNames,
     toolsOf: (request) => (asksResponses(request) ? 'openai' : undefined),
-    // Anthropic's models, at its compatible address and elsewhere.
+    // Claude, at Anthropic's compatible address and elsewhere.
     propertyNames: (model) => (/claude/i.test(model) ? anthropicPropertyNames : undefined),
     headers: (apiKey): Record<string, string> => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
     toRequest(request, writing) {

@@ -1,4 +1,4 @@
-// What follows from the name of a model that is served by OpenAI's API or a compatible one: its efforts, and the API that it
+// Facts from the name of a model that is served by OpenAI's API or a compatible one: its efforts, and the API that it
 // wants. Unknown names get what the caller asked for.
 // https://developers.openai.com/api/docs/guides/reasoning and …/guides/latest-model, as of November 2026.
 import { effortsFrom, nearestEffort } from '../conversation/efforts.js';
@@ -9,7 +9,7 @@ function gptVersion(model: string): number | undefined {
   return match === null ? undefined : Number(match[1]) * 100 + Number(match[2] ?? 0);
 }
 
-/** The first that matches. A model without efforts does not reason. */
+/** The first match counts. A model without efforts does not reason. */
 const efforts: readonly [RegExp, readonly string[]][] = [
   [/^(?:gpt-[34]|chatgpt-|gpt-5-chat|o1-(?:mini|preview))/, []],
   [/^(?:gpt-5\.\d+-chat|o\d+(?:-mini)?-deep-research)/, ['medium']],
@@ -38,10 +38,10 @@ function effortsOf(model: string): readonly string[] | undefined {
   return efforts.find(([names]) => names.test(name))?.[1];
 }
 
-/** Whether the model may send reasoning items; assumed of unknown names. */
+/** Whether the model may send reasoning items; unknown names are assumed to. */
 export const mayReason = (model: string): boolean => effortsOf(model)?.length !== 0;
 
-/** The effort for the Responses API; undefined if the model has none. */
+/** The effort for the Responses API; undefined if the model has no efforts. */
 export function responsesEffort(model: string, asked: string): string | undefined {
   const known = effortsOf(model);
   return known === undefined ? asked : nearestEffort(asked, known);
@@ -61,8 +61,8 @@ export function chatEffort(model: string, asked: string | undefined, offersTools
 
 /**
  * Whether the Responses API is the better or the only way to the model: GPT-5.4 and later reason with tools only there, and
- * the `pro`, `codex` and research models are nowhere else. A name with a prefix (`openai/gpt-5.5`) is that of a server which
- * decides this itself.
+ * the `pro`, `codex` and research models are nowhere else. A name with a prefix (`openai/gpt-5.5`) belongs to a server that
+ * decides itself.
  */
 export function wantsResponses(model: string): boolean {
   if (onlyResponses.test(model)) return true;
@@ -90,7 +90,7 @@ export function takesSampling(model: string, effort: string | undefined): boolea
   return used === 'none' && known.includes('none') && version < 600;
 }
 
-/** `verbosity` came with GPT-5. Assumed of unknown names that they have it. */
+/** `verbosity` came with GPT-5. Unknown names are assumed to have it. */
 export const takesVerbosity = (model: string): boolean => !withoutVerbosity.test(model);
 
 const withoutVerbosity = /^(?:openai\/)?(?:gpt-(?:[34]|oss|5(?:\.\d+)?-chat)|chatgpt-|o\d)/;

@@ -26,7 +26,7 @@ export interface AnswerReading extends Reading {
 interface Choice {
   readonly index: number;
   finishReason: string | undefined;
-  /** It continued after its finish reason: some upstreams send one with every chunk. */
+  /** The choice continued after its finish reason: some upstreams send one with every chunk. */
   continued: boolean;
   extras: AnswerExtras | undefined;
 }
@@ -34,12 +34,12 @@ interface Choice {
 export class OpenAiAnswerReader implements AnswerReader {
   private started = false;
   private readonly choices: Choice[] = [];
-  /** Undefined while there are none. */
+  /** Undefined while there are no calls. */
   private calls: ToolCallMerger | undefined;
   private readonly ending = new AnswerEnding();
   private chunkExtras?: JsonObject;
   private reasoning = '';
-  /** Members of the message, joined, for the provider to get back. */
+  /** Members of the message, joined, to be sent back to the provider. */
   private kept?: JsonObject;
 
   constructor(private readonly reading: AnswerReading) {}
@@ -135,10 +135,10 @@ export class OpenAiAnswerReader implements AnswerReader {
     const choiceMembers = unknownMembers('choice', choice, whole);
     const deltaMembers = unknownMembers('delta', delta, whole);
     const kept = index === 0 ? keptMembers(deltaMembers) : undefined;
-    // Those of a whole message are complete as they are.
+    // Members of a whole message are complete.
     if (kept !== undefined) this.kept = whole ? kept : mergeMembers(this.kept ?? {}, kept);
     if (finish !== '' || whole) {
-      // These go out with `message_end`.
+      // Extras go out with `message_end`.
       state.extras = extrasOf(undefined, choiceMembers, deltaMembers) ?? state.extras;
       if (text !== '') out.push({ type: 'text_delta', text, choice: numbered, extras: undefined });
     } else if (text !== '' || choiceMembers !== undefined || deltaMembers !== undefined) {

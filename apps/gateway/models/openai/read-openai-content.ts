@@ -17,8 +17,8 @@ function partText(part: Json | undefined): string {
 }
 
 /**
- * `reasoning_content` (DeepSeek, Moonshot, Qwen, xAI) or `reasoning` (Groq, OpenRouter). Some send both, with equal text. Or
- * parts of the content (Mistral).
+ * `reasoning_content` (DeepSeek, Moonshot, Qwen, xAI), `reasoning` (Groq, OpenRouter), or parts of the content (Mistral).
+ * Some send both members, with equal text.
  */
 export function readReasoning(delta: JsonObject): string {
   const { content } = delta;
@@ -55,14 +55,14 @@ const known = {
   call: new Set(['index', 'id', 'type', 'function', 'name', 'arguments']),
 };
 
-/** Members of a message that only tell its reader something: no provider wants them back, and some refuse them. */
+/** Members of a message that only inform: no provider wants them back, and some refuse them. */
 const informing = new Set(
   'refusal annotations audio images citations search_results context channel executed_tools logprobs token_ids'.split(
     ' ',
   ),
 );
 
-/** Those of the unknown members that a provider may want back: signatures, `reasoning_details`, `extra_content`, … */
+/** The unknown members that a provider may want back: signatures, `reasoning_details`, `extra_content`, … */
 export function keptMembers(unknown: JsonObject | undefined): JsonObject | undefined {
   let kept: JsonObject | undefined;
   for (const key in unknown) {
@@ -87,7 +87,7 @@ export function unknownMembers(
   for (const key in object) {
     const value = object[key];
     if (value === undefined || (value === null && !keepNull) || known[kind].has(key)) continue;
-    // Setting it would change the prototype.
+    // Setting `__proto__` would change the prototype.
     if (key === '__proto__') continue;
     (found ??= {})[key] = value;
   }

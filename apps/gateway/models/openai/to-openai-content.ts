@@ -1,5 +1,5 @@
-// The parts of a user message for OpenAI-compatible upstreams: media types under their usual names, and text in place of what
-// OpenAI does not take. A content that needs no change is returned as the same object.
+// The parts of a user message for OpenAI-compatible upstreams: media types under their usual names, and text in place of media
+// that OpenAI does not take. Content that needs no change is returned as the same object.
 import { isJsonObject, textOrEmpty } from '#libs/schemas/json.js';
 import type { ContentPart, MessageContent } from '#libs/schemas/message.js';
 import { notTaken, plainMediaType, toSentPart } from '../conversation/media-types.js';

@@ -1,5 +1,5 @@
-// Translates messages for an OpenAI-compatible upstream: removes our own fields, maps names and ids, repeats what the provider
-// wants back, and writes what its server does not take in another way. A message that needs no change is the same object.
+// Translates messages for an OpenAI-compatible upstream: removes our own fields, maps names and ids, repeats members that the
+// provider wants back, and rewrites what its server refuses. A message that needs no change is the same object.
 import { createHash } from 'node:crypto';
 import type { ProviderConfig } from '#libs/config/schema.js';
 import {
@@ -36,7 +36,7 @@ type WireMessage = Partial<AssistantMessage> | Exclude<ChatMessage, AssistantMes
 
 export function toOpenAiMessages(history: readonly ChatMessage[], rules: MessageRules): object[] {
   const wire: WireMessage[] = [];
-  /** Of the results since the last assistant message. */
+  /** Pictures of the results since the last assistant message. */
   let pictures: ContentPart[] = [];
   const put = (written: WireMessage) => {
     const message = rules.served.isStrict
@@ -44,7 +44,7 @@ export function toOpenAiMessages(history: readonly ChatMessage[], rules: Message
       : knownMembers(written, rules.served);
     const last = wire.at(-1);
     if (message.role === 'user' && last?.role === 'tool' && rules.served.answersResults) wire.push(blankAnswer);
-    // The results of both are behind the second.
+    // The results of both messages follow the second.
     const isSecond = message.role === 'assistant' && message.tool_calls !== undefined;
     if (isSecond && last?.role === 'assistant' && last.tool_calls !== undefined)
       wire[wire.length - 1] = joined(last, message);
@@ -135,13 +135,13 @@ function joined(first: Partial<AssistantMessage>, second: Partial<AssistantMessa
 function toWireCall(call: ToolCall, rules: MessageRules): ToolCall {
   const id = wireCallId(call.id, rules.callIds);
   const name = rules.names.toWire(call.function.name);
-  // Servers that read the arguments themselves fail on no text at all.
+  // Servers that parse the arguments fail on empty text.
   const args = call.function.arguments.trim() === '' ? '{}' : call.function.arguments;
   if (id === call.id && name === call.function.name && args === call.function.arguments) return call;
   return { ...call, id, function: { ...call.function, name, arguments: args } };
 }
 
-/** OpenAI refuses longer ones. */
+/** OpenAI refuses longer ids. */
 const longestId = 40;
 
 /** Mistral requires nine letters or digits. The same id always gives the same text. */

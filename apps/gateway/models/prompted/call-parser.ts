@@ -79,7 +79,7 @@ export class CallParser {
     if (held !== '' || this.calls === 0) this.say(held);
   }
 
-  /** Takes the characters that need no state change. Returns the position after it. */
+  /** Takes the characters that need no state change. Returns the position after them. */
   private takePlain(text: string, at: number): number {
     if (this.tag !== '' || this.fence !== '') return at;
     let end = at;
@@ -119,7 +119,7 @@ export class CallParser {
       if (this.tag !== '') {
         const broken = this.tag;
         this.tag = '';
-        // It was no tag, and a tag cannot start inside it: see function-tags.ts.
+        // The text was no tag, and a tag cannot start inside it: see function-tags.ts.
         if (this.state === 'text') this.say(broken);
         else for (const each of broken) this.stepPlain(each);
         return this.step(character);

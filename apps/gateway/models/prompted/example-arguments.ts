@@ -1,5 +1,5 @@
 // Makes example arguments for the prompt: the required members of a schema, each with a value that the schema names or its
-// type allows. They need not satisfy the whole schema.
+// type allows. The values need not satisfy the whole schema.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 
 const maxDepth = 3;

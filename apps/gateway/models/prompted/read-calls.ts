@@ -49,7 +49,7 @@ export function readBareCalls(body: string, names: ReadonlySet<string>): ReadCal
 function readCall(value: Json, text: string): ReadCall {
   if (!isJsonObject(value)) return broken(text, 'The call is not a JSON object');
   const inner = value['function'];
-  // OpenAI's shape has them one level deeper.
+  // OpenAI's shape has name and arguments one level deeper.
   return isJsonObject(inner) ? readNamed(inner, rawParts(text).get('function')!) : readNamed(value, text);
 }
 

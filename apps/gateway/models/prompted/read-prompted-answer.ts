@@ -59,7 +59,7 @@ export class PromptedAnswer {
 const isLong = (event: ModelEvent): boolean =>
   event.type === 'text_delta' && event.text.length > pieceChars && event.extras === undefined;
 
-/** Splits no surrogate pairs. */
+/** No piece splits a surrogate pair. */
 function inPieces(event: ModelEvent): ModelEvent[] {
   if (event.type !== 'text_delta' || !isLong(event)) return [event];
   const pieces: ModelEvent[] = [];

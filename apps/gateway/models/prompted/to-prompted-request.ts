@@ -87,7 +87,7 @@ function renderHistory(messages: readonly ChatMessage[], takesPictures: boolean)
 }
 
 function renderCalls(message: AssistantMessage, names: Map<string, string>): AssistantMessage {
-  // What belongs to calls of the API has no place in a text.
+  // Members for API calls have no place in a text.
   const { tool_calls: calls = [], provider_state: _, ...rest } = message;
   if (calls.length === 0) return message;
   for (const call of calls) names.set(call.id, call.function.name);

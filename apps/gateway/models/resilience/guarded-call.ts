@@ -39,7 +39,7 @@ export const isNotAsked = (provider: string, seconds: number, lastFailure: strin
 export class GuardedCall {
   /** The last batch passed on ended the message. */
   complete = false;
-  /** What counted against the provider. */
+  /** The error that counted against the provider. */
   failure: AppError | undefined;
   private judged = false;
 

@@ -1,6 +1,6 @@
 // Opens an answer and retries failures that may be temporary: 429, 5xx, connection errors and timeouts before the first
-// byte, as far as the provider's circuit breaker allows. The observer is notified of every retry. Nothing is retried once an answer has
-// begun.
+// byte, as far as the provider's circuit breaker allows. The observer hears of every retry. Nothing is retried once an
+// answer has begun.
 import { setTimeout as pause } from 'node:timers/promises';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { HttpClient } from '#libs/http-client/http-client.js';
@@ -8,11 +8,10 @@ import type { HttpAnswer, HttpCall, HttpRequest } from '#libs/http-client/outgoi
 import { AppError } from '#libs/schemas/errors.js';
 import { longestRetryAfterMs, retryDelayMs } from './retry-after.js';
 
-/** Of a provider. */
 export interface RetryPolicy {
   client: HttpClient;
   maxRetries: number;
-  /** Takes a retry, if the upstream is to get one more. */
+  /** Takes a retry, if the upstream may get one more. */
   mayRetry(): boolean;
   /** Converts an answer that is not 2xx to an error, and closes the answer. */
   toError(answer: HttpAnswer): Promise<UpstreamFailure>;

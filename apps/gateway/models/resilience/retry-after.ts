@@ -1,4 +1,4 @@
-// When a failed call may be retried. Pure; it does not wait itself.
+// When a failed call may be retried. Pure: the caller waits.
 
 const firstDelayMs = 250;
 const longestDelayMs = 8_000;

@@ -1,17 +1,17 @@
-// What is wrong with the names of the configuration: a default and aliases that lead to no model. They are resolved as those of
-// requests are. No provider is asked.
+// Finds wrong names in the configuration: a default and aliases that lead to no model. Names are resolved as in requests. No
+// provider is asked.
 import { knownProviders } from '#libs/config/environment.js';
 import type { Config } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { type KnownModels, namedModel, resolveModel } from './resolve-model.js';
 
 export interface MisnamedModel {
-  /** Of the setting: `models.aliases.best[1]`. */
+  /** The setting's path: `models.aliases.best[1]`. */
   setting: string;
   message: string;
 }
 
-/** `discovered`: what the providers are known to list. One of which nothing is known may list any name. */
+/** `discovered`: the known lists of the providers. A provider whose list is unknown may list any name. */
 export function misnamedModels(
   config: Config['models'],
   offline: string,
@@ -36,7 +36,7 @@ type Known = Omit<KnownModels, 'providers'>;
 
 function problemOf(name: string, known: Known): string | undefined {
   const { config, offline, discovered } = known;
-  // What is wrong with an alias, or with the default, is said of that.
+  // A wrong alias, or default, is reported for itself.
   if (
     Object.hasOwn(config.aliases, name) ||
     (name !== config.default && namedModel(name, config.aliases) === undefined)
@@ -44,7 +44,7 @@ function problemOf(name: string, known: Known): string | undefined {
     return undefined;
   const providers = Object.keys(config.providers);
   const [prefix, ...rest] = name.split('/');
-  // A request for any name is answered offline then, which nobody means by configuring one.
+  // Without providers any name is answered offline, which nobody means by configuring one.
   if (providers.length === 0 && prefix !== offline) {
     return `'${name}' does not name a provider: ${hint(prefix!, rest.join('/'), providers)}`;
   }
@@ -59,7 +59,7 @@ function problemOf(name: string, known: Known): string | undefined {
   return `'${name}' is not a model of any provider: write ${providers[0]}/${name}, or another provider before the name`;
 }
 
-/** Where a name leads, as `provider/model`. Undefined if nowhere, as far as is known. */
+/** The targets of a name, as `provider/model`. Undefined if none is known. */
 export function targetsOf(name: string, known: Known): string[] | undefined {
   try {
     const targets = resolveModel(name, { ...known, providers: Object.keys(known.config.providers) });

@@ -16,7 +16,7 @@ export interface Measuring {
   clocks: TurnClocks;
   logger: Logger;
   accounts?: Pick<UsageAccounts, 'modelCall'>;
-  /** Of what tool calls ask models as their caller. */
+  /** Audits the model calls that tool calls make as their caller. */
   notes?: Pick<AuditNotes, 'write'>;
 }
 
@@ -68,7 +68,7 @@ export class ModelCallMeasure implements CallMeasure {
     if (callId !== undefined) this.note(routed, callId, outcome);
   }
 
-  /** In the audit a tool call has rows of the model calls that it made as its caller. */
+  /** A tool call has audit rows of the model calls that it made as its caller. */
   private note(
     { provider, model, call: { paidBy, requestId, traceparent } }: RoutedCall,
     callId: string,

@@ -8,12 +8,12 @@ import { AppError, toAppError } from '#libs/schemas/errors.js';
 import type { ModelProvider } from '../model-provider.js';
 
 const freshMs = 60_000;
-/** Above the time that a provider takes at most for it. */
+/** Above the longest time that a provider takes for its list. */
 const answerMs = 4_000;
 
 interface Listing {
   models: readonly string[];
-  /** Why the provider cannot be had, the last time it was asked. */
+  /** Why the last request for the list failed. */
   problem?: AppError;
   until: number;
 }
@@ -25,7 +25,7 @@ export class ModelDiscovery {
 
   constructor(private readonly logger: Logger) {}
 
-  /** From the cache, however old. */
+  /** The cached list, however old. */
   lastKnown(provider: string): readonly string[] {
     return this.known.get(provider)?.models ?? [];
   }
@@ -34,7 +34,7 @@ export class ModelDiscovery {
     return this.known.get(provider)?.problem;
   }
 
-  /** Begins to ask if the cache is old. Waits for the very first answer only, and until the signal aborts. */
+  /** Starts a request if the cache is old. Waits for the very first answer only, and until the signal aborts. */
   async look(name: string, provider: ModelProvider, signal: AbortSignal): Promise<void> {
     const asked = this.models(name, provider, signal).catch(() => undefined);
     if (!this.known.has(name)) await asked;

@@ -48,7 +48,7 @@ class ConfiguredModelRouter implements ModelRouter {
   private readonly discovery: ModelDiscovery;
   private readonly calls: RoutedCallParts;
   private readonly known: KnownModels;
-  /** By provider: that its last call was refused for its key. Some list their models to anyone. */
+  /** Errors of providers whose last call was refused for its key. Some list their models to anyone. */
   private readonly refused = new Map<string, string>();
 
   constructor(
@@ -103,7 +103,7 @@ class ConfiguredModelRouter implements ModelRouter {
       })),
     );
     for (const { name, models } of lists) for (const model of models) found.set(`${name}/${model}`, name);
-    // Last: whoever takes the first one of the list wants a real one.
+    // Last: clients that take the first model of the list want a real one.
     if (!found.has(offline.name)) found.set(offline.name, offline.name);
     return [...found].map(([id, owned_by]) => ({ id, owned_by }));
   }
@@ -170,7 +170,7 @@ class ConfiguredModelRouter implements ModelRouter {
     else if (error === undefined && this.refused.size > 0) this.refused.delete(provider);
   }
 
-  /** As far as it is known: of a provider whose list was not read, only its name. */
+  /** The default model as far as known: only the provider's name while its list is unread. */
   private defaultModel(): string {
     try {
       const { provider, model } = this.resolve(undefined).candidates[0]!;

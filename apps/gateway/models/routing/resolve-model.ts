@@ -2,7 +2,7 @@
 import type { Config, ProviderConfig } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 
-/** Without `model`, the first one that the provider lists. */
+/** Without `model`: the first model that the provider lists. */
 export interface Target {
   provider: string;
   model?: string;
@@ -21,7 +21,7 @@ const maxNameLength = 256;
 const maxAliasDepth = 8;
 /** For clients that must name a model. An alias of this name is the operator's own. */
 const defaultName = 'default';
-/** Older examples of the documentation use it. Without a configured Ollama, it means the default model. */
+/** A name from older documentation. Without a configured Ollama, it means the default model. */
 const exampleModel = 'llama3.2';
 
 /** The name that a request or an alias gives; undefined for the default model. */
@@ -50,7 +50,7 @@ function defaultTargets(known: KnownModels, depth: number): Target[] {
   return [first === undefined ? { provider: offline } : { provider: first }];
 }
 
-/** Empty, `.` or `..`. */
+/** A path segment that is empty, `.` or `..`. */
 const noSegment = /(?:^|\/)\.{0,2}(?:\/|$)/;
 
 function byName(name: string, known: KnownModels, depth: number): Target[] {
@@ -59,7 +59,7 @@ function byName(name: string, known: KnownModels, depth: number): Target[] {
   const alias = Object.hasOwn(config.aliases, name) ? config.aliases[name] : undefined;
   if (alias !== undefined) return [alias].flat().flatMap((target) => byName(target, known, depth + 1));
   if (name === defaultName && name !== config.default) return defaultTargets(known, depth + 1);
-  // Whatever is configured, so that the examples of the documentation work everywhere.
+  // Always, so that the examples of the documentation work everywhere.
   if (name === known.offline) return [{ provider: known.offline }];
   if (noSegment.test(name)) throw notFound(name);
 

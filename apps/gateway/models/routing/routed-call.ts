@@ -28,10 +28,10 @@ export class RoutedCall {
   provider: string;
   model: string;
   outcome = 'cancelled';
-  /** What the caller got instead of an answer. */
+  /** The error that the caller got instead of an answer. */
   error: AppError | undefined;
   usage: Usage | undefined;
-  /** What candidates counted that another replaced. */
+  /** The usage of candidates that another replaced. */
   readonly replaced: { provider: string; model: string; usage: Usage }[] = [];
   readonly startedAt = performance.now();
   /** The error of a candidate that the next one replaces. */
@@ -72,7 +72,7 @@ export class RoutedCall {
         } catch (error) {
           await this.take([{ type: 'error', error: toAppError(error) }]);
         } finally {
-          // If nobody wanted the rest.
+          // Nobody wanted the rest.
           this.traced?.end('cancelled');
         }
         const { failed: error } = this;

@@ -1,11 +1,11 @@
-// The span of a model call to one candidate: a tap on its events. It ends with the last one, whatever the reader does then.
+// The span of a model call to one candidate: a tap on its events. The last event ends the span, whatever the reader does then.
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { finished, firstChunk, modelAnswers, modelCallSpan, tokensOf } from '#libs/tracing/spans.js';
 import type { Span, Tracing } from '#libs/tracing/tracing.js';
 import type { ModelCall, ModelRequest } from '../model-provider.js';
 
 export class TracedModelCall {
-  /** With the span as the parent of what the provider does. */
+  /** The call with the span as the parent of the provider's work. */
   readonly call: ModelCall;
   private readonly span: Span;
   private readonly startedAt = performance.now();

@@ -1,5 +1,5 @@
-// What is said of a provider that cannot be had: its name, its address, why, and what to do next. Shown to callers, so it has
-// no key, and of the address only what cannot be one.
+// Messages about a provider that cannot be used: its name, its address, why, and what to do next. Shown to callers, so without
+// the key, and with only those parts of the address that cannot be a key.
 import { isLoopback } from '#libs/config/check-config.js';
 import { providerSources } from '#libs/config/provider-sources.js';
 import type { ProviderConfig } from '#libs/config/schema.js';
@@ -47,7 +47,7 @@ export function cannotBeReached(access: ProviderAccess, { kind, what, cause }: H
   return `${subject}: ${reason}. ${nextStep(access)}`;
 }
 
-/** For 401 and 403. `words`: the provider's own, already safe to show. */
+/** For 401 and 403. `words`: the provider's message, already safe to show. */
 export function keyRefused({ name, origin, sources, hasKey }: ProviderAccess, status: number, words = ''): string {
   const subject = `The model provider '${name}' at ${origin}`;
   if (!hasKey) return `${subject} requires a key (${status}), and none is set. Set ${sources.key}.`;

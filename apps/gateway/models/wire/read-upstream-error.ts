@@ -1,4 +1,4 @@
-// What an upstream's failure means for our caller. Pure, and the only place that shows an upstream's own words:
+// Translates an upstream's failure to an error for our caller. Pure, and the only place that shows an upstream's own words:
 // bounded, on one line, without secrets.
 //
 // | upstream                                   | ours                          | tried again |
@@ -11,7 +11,7 @@
 // | 401 402 403, any other 3xx and 4xx         | 502 model_error               | 408 409     |
 // | 5xx                                        | 502 model_error               | yes, but 501 |
 //
-// 400 and 422 are the caller's because what is sent upstream is the caller's own request; the gateway's credentials,
+// 400 and 422 are the caller's errors because the upstream gets the caller's own request; the gateway's credentials,
 // address and quota are not.
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';

@@ -47,7 +47,7 @@ export function openUpstream(
   });
 }
 
-/** Whether its port answers, for a provider that need not list its models. @throws AppError as a call would */
+/** Connects to the port of a provider that need not list its models. @throws AppError as a call would */
 export async function reachUpstream(access: ProviderAccess, signal: AbortSignal): Promise<void> {
   const { hostname, port, protocol } = new URL(access.origin);
   const host = hostname.replace(/^\[(.*)\]$/, '$1');

@@ -1,4 +1,4 @@
-// What a vendor's folder provides: writing requests and reading answers. Everything else about an HTTP provider
+// The port of a vendor's folder: writing requests and reading answers. Everything else about an HTTP provider
 // (connections, retries, deadlines, model lists) is the same for all and in wire-provider.ts.
 import type { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
@@ -30,16 +30,15 @@ export interface WireFamily {
   readModels(body: JsonObject): { models: string[]; nextPath?: string };
 }
 
-/** What a reader needs to know about its provider. */
+/** A reader's view of its provider. */
 export interface Reading {
   provider: string;
   errors: ErrorReader;
   names: ToolNames;
 }
 
-/** What a writer needs to know. */
 export interface Writing extends Reading {
-  /** Gets what the request leaves out or changes. */
+  /** Gets a warning for whatever the request leaves out or changes. */
   warnings: Warnings;
 }
 

@@ -45,7 +45,7 @@ export class WireProvider implements ModelProvider {
   private readonly circuit: CircuitBreaker;
   private readonly retries: RetryPolicy;
   private readonly bounds: AnswerBounds;
-  /** Of the last failure that the circuit breaker counted. */
+  /** The message of the last failure that the circuit breaker counted. */
   private lastFailure = '';
 
   constructor(
@@ -171,7 +171,7 @@ export class WireProvider implements ModelProvider {
     return this.family.toRequest(this.served(request, warnings), this.writing(request, warnings));
   }
 
-  /** Without tools that only other providers have. */
+  /** The request without tools that only other providers have. */
   private served(request: ModelRequest, warnings: Warnings): ModelRequest {
     if (request.providerTools === undefined) return request;
     const api = this.family.toolsOf?.(request);

@@ -1,5 +1,5 @@
-// The fields of a chat completions request as its server knows them: under its names, and without those that it or the model
-// is known to refuse. Fields of unknown names pass.
+// The fields of a chat completions request under its server's names, without those that the server or the model is known to
+// refuse. Unknown fields pass.
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ModelRequest } from '../../model-provider.js';
 import type { Warnings } from '../../conversation/warnings.js';
@@ -15,17 +15,17 @@ interface FieldRules {
   warnings: Warnings;
 }
 
-/** Anthropic's, which a request by `/v1/messages` may have. */
+/** Anthropic's field, which a request by `/v1/messages` may have. */
 const refusedByOpenAi = ['top_k'];
-/** OpenAI's fields, and others, that Mistral's API refuses. It always tells the usage of a stream. */
+/** OpenAI's fields, and others, that Mistral's API refuses; that API always sends the usage of a stream. */
 const refusedByMistral =
   'top_k verbosity logprobs top_logprobs logit_bias audio modalities web_search_options stream_options'.split(' ');
-/** Of OpenAI's service, not of the answer. */
+/** Fields that do not change the answer, only OpenAI's service. */
 const hints = ['user', 'store', 'service_tier', 'prompt_cache_key', 'prompt_cache_retention', 'safety_identifier'];
-/** Those that OpenAI's reasoning models refuse while they reason, with the value that each has without being asked for. */
+/** Fields that OpenAI's reasoning models refuse while they reason, with their defaults. */
 const sampling = { temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0 };
 
-/** A new object. Those that are left out are undefined in it. */
+/** A new object, in which fields that are left out are undefined. */
 export function knownFields({ unknown, parameters, tools }: Given, rules: FieldRules): Fields {
   const { served, model, warnings } = rules;
   const fields: Fields = withKnownLimit(served.limit, { ...unknown, ...parameters });
@@ -51,7 +51,7 @@ export function knownFields({ unknown, parameters, tools }: Given, rules: FieldR
 }
 
 /**
- * OpenAI's reasoning models accept only `max_completion_tokens`; of compatible servers many know only `max_tokens`, and
+ * OpenAI's reasoning models accept only `max_completion_tokens`; many compatible servers know only `max_tokens`, and
  * ignore or refuse the other.
  */
 function withKnownLimit(name: ServedModel['limit'], fields: JsonObject): JsonObject {

@@ -1,4 +1,4 @@
-// The members of messages and calls for servers that refuse those that they do not know. Other servers get them all: a client
+// The members of messages and calls for servers that refuse unknown members. Other servers get all members: a client
 // may send what its provider wants back.
 import type { AssistantMessage, ChatMessage, ToolCall } from '#libs/schemas/message.js';
 import type { ServedModel } from './known-servers.js';
@@ -12,7 +12,7 @@ const known = {
   mistral: names('role content prefix tool_calls tool_call_id reasoning_content'),
 };
 const ofCall = names('id type function');
-/** Of Mistral's, a result alone has a name. */
+/** At Mistral only results have a name. */
 const ofResult = names('role content name tool_call_id');
 
 /** A message that has no other members is returned as the same object. */

@@ -1,21 +1,21 @@
-// What is known of the servers behind `kind: openai`: by their address, their settings and the names of their models. A server
-// that is not known is sent what every compatible server takes.
+// Known traits of the servers behind `kind: openai`: by their address, their settings and the names of their models. An unknown
+// server is sent what every compatible server takes.
 import type { ProviderConfig } from '#libs/config/schema.js';
 import { isReasoningModel } from '../openai-models.js';
 
 export interface ServedModel {
-  /** OpenAI itself or Azure: it refuses fields and members that it does not know. */
+  /** OpenAI itself or Azure, which refuse unknown fields and members. */
   isOpenAi: boolean;
-  /** Whether the role `developer` is known there; `system` is everywhere. */
+  /** Whether the server knows the role `developer`; all know `system`. */
   takesDeveloper: boolean;
-  /** The name of the limit of an answer; undefined: both are known there. */
+  /** The server's name for the limit of an answer; undefined: both names. */
   limit: 'max_tokens' | 'max_completion_tokens' | undefined;
-  /** Whether its API refuses fields and members that it does not know, as Mistral's does. */
+  /** Whether the API refuses unknown fields and members, as Mistral's does. */
   isStrict: boolean;
   /** Whether an assistant message must stand between results and a user message, as in Mistral's templates. */
   answersResults: boolean;
   takesPictures: boolean;
-  /** Whether `verbosity` is known there, if the model has it. */
+  /** Whether the server knows `verbosity`, if the model has it. */
   takesVerbosity: boolean;
 }
 
@@ -34,7 +34,7 @@ export function servedModel(settings: ServerSettings, provider: string, model: s
   };
 }
 
-/** Unless the setting says it, only models that are known for text alone are taken to be so. */
+/** Without the setting, only models that are known to read text alone take no pictures. */
 export function takesPictures({ images }: Pick<ProviderConfig, 'images'>, model: string): boolean {
   return images ?? (seeingModels.test(model) || !textModels.test(model));
 }

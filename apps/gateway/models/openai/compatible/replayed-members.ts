@@ -1,10 +1,10 @@
-// What a provider wants back with its message and its calls, apart from reasoning: the members of both that the API of OpenAI
-// does not have, as they came. Kept as provider state, so that no other provider gets them.
+// Members of a message and its calls that a provider wants back, apart from reasoning: those that OpenAI's API does not
+// have, unchanged. Kept as provider state, so that no other provider gets them.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { AssistantMessage } from '#libs/schemas/message.js';
 import type { StreamedCall } from '../../conversation/streamed-calls.js';
 
-/** More is not kept: the provider then says itself what it misses. In characters of JSON. */
+/** Characters of JSON. Larger members are not kept: the provider then says what it misses. */
 const mostKept = 4 * 1024 * 1024;
 
 /** The part of the provider state that `replayed` reads. `calls` are those that ended, in order. */
@@ -21,11 +21,11 @@ export function toReplay(message: JsonObject | undefined, calls: readonly Stream
 
 export interface Replayed {
   message: JsonObject;
-  /** By the position of the call in the message. */
+  /** Members by the call's position in the message. */
   calls: (JsonObject | undefined)[];
 }
 
-/** `ids`: those that the provider is sent for the message's calls. */
+/** `ids`: the ids of the message's calls as the provider gets them. */
 export function replayed(message: AssistantMessage, provider: string, ids: readonly string[]): Replayed | undefined {
   const state = message.provider_state;
   if (state?.provider !== provider) return undefined;
@@ -39,7 +39,7 @@ export function replayed(message: AssistantMessage, provider: string, ids: reado
   };
 }
 
-/** Without the members that another provider wants back, which a caller may send as it got them. */
+/** The message without members of another provider, which a caller may send as it got them. */
 export function withoutForeign(message: AssistantMessage, provider: string): AssistantMessage {
   const { provider_state: given } = message;
   if (given === undefined || given.provider === provider) return message;
@@ -55,7 +55,7 @@ function without<T extends object>(given: T, members: Json | undefined): T {
   return Object.fromEntries(Object.entries(given).filter(([name]) => !Object.hasOwn(members, name))) as T;
 }
 
-/** Entries of lists that name a call do so by the id that the provider is sent: OpenRouter's thoughts of Gemini. */
+/** List entries name a call by the id that the provider gets: OpenRouter's thoughts of Gemini. */
 function withIds(members: JsonObject, named: ReadonlyMap<Json | undefined, string | undefined>): JsonObject {
   const renamed = (entry: Json): Json => {
     const id = isJsonObject(entry) && entry['id'] !== '' ? named.get(entry['id']) : undefined;
