@@ -30,7 +30,7 @@ import { SessionsController } from './http/controllers/sessions.controller.js';
 import { observerOfStreams } from './http/turns/stream-turn.js';
 import { ToolChangesController } from './http/controllers/tool-changes.controller.js';
 import { ToolsController } from './http/controllers/tools.controller.js';
-import { TurnAdmission } from './http/turns/turn-admission.js';
+import { TurnAdmission } from './govern/turn-admission.js';
 import { TurnEndpoint } from './http/turns/turn-endpoint.js';
 import { Approvals } from './govern/approvals.js';
 import { KeyedToolCalls } from './turn/dispatch/keyed-tool-calls.js';

@@ -1,6 +1,6 @@
 // The gateway without its HTTP server: opens, connects, starts and stops its parts.
 import { randomBytes } from 'node:crypto';
-import { openUsage } from './usage/open-usage.js';
+import { openUsage } from './govern/open-usage.js';
 import { CallTokenKeys } from '#libs/access/call-token-keys.js';
 import { CallTokenRing } from '#libs/access/call-tokens.js';
 import { KeyRing } from '#libs/access/key-ring.js';

@@ -46,7 +46,7 @@ import { registerDirectRoutes } from './http/turns/direct-routes.js';
 import { registerFileUploads } from './http/files/file-uploads.js';
 import { controllersOf, setupOpenApi } from './http/openapi/open-api.js';
 import { McpController } from './http/mcp/mcp.controller.js';
-import { TurnAdmission, turnsOfPrincipal } from './http/turns/turn-admission.js';
+import { TurnAdmission, turnsOfPrincipal } from './govern/turn-admission.js';
 import { openGatewayEndpoint } from './mcp/gateway-server.js';
 import { boundServer } from '#libs/http-server/connections.js';
 import { parseBody } from '#libs/http-server/parse-body.js';

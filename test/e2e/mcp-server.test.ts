@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { z } from 'zod';
 import { McpController } from '../../apps/gateway/http/mcp/mcp.controller.js';
-import { TurnAdmission } from '../../apps/gateway/http/turns/turn-admission.js';
+import { TurnAdmission } from '../../apps/gateway/govern/turn-admission.js';
 import { bridge, lateSseClient, mcpClients, type McpCaller, stdioClient, withClients } from '../support/mcp-clients.js';
 import { type OpenMcpServer, openMcpServer } from '../support/open-mcp-server.js';
 import { queuePathOfFile } from '../support/queue-path.js';

@@ -9,7 +9,7 @@ import { registerDirectRoutes } from '../../apps/gateway/http/turns/direct-route
 import { controllersOf } from '../../apps/gateway/http/openapi/open-api.js';
 import { CONFIG, ERROR_OBSERVER } from '../../apps/gateway/http/injection-tokens.js';
 import { FirstCatalog } from '../../apps/gateway/tools/first-catalog.js';
-import { TurnAdmission } from '../../apps/gateway/http/turns/turn-admission.js';
+import { TurnAdmission } from '../../apps/gateway/govern/turn-admission.js';
 import { prepare } from '../../apps/gateway/start-gateway.js';
 import { lonePlaces } from './lone-places.js';
 import type { Services } from './queue-path.js';

@@ -26,7 +26,7 @@ import { CONFIG, ERROR_OBSERVER } from '../injection-tokens.js';
 import { type endedCall, type Shown, type tool as shownTool } from '../openapi/open-api-shapes.js';
 import { requestContext } from '../request-context.js';
 import { streamTurn } from '../turns/stream-turn.js';
-import { TurnAdmission } from '../turns/turn-admission.js';
+import { TurnAdmission } from '../../govern/turn-admission.js';
 
 const nameProblem = 'must be a string of 1 to 512 characters';
 export const callToolSchema = z.object({

@@ -10,7 +10,7 @@ import { serveEndpoint } from '../../../../test/support/serve-endpoint.js';
 import { verifies } from '../../../../test/verifies.js';
 import { withClients } from '../../../../test/support/mcp-clients.js';
 import { McpController } from './mcp.controller.js';
-import { TurnAdmission } from '../turns/turn-admission.js';
+import { TurnAdmission } from '../../govern/turn-admission.js';
 
 let http: OpenHttpServer;
 let goOn: () => void;

@@ -14,7 +14,7 @@ import { CONFIG } from '../injection-tokens.js';
 import { DirectPost } from '../turns/direct-routes.js';
 import { openSse } from '../turns/open-sse.js';
 import { requestContext } from '../request-context.js';
-import { TurnAdmission } from '../turns/turn-admission.js';
+import { TurnAdmission } from '../../govern/turn-admission.js';
 
 const keepAlive = ': keep-alive\n\n';
 /** The HTTP+SSE stream sends this path to its client. */

@@ -16,7 +16,7 @@ import { readIdempotencyKey } from './idempotency-key.js';
 import { CONFIG, ERROR_OBSERVER } from '../injection-tokens.js';
 import { requestContext } from '../request-context.js';
 import { streamTurn } from './stream-turn.js';
-import { TurnAdmission } from './turn-admission.js';
+import { TurnAdmission } from '../../govern/turn-admission.js';
 
 const json = 'application/json; charset=utf-8';
 

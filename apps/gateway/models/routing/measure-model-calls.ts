@@ -7,7 +7,7 @@ import type { Metrics } from '#libs/metrics/metrics.js';
 import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import { tokenCount } from '#libs/usage/prices.js';
 import { usageDetail, type Usage } from '#libs/schemas/usage.js';
-import type { UsageAccounts } from '../../usage/usage-accounts.js';
+import type { UsageAccounts } from '../../govern/usage-accounts.js';
 import type { ModelAttempt } from './model-attempt.js';
 import type { CallMeasure, RoutedCall } from './routed-call.js';
 

@@ -9,7 +9,7 @@ import { contentText } from '#libs/schemas/content-block.js';
 import { toAppError } from '#libs/schemas/errors.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import type { UsageAccounts } from '../../usage/usage-accounts.js';
+import type { UsageAccounts } from '../../govern/usage-accounts.js';
 import { ApprovalNeeded } from '../../govern/approval-needed.js';
 import type { RunnableCall } from '../call.js';
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { SharedPlaces } from '#libs/limits/shared-places.js';
 import { silentLogger } from '#libs/logging/logger.js';
-import { eventually } from '../../../../test/support/eventually.js';
-import { lonePlaces } from '../../../../test/support/lone-places.js';
-import { openServices, type Services } from '../../../../test/support/queue-path.js';
-import { verifies } from '../../../../test/verifies.js';
+import { eventually } from '../../../test/support/eventually.js';
+import { lonePlaces } from '../../../test/support/lone-places.js';
+import { openServices, type Services } from '../../../test/support/queue-path.js';
+import { verifies } from '../../../test/verifies.js';
 import { TurnAdmission, turnsOfPrincipal } from './turn-admission.js';
 
 let services: Services;
