@@ -1,9 +1,14 @@
 // Our types must fit those of version 7 of the official SDK; test/contract/newest-sdk.test.ts lets the compiler judge.
 import type * as Seven from 'openai-7/resources/responses/responses';
-import type { WireEvent, WireItem, WireResponse, WireUsage } from '../../apps/gateway/responses-api/wire-types.js';
+import type {
+  WireResponseEvent,
+  WireItem,
+  WireResponse,
+  WireResponseUsage,
+} from '../../apps/gateway/responses-api/wire-types.js';
 
 type Fits<Ours, Theirs> = [Ours] extends [Theirs] ? true : false;
-type Numbered = WireEvent extends infer Event ? Event & { sequence_number: number } : never;
+type Numbered = WireResponseEvent extends infer Event ? Event & { sequence_number: number } : never;
 /** A response inside an event is compared separately. */
 type OfItems = Exclude<Numbered, { response: unknown }>;
 type Own = 'id' | 'object' | 'created_at' | 'status' | 'output' | 'error' | 'incomplete_details';
@@ -11,6 +16,6 @@ type Own = 'id' | 'object' | 'created_at' | 'status' | 'output' | 'error' | 'inc
 export const fits: [
   Fits<WireItem, Seven.ResponseOutputItem>,
   Fits<Pick<WireResponse, Own>, Pick<Seven.Response, Own>>,
-  Fits<WireUsage, Seven.ResponseUsage>,
+  Fits<WireResponseUsage, Seven.ResponseUsage>,
   Fits<OfItems, Seven.ResponseStreamEvent>,
 ] = [true, true, true, true];
