@@ -16,7 +16,7 @@ import type { Call, RunnableCall } from './call.js';
 import type { ToolProgress, ToolRunner } from './dispatch/tool-runner.js';
 import type { Round, Turn, TurnRecord } from './turn.js';
 import { toShownResult, toToolMessage } from './turn-state.js';
-import { askedBy, outcomeElsewhere, progressEvents, questionRequest, requestEvents, waitEvent } from './wait.js';
+import { askedBy, outcomeElsewhere, progressEvents, questionRequest, requestEvents } from './wait.js';
 import type { ElsewherePorts } from './wait.js';
 
 export interface RoundPorts extends ElsewherePorts {
@@ -126,23 +126,15 @@ class SettledRound {
   }
 
   private run(call: RunnableCall): Promise<void> {
-    let endPause: (() => void) | undefined;
-    const onProgress = (progress: ToolProgress) => {
-      endPause?.();
-      endPause = progress.asks && this.turn.context.deadline.pause();
-      for (const event of progressEvents(call.id, progress)) this.events.add(event);
-    };
-    return this.ports.runner.run(call, onProgress).then(
-      (outcome) => {
-        endPause?.();
-        call.end(outcome);
-      },
-      (error: unknown) => {
-        endPause?.();
-        if (error instanceof ApprovalNeeded) this.asked.set(call.id, error.approval);
-        else call.end(failureOf(error));
-      },
-    );
+    return this.ports.runner
+      .run(call, (progress) => this.progressed(call, progress))
+      .then(
+        (outcome) => call.end(outcome),
+        (error: unknown) => {
+          if (error instanceof ApprovalNeeded) this.asked.set(call.id, error.approval);
+          else call.end(failureOf(error));
+        },
+      );
   }
 
   /** Ends a call without running it, because it may depend on the call before it, which has not ended. */
@@ -160,8 +152,7 @@ class SettledRound {
     const endPause = context.deadline.pause();
     const approval = await this.ports.approvals
       .decided(call.approvalId!, AbortSignal.any([context.signal, this.over.signal]), (waiting) => {
-        this.events.add(waitEvent(waiting));
-        this.events.add({ type: 'tool_progress', callId: call.id, status: 'waiting_approval' });
+        this.progressed(call, { status: 'waiting_approval', asks: waiting });
       })
       .finally(endPause);
     this.decided(call, approval);
@@ -184,10 +175,7 @@ class SettledRound {
       onAsked: async (question) => {
         left = !this.stays;
         if (left) return void this.asked.set(call.id, question);
-        await this.record.emit([
-          waitEvent(question),
-          { type: 'tool_progress', callId: call.id, status: 'waiting_approval' },
-        ]);
+        await this.record.emit(progressEvents(call.id, { status: 'waiting_approval', asks: question }));
         const endPause = context.deadline.pause();
         await this.ports.approvals.decided(question.id, context.signal, () => undefined).finally(endPause);
         until = steadyNow() + this.patienceWith(call);
@@ -200,6 +188,10 @@ class SettledRound {
 
   private patienceWith({ job }: Call): number {
     return job?.questions === undefined ? patienceMs : Math.max(patienceMs, job.maxTimeoutMs);
+  }
+
+  private progressed(call: Call, progress: ToolProgress): void {
+    for (const event of progressEvents(call.id, progress)) this.events.add(event);
   }
 
   private emitResult(call: Call): void {

@@ -19,7 +19,9 @@ export interface ToolRunner {
   plan(call: Call, tool: CatalogTool, args: JsonObject): RunnableCall;
   /**
    * Runs a planned call and resolves with its one outcome; tool failures are outcomes. Aborting the context's signal cancels the
-   * call: the promise still resolves within the grace time, with `cancelled` or an outcome that came first.
+   * call: the promise still resolves within the grace time, with `cancelled` or an outcome that came first. If another gateway
+   * continues the run, the promise rejects with the signal's reason, and nothing of the call is ended. The context's deadline is
+   * paused while the tool server asks a person.
    * @throws AppError queue_full, store_unavailable, no_worker before dispatch only; ApprovalNeeded if the tool server asks a
    * question and the caller does not stay: the call then continues without this process.
    */
