@@ -5,7 +5,7 @@ import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { requestFields } from '#libs/logging/request-fields.js';
 import type { Journal, StoredCall } from '#libs/runs/run-store.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
-import { terminalStates, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { isEnded, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { Call, type CallParts } from './call.js';
 import { type Ended, untilStoreAnswers, type OutcomeWriter } from './outcome-writer.js';
 import { failed } from './read-result.js';
@@ -124,7 +124,7 @@ export class CallRunner {
       logger.warn({ tool: job.name, requestId: job.requestId }, 'a job without a journaled call was dropped');
       return 'drop';
     }
-    if ((terminalStates as readonly string[]).includes(stored.state)) {
+    if (isEnded(stored.state)) {
       call.outcome = stored.outcome;
       return 'reply';
     }

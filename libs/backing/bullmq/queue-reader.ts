@@ -1,6 +1,7 @@
 // Takes the jobs of one queue through BullMQ's backend: waits, takes, renews locks, ends jobs, and finds jobs whose worker
 // has died. Does not use BullMQ's Worker class, which needs three times as many promises and queries per job.
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { IQueueBackend, JobJson, KeepJobs, MinimalJob } from 'bullmq';
 import type { Logger } from '#libs/logging/logger.js';
 import type { BullmqSource } from './bullmq-source.js';
@@ -225,15 +226,5 @@ function jobOf([job, id]: Taken): JobJson | undefined {
 
 const none = (): undefined => undefined;
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener('abort', end, { once: true });
-  });
-}
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  delay(ms, undefined, { signal }).catch(() => undefined);
