@@ -9,7 +9,7 @@ import { type AppError, errorTable, type ErrorCode } from '#libs/schemas/errors.
 import type { ToolExecution, TurnEvent } from '#libs/schemas/turn-event.js';
 import { turnEnd } from '#libs/tracing/spans.js';
 import type { Span } from '#libs/tracing/tracing.js';
-import { TurnMilestones } from '#libs/logging/turn-milestones.js';
+import { TurnMilestones } from './turn-milestones.js';
 import type { TurnRequest } from '../turn-request.js';
 
 export interface TurnMeasuring {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { type LogFields, type Logger, silentLogger } from '#libs/logging/logger.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import { verifies } from '../../test/verifies.js';
+import { verifies } from '../../../../test/verifies.js';
 import { TurnMilestones } from './turn-milestones.js';
 
 verifies('operations.milestones', 'two calls of a round, then an answer', () => {
