@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { languageOf, languageOfArguments } from './language.js';
+import { languageOfText, languageOfArguments } from './language.js';
 
 test.each([
   ['What is MCP?', 'en'],
@@ -10,7 +10,7 @@ test.each([
   ['', 'en'],
   ['42', 'en'],
 ])('%s', (text, language) => {
-  expect(languageOf(text)).toBe(language);
+  expect(languageOfText(text)).toBe(language);
 });
 
 test('the texts among arguments decide, whatever else is there', () => {

@@ -7,7 +7,7 @@ const maxTextLength = 2_000;
 /** ROI, Q3, SRE: notes in any language have them. */
 const abbreviation = /^\p{Lu}{1,5}$/u;
 
-export function languageOf(text: string): Language {
+export function languageOfText(text: string): Language {
   const start = text.slice(0, maxTextLength);
   return isChinese(hanCharacters(start), latinWords(start)) ? 'zh' : 'en';
 }
@@ -27,9 +27,9 @@ const ownWords = ['question', 'prompt', 'query', 'content'];
 export function languageOfArguments(args: unknown): Language {
   if (typeof args !== 'object' || args === null) return 'en';
   const own = Object.entries(args).find(([name, value]) => ownWords.includes(name) && /\p{L}/u.test(String(value)));
-  if (typeof own?.[1] === 'string') return languageOf(own[1]);
+  if (typeof own?.[1] === 'string') return languageOfText(own[1]);
   const texts = Object.values(args).filter((value) => typeof value === 'string');
-  return languageOf(texts.map((text) => text.slice(0, maxTextLength)).join('\n'));
+  return languageOfText(texts.map((text) => text.slice(0, maxTextLength)).join('\n'));
 }
 
 export const say = (language: Language, texts: Readonly<Record<Language, string>>): string => texts[language];

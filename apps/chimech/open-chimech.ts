@@ -5,9 +5,9 @@ import type { Authorize } from '#libs/mcp-server/decorators.js';
 import { installedPath } from '#libs/process/find-installed.js';
 import { localUrl } from '#libs/process/local-url.js';
 import { CallRate } from './calls/call-rate.js';
-import { ToolCalls, type EndedCall } from './calls/tool-calls.js';
+import { ToolCalls, type FinishedCall } from './calls/tool-calls.js';
 import { ChimechTools } from './chimech-tools.js';
-import { Gateway } from './api/gateway.js';
+import { GatewayClient } from './api/gateway.js';
 import { closeAnalysis } from './analyze/analyze.js';
 import { Knowledge, knowledgeSettings } from './knowledge/open-knowledge.js';
 import { Templates } from './generate/templates.js';
@@ -16,13 +16,13 @@ export interface ChimechOptions {
   logger: Logger;
   /** Default: everybody may call every tool. */
   authorize?: Authorize;
-  onEnd?: (call: EndedCall) => void;
+  onEnd?: (call: FinishedCall) => void;
 }
 
 export interface OpenChimech {
   tools: ChimechTools;
   templates: Templates;
-  gateway: Gateway;
+  gateway: GatewayClient;
   knowledge: Knowledge;
   close(): Promise<void>;
 }
@@ -31,7 +31,7 @@ export function openChimech(
   { chimech, server, database }: Pick<Config, 'chimech' | 'server' | 'database'>,
   { logger, authorize = () => true, onEnd = () => undefined }: ChimechOptions,
 ): OpenChimech {
-  const gateway = new Gateway({
+  const gateway = new GatewayClient({
     url: chimech.gateway_url ?? localUrl(server.host, server.port),
     key: chimech.gateway_key,
     model: chimech.model,

@@ -12,5 +12,5 @@ export const isUnreadable = (text: string, count = countForeign(text)): boolean 
   count > minForeign && count >= text.length / 10;
 
 /** Without NUL, which databases refuse, and with `\ufffd` for the others. */
-export const withoutForeign = (text: string): string =>
+export const withoutForeignCharacters = (text: string): string =>
   text.replace(foreign, (found) => (found === '\0' ? '' : '\ufffd'));

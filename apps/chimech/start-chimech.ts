@@ -12,7 +12,7 @@ import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
 import { serveOverHttp, type ServedPage } from '#libs/mcp-server/serve-over-http.js';
 import { createChimechMetrics, type ChimechMetrics } from '#libs/metrics/chimech-metrics.js';
 import type { RunningProcess } from '#libs/process/run-process.js';
-import type { EndedCall } from './calls/tool-calls.js';
+import type { FinishedCall } from './calls/tool-calls.js';
 import { CallerKeys } from './keys/caller-keys.js';
 import { isRotationDue, watchKeyAge } from './keys/key-age.js';
 import { MemoryCache } from './memory-cache.js';
@@ -92,7 +92,7 @@ function refuseOpenDoor({ server, chimech }: Config): void {
   throw new ConfigError([{ key: 'chimech.api_keys', message }]);
 }
 
-function count(metrics: ChimechMetrics, { tool, outcome, code, ...call }: EndedCall): void {
+function count(metrics: ChimechMetrics, { tool, outcome, code, ...call }: FinishedCall): void {
   metrics.toolCalls.inc({ tool, outcome, code: code ?? '' });
   metrics.toolDuration.observe({ tool }, call.durationMs / 1_000);
   metrics.overhead.observe({ tool }, Math.max(0, call.durationMs - call.gatewayMs) / 1_000);

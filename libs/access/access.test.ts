@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { verifies } from '../../test/verifies.js';
 import { allowsModel, allowsTool, matchesGlob } from './access.js';
 import type { Access } from '#libs/schemas/call-context.js';
-import { hashOfKey, hasKeyForm, mintKey, shownKey } from './api-key.js';
+import { hashOfKey, hasKeyForm, mintKey, presentedKey } from './api-key.js';
 
 const access: Access = { roles: [], scopes: ['chat', 'tools'], tools: {}, limits: {} };
 
@@ -48,9 +48,9 @@ describe('keys', () => {
   });
 
   test('where a request shows it', () => {
-    expect(shownKey({ authorization: 'bearer  sb_x ' })).toEqual({ key: 'sb_x', header: 'authorization' });
-    expect(shownKey({ 'x-api-key': 'sb_x' })).toEqual({ key: 'sb_x', header: 'x-api-key' });
-    expect(shownKey({ authorization: 'Basic eA==', 'x-api-key': 'sb_x' })?.key).toBe('');
-    expect(shownKey({})).toBeUndefined();
+    expect(presentedKey({ authorization: 'bearer  sb_x ' })).toEqual({ key: 'sb_x', header: 'authorization' });
+    expect(presentedKey({ 'x-api-key': 'sb_x' })).toEqual({ key: 'sb_x', header: 'x-api-key' });
+    expect(presentedKey({ authorization: 'Basic eA==', 'x-api-key': 'sb_x' })?.key).toBe('');
+    expect(presentedKey({})).toBeUndefined();
   });
 });

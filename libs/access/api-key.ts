@@ -29,7 +29,7 @@ export const hasKeyForm = (text: string): boolean => form.test(text);
 export const hashOfKey = (key: string): string => hash('sha256', key);
 
 /** The key that a request carries (`Authorization: Bearer`, else `x-api-key`), and the name of the header. */
-export function shownKey(headers: {
+export function presentedKey(headers: {
   authorization?: string | undefined;
   'x-api-key'?: string | string[] | undefined;
 }): { key: string; header: 'authorization' | 'x-api-key' } | undefined {

@@ -6,7 +6,7 @@ import type { Flow } from '#libs/concurrency/flow.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { type Connection, noiseCode } from './connection.js';
-import type { ClientOptions, HttpAnswer, HttpCall, HttpFailure } from './outgoing.js';
+import type { HttpClientOptions, HttpAnswer, HttpCall, HttpFailure } from './outgoing.js';
 
 /** The connection pauses when more than this is buffered. */
 const readAheadBytes = 64 * 1024;
@@ -26,7 +26,7 @@ interface Reader {
 
 /** The client that started the exchange. */
 export interface ExchangeClient {
-  readonly options: ClientOptions;
+  readonly options: HttpClientOptions;
   /** Nobody waits for the answer any more. */
   left(weight: number): void;
   /** The connection is free. */
@@ -40,7 +40,7 @@ const none: Uint8Array[] = [];
 export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   status = 0;
   headers: HttpAnswer['headers'] = {};
-  private readonly options: ClientOptions;
+  private readonly options: HttpClientOptions;
   private controller: Dispatcher.DispatchController | undefined;
   private stopped: Error | undefined;
   private broken: Error | undefined;

@@ -6,7 +6,7 @@ import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { AddressGuard } from './address-guard.js';
 import { HttpClient } from './http-client.js';
-import type { ClientOptions, HttpFailure } from './outgoing.js';
+import type { HttpClientOptions, HttpFailure } from './outgoing.js';
 import { streamOf } from './stream-of.js';
 
 class Failed extends Error {
@@ -32,7 +32,7 @@ async function serve(answer: (socket: Socket) => void): Promise<Server> {
   return server;
 }
 
-function clientOf(server: Server, options: Partial<ClientOptions> = {}): HttpClient {
+function clientOf(server: Server, options: Partial<HttpClientOptions> = {}): HttpClient {
   const client = new HttpClient({
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     headers: {},

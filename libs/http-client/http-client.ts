@@ -3,7 +3,7 @@
 import { buildConnector } from 'undici';
 import { Connection } from './connection.js';
 import { Exchange, type ExchangeClient } from './exchange.js';
-import type { ClientOptions, HttpAnswer, HttpCall, HttpRequest } from './outgoing.js';
+import type { HttpClientOptions, HttpAnswer, HttpCall, HttpRequest } from './outgoing.js';
 
 export class HttpClient implements ExchangeClient {
   private readonly url: URL;
@@ -14,7 +14,7 @@ export class HttpClient implements ExchangeClient {
   private underWay = 0;
 
   /** @throws AppError of the guard, for a forbidden address */
-  constructor(readonly options: ClientOptions) {
+  constructor(readonly options: HttpClientOptions) {
     this.url = new URL(options.baseUrl);
     this.path = this.url.pathname.replace(/\/+$/, '');
     const lookup = options.guard?.lookup(this.url);

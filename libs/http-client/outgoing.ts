@@ -2,7 +2,7 @@
 import type { Flow } from '#libs/concurrency/flow.js';
 import type { AddressGuard } from './address-guard.js';
 
-export interface ClientOptions {
+export interface HttpClientOptions {
   /** Requests go to its origin, with its path as a prefix and its query added. */
   baseUrl: string;
   /** Sent with every request. */

@@ -4,7 +4,7 @@ import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { RE2JS } from 're2js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { describeError } from './describe-error.js';
+import { describeViolation } from './describe-violation.js';
 import { DeadlineExceeded, runBounded } from './run-bounded.js';
 
 export interface SchemaBounds {
@@ -59,7 +59,7 @@ export function compileSchema(schema: JsonObject, bounds: SchemaBounds): Compile
 const tooSlow = 'the arguments could not be checked against the schema of this tool in time';
 
 function describeFirst(errors: ErrorObject[] | null | undefined): string {
-  return errors?.[0] === undefined ? 'does not match the schema' : describeError(errors[0]);
+  return errors?.[0] === undefined ? 'does not match the schema' : describeViolation(errors[0]);
 }
 
 function compile(schema: JsonObject, dropped: string[]): ValidateFunction {

@@ -65,7 +65,7 @@ function jsonSchema(tool: { name: string; place: string }, schema: z.ZodObject, 
 }
 
 /** Checks the arguments, runs the method, checks its result. @throws the method's errors, AppError for the checks. */
-export async function runTool(
+export async function runServedTool(
   tool: ServedTool,
   args: unknown,
   context: ToolContext,

@@ -22,7 +22,7 @@ import type { Around, Authorize, McpServerOptions } from './decorators.js';
 import { exchangeOf } from './endpoint/exchange.js';
 import { leaveUnanswered } from './endpoint/leave-unanswered.js';
 import { servePrompts, type PromptSource } from './serve-prompts.js';
-import { failedResult, runTool, serveTool, toolErrorCode, type ServedTool } from './served-tool.js';
+import { failedResult, runServedTool, serveTool, toolErrorCode, type ServedTool } from './served-tool.js';
 import { scopedCache, type ToolCache, type ToolContext } from './tool-context.js';
 
 export interface ToolServerOptions {
@@ -235,9 +235,9 @@ export class ToolServer {
     }
   }
 
-  private authorizedRun(tool: ServedTool, args: unknown, context: ToolContext): ReturnType<typeof runTool> {
+  private authorizedRun(tool: ServedTool, args: unknown, context: ToolContext): ReturnType<typeof runServedTool> {
     const { authorize } = this.hooks;
-    return authorize === undefined ? runTool(tool, args, context) : runIfAllowed(authorize, tool, args, context);
+    return authorize === undefined ? runServedTool(tool, args, context) : runIfAllowed(authorize, tool, args, context);
   }
 
   private context({ meta, userId: caller, sessionId: connected, onProgress, asking }: ServedCall, signal: AbortSignal) {
@@ -289,12 +289,12 @@ async function runIfAllowed(
   tool: ServedTool,
   args: unknown,
   context: ToolContext,
-): ReturnType<typeof runTool> {
+): ReturnType<typeof runServedTool> {
   if ((await authorize(tool.name, context)) === false) {
     throw new AppError('tool_denied', `UNAUTHORIZED: tool '${tool.name}' may not be called`);
   }
   context.signal.throwIfAborted();
-  return runTool(tool, args, context);
+  return runServedTool(tool, args, context);
 }
 
 const unknownTool = 'Unknown tool';

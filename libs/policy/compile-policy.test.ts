@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { local, policyOf, toolNamed } from '../../test/support/policies.js';
 import { verifies } from '../../test/verifies.js';
-import type { Caller } from './decision.js';
+import type { JudgedCaller } from './decision.js';
 import { explain } from './explain.js';
 import { compileToolGlob } from './tool-glob.js';
 
@@ -89,7 +89,7 @@ describe('which rule decides', () => {
     const policy = policyOf({
       rules: [{ name: 'ops', role: ['ops', 'root'], user: 'alice', key: 'key_1', effect: 'deny' }],
     });
-    const effectFor = (caller: Caller) => policy.decide(toolNamed('s', 't'), {}, caller).effect;
+    const effectFor = (caller: JudgedCaller) => policy.decide(toolNamed('s', 't'), {}, caller).effect;
     const alice = { principal: 'alice', keyId: 'key_1' };
     expect(effectFor({ ...alice, roles: ['dev', 'ops'] })).toBe('deny');
     for (const other of [

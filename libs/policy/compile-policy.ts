@@ -5,7 +5,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import { compileCondition, type Condition } from './argument-condition.js';
 import { defaultDecision } from './default-decision.js';
 import { compileToolGlob } from './tool-glob.js';
-import type { Caller, Decision, Effect, JudgedTool, PolicySource } from './decision.js';
+import type { JudgedCaller, PolicyDecision, Effect, JudgedTool, PolicySource } from './decision.js';
 
 export interface CompiledRule {
   source: PolicyRule;
@@ -13,7 +13,7 @@ export interface CompiledRule {
   effect: Effect;
   reason?: string;
   isForTool(tool: Pick<JudgedTool, 'server' | 'tool'>): boolean;
-  isForCaller(caller: Caller): boolean;
+  isForCaller(caller: JudgedCaller): boolean;
   /** All conditions must hold. */
   conditions: readonly Condition[];
 }
@@ -40,31 +40,31 @@ export class CompiledPolicy {
     }
   }
 
-  decide(tool: JudgedTool, args: JsonObject, caller: Caller): Decision {
+  decide(tool: JudgedTool, args: JsonObject, caller: JudgedCaller): PolicyDecision {
     const rule = this.rulesFor(tool, caller).find(({ conditions }) => conditions.every((each) => each.holds(args)));
     if (rule === undefined) return this.defaultFor(tool, args);
     const { effect, name, reason } = rule;
     return reason === undefined ? { effect, rule: name } : { effect, rule: name, reason };
   }
 
-  mayNeedApproval(tool: JudgedTool, caller: Caller): boolean {
+  mayNeedApproval(tool: JudgedTool, caller: JudgedCaller): boolean {
     const rules = this.rulesFor(tool, caller);
     if (rules.some(({ effect }) => effect === 'require_approval')) return true;
     return rules.at(-1)?.conditions.length !== 0 && this.defaultFor(tool).effect === 'require_approval';
   }
 
   /** The decision if no rule matches. */
-  defaultFor(tool: JudgedTool, args?: JsonObject): Decision {
+  defaultFor(tool: JudgedTool, args?: JsonObject): PolicyDecision {
     return defaultDecision(tool, this.source, args);
   }
 
-  isDenied(tool: JudgedTool, caller: Caller): boolean {
+  isDenied(tool: JudgedTool, caller: JudgedCaller): boolean {
     const rules = this.rulesFor(tool, caller);
     return rules.at(-1)?.conditions.length === 0 && rules.every(({ effect }) => effect === 'deny');
   }
 
   /** The rules that may decide a call, in order; one without conditions is the last. */
-  private rulesFor(tool: JudgedTool, caller: Caller): readonly CompiledRule[] {
+  private rulesFor(tool: JudgedTool, caller: JudgedCaller): readonly CompiledRule[] {
     const callerKey = callerKeyOf(caller);
     const toolKey = `${tool.server}/${tool.tool}`;
     const known = this.reachable.get(callerKey)?.get(toolKey);
@@ -94,7 +94,7 @@ export class CompiledPolicy {
 }
 
 /** Callers with equal keys are equal to every rule. */
-export function callerKeyOf({ principal, keyId, roles = [] }: Caller): string {
+export function callerKeyOf({ principal, keyId, roles = [] }: JudgedCaller): string {
   // All requests while no keys are configured.
   if (keyId === undefined && roles.length === 0) return principal;
   return JSON.stringify([principal, keyId ?? null, roles]);

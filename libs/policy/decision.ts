@@ -6,14 +6,14 @@ export type PolicySource = Pick<Config, 'policy' | 'mcpServers' | 'isolation'>;
 
 export type Effect = 'allow' | 'deny' | 'require_approval';
 
-export interface Decision {
+export interface PolicyDecision {
   effect: Effect;
   /** The rule that decided, for the audit row; `default` or `default:…` if none matched. */
   rule: string;
   reason?: string;
 }
 
-export interface Caller {
+export interface JudgedCaller {
   principal: string;
   keyId?: string;
   roles?: readonly string[];

@@ -2,7 +2,7 @@
 // about its own tools count only if it is trusted (`readOnly` already reflects that). The reason tells the approver why, and which
 // rule would allow the call.
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { Decision, JudgedTool, PolicySource } from './decision.js';
+import type { PolicyDecision, JudgedTool, PolicySource } from './decision.js';
 
 const levels = ['none', 'process', 'confined', 'namespace'];
 
@@ -11,16 +11,16 @@ export function defaultDecision(
   tool: JudgedTool,
   { policy, mcpServers, isolation }: PolicySource,
   args: JsonObject | undefined,
-): Decision {
+): PolicyDecision {
   if (policy.default === 'allow') return { effect: 'allow', rule: 'default' };
-  const asks = (origin: string, why: string): Decision => ({
+  const asks = (origin: string, why: string): PolicyDecision => ({
     effect: 'require_approval',
     rule: `default:${origin}`,
     reason: `The default policy asks: ${why}. To allow such calls, add to policy.rules in signalbox.yaml: ${allowing(tool)}`,
   });
   const server = Object.hasOwn(mcpServers, tool.server) ? mcpServers[tool.server] : undefined;
   const isTrusted = tool.isolation === 'builtin' || server?.trusted === true;
-  const reads = (origin: string, where: string): Decision => {
+  const reads = (origin: string, where: string): PolicyDecision => {
     if (tool.readOnly) return { effect: 'allow', rule: `default:${origin}-read-only` };
     return asks(origin, isTrusted ? `${called(tool, args)} ${where} and may change something there` : where);
   };

@@ -2,14 +2,14 @@
 // information (a past call, of which the audit keeps only a part), and then names what is missing.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CompiledPolicy, CompiledRule } from './compile-policy.js';
-import type { Caller, Decision, JudgedTool } from './decision.js';
+import type { JudgedCaller, PolicyDecision, JudgedTool } from './decision.js';
 
 export interface AskedCall {
   tool: JudgedTool;
   /** Undefined if unknown. */
   args: JsonObject | undefined;
   /** `roles` is undefined if unknown. */
-  caller: Omit<Caller, 'roles'> & { roles: readonly string[] | undefined };
+  caller: Omit<JudgedCaller, 'roles'> & { roles: readonly string[] | undefined };
 }
 
 export interface TriedRule {
@@ -22,7 +22,7 @@ export interface TriedRule {
 export interface Explanation {
   tried: TriedRule[];
   /** Undefined if it cannot be determined. */
-  decision?: Decision;
+  decision?: PolicyDecision;
   missing?: string;
 }
 

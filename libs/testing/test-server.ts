@@ -9,11 +9,11 @@ import type { ToolServer, ToolServerOptions } from '#libs/mcp-server/tool-server
 export interface TestServer {
   server: ToolServer;
   client: Client;
-  call(name: string, args?: Record<string, unknown>, options?: CallOptions): Promise<CallToolResult>;
+  call(name: string, args?: Record<string, unknown>, options?: TestCallOptions): Promise<CallToolResult>;
   close(): Promise<void>;
 }
 
-export interface CallOptions {
+export interface TestCallOptions {
   signal?: AbortSignal;
   onProgress?: (progress: { progress: number; total?: number; message?: string }) => void;
 }

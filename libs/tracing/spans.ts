@@ -85,7 +85,7 @@ export function turnSpan({ runId, sessionId, model, dialect }: TracedTurn): Span
 export const turnEnd = (finishReason: string, usage: Usage, rounds: number): SpanAttributes => ({
   [names.finishReasons]: [finishReason],
   [names.rounds]: rounds,
-  ...tokensOf(usage),
+  ...usageAttributes(usage),
 });
 
 /** A call of one candidate of a route, retries included. */
@@ -112,7 +112,7 @@ export const firstChunk = (afterMs: number): SpanAttributes => ({ [names.timeToF
 
 export const finished = (reason: string): SpanAttributes => ({ [names.finishReasons]: [reason] });
 
-export const tokensOf = (usage: Usage): SpanAttributes => ({
+export const usageAttributes = (usage: Usage): SpanAttributes => ({
   [names.inputTokens]: countOf(usage.prompt_tokens),
   [names.outputTokens]: countOf(usage.completion_tokens),
   [names.cachedTokens]: countOf(usageDetail(usage, 'prompt_tokens_details', 'cached_tokens')) || undefined,

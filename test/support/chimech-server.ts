@@ -4,13 +4,13 @@ import { configSchema } from '#libs/config/schema.js';
 import { silentLogger, type Logger } from '#libs/logging/logger.js';
 import { type Script, type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.js';
 import { createTestServer, type TestServer } from '#libs/testing/test-server.js';
-import type { EndedCall } from '../../apps/chimech/calls/tool-calls.js';
+import type { FinishedCall } from '../../apps/chimech/calls/tool-calls.js';
 import { MemoryCache } from '../../apps/chimech/memory-cache.js';
 import { openChimech } from '../../apps/chimech/open-chimech.js';
 
 export interface ChimechTestServer extends TestServer {
   gateway: ScriptedUpstream;
-  ended: EndedCall[];
+  ended: FinishedCall[];
   close(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export async function openChimechServer(options: ChimechTestOptions = {}): Promi
     ...(options.databaseUrl === undefined ? {} : { database: { url: options.databaseUrl } }),
     chimech: { gateway_url: gateway.baseUrl.replace('/v1', ''), ...settings },
   });
-  const ended: EndedCall[] = [];
+  const ended: FinishedCall[] = [];
   const open = openChimech(config, {
     logger,
     onEnd: (call) => void ended.push(call),

@@ -3,11 +3,11 @@
 import type OpenAI from 'openai';
 import { zodResponseFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
-import type { McpTool, ToolExecution } from '../../clients/typescript/src/index.js';
+import type { McpServerTools, ToolExecution } from '../../clients/typescript/src/index.js';
 import type { TypedChunk, WithServerTools } from '../../clients/typescript/src/openai.js';
 
 const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Hello' }];
-const workspace: McpTool = { type: 'mcp', server_label: 'workspace' };
+const workspace: McpServerTools = { type: 'mcp', server_label: 'workspace' };
 const own: OpenAI.ChatCompletionTool = { type: 'function', function: { name: 'own' } };
 const request = { model: 'default', messages };
 const form = { response_format: zodResponseFormat(z.object({ sum: z.number() }), 'sums') };

@@ -1,9 +1,9 @@
 // Policies and tools for tests of decisions.
 import { readConfig } from '#libs/config/read-config.js';
 import { CompiledPolicy } from '#libs/policy/compile-policy.js';
-import type { Caller, JudgedTool } from '#libs/policy/decision.js';
+import type { JudgedCaller, JudgedTool } from '#libs/policy/decision.js';
 
-export const local: Caller = { principal: 'local' };
+export const local: JudgedCaller = { principal: 'local' };
 
 export const toolNamed = (server: string, tool: string, more: Partial<JudgedTool> = {}): JudgedTool => ({
   server,

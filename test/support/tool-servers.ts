@@ -9,7 +9,7 @@ import { readConfig } from '#libs/config/read-config.js';
 import type { LogFields, Logger } from '#libs/logging/logger.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import type { RawToolResult, ToolConnection } from '../../apps/worker/mcp/servers/connection.js';
-import type { CallOptions } from '../../apps/worker/mcp/wire/call-scope.js';
+import type { ToolCallOptions } from '../../apps/worker/mcp/wire/call-scope.js';
 import { ServerPool } from '../../apps/worker/mcp/pool/pool.js';
 import { ServerStarts, type ServerStartsOptions } from '../../apps/worker/mcp/servers/server-starts.js';
 import { configuredServers, type ConfiguredServers, type ServerParts } from '../../apps/worker/mcp/servers/servers.js';
@@ -43,7 +43,7 @@ export interface CallGiven {
   session?: string;
   /** The session's directory, if not named after the session. */
   directory?: string;
-  options?: Partial<CallOptions>;
+  options?: Partial<ToolCallOptions>;
 }
 
 export interface ServersGiven {

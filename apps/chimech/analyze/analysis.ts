@@ -1,10 +1,10 @@
 // What an analysis is, as callers and the thread that makes it see it (docs/chimech-analyze.md).
 import type { CodeStructure } from './code/code-structure.js';
 import type { DataStructure } from './data/data-structure.js';
-import type { Tongue } from './say.js';
+import type { Language } from '../language.js';
 import type { TextStructure } from './text/text-structure.js';
 
-export interface Metrics {
+export interface AnalysisMetrics {
   word_count: number;
   /** 0–100: more is harder. */
   complexity_score: number;
@@ -19,18 +19,18 @@ export interface Analysis {
   summary_by: 'model' | 'extract';
   keywords?: string[];
   structure?: TextStructure | CodeStructure | DataStructure;
-  metrics: Metrics;
+  metrics: AnalysisMetrics;
   /** What makes the result incomplete or doubtful. */
   warnings?: string[];
 }
 
 /** What an analyst of one type of content finds, before the caller's choice of details. */
 export interface Findings {
-  tongue: Tongue;
+  answerLanguage: Language;
   summary: string;
   keywords: string[];
   structure: TextStructure | CodeStructure | DataStructure;
-  metrics: Metrics;
+  metrics: AnalysisMetrics;
   warnings: string[];
   /** Lines for people: what is counted in `structure`. */
   facts: string[];

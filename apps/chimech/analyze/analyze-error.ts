@@ -1,6 +1,6 @@
 // Why content cannot be analysed, in both languages. The codes are those of Chimech's answers.
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { Tongue } from './say.js';
+import type { Language } from '../language.js';
 
 const statusCodes = { INVALID_PARAMS: 400, CONTEXT_TOO_LONG: 413, RATE_LIMIT: 429, TIMEOUT: 504, INTERNAL_ERROR: 500 };
 
@@ -11,7 +11,7 @@ export class AnalyzeError extends Error {
   readonly statusCode: number;
 
   constructor(
-    readonly texts: Readonly<Record<Tongue, string>>,
+    readonly texts: Readonly<Record<Language, string>>,
     readonly code: AnalyzeErrorCode,
     readonly details?: JsonObject,
   ) {

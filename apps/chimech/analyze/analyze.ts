@@ -55,7 +55,7 @@ export interface AnalyzeOptions {
   /** A model's summary of an excerpt; undefined where no model gives one. */
   summarize?: (
     excerpt: string,
-    about: Pick<Findings, 'tongue'> & Pick<AnalysisTask, 'type'>,
+    about: Pick<Findings, 'answerLanguage'> & Pick<AnalysisTask, 'type'>,
   ) => Promise<string | undefined>;
   /** Where the parsing runs: in a thread of its own by default. */
   run?: (task: AnalysisTask, signal: AbortSignal) => Promise<Findings>;
@@ -77,7 +77,10 @@ export async function analyze(
   checkSize(input.content);
   const { content, warnings } = cleanContent(input.content);
   const findings = await withinTime(signal, (until) => run({ type, content, language }, until));
-  const written = await summarize?.(excerpt(type, findings, content), { type, tongue: findings.tongue });
+  const written = await summarize?.(excerpt(type, findings, content), {
+    type,
+    answerLanguage: findings.answerLanguage,
+  });
   const allWarnings = [...warnings, ...findings.warnings];
   const analysis: Analysis = {
     type,

@@ -8,7 +8,7 @@ import {
 } from '../../../test/support/chimech-server.js';
 import { verifies } from '../../../test/verifies.js';
 import { CallApiClient } from '../api/api-client.js';
-import { Gateway } from '../api/gateway.js';
+import { GatewayClient } from '../api/gateway.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { maxSummaryMs, summarize } from './summarize.js';
 
@@ -75,7 +75,7 @@ verifies(
 verifies('chimech.analyze.summary', 'extracted after 15 seconds without an answer; a cancelled call ends', async () => {
   const { gateway } = await open({ script: [{ never: true }, { never: true }] });
   const url = gateway.baseUrl.replace('/v1', '');
-  const client = new Gateway({ url, key: undefined, model: undefined, embeddingsModel: undefined });
+  const client = new GatewayClient({ url, key: undefined, model: undefined, embeddingsModel: undefined });
   const cancel = new AbortController();
   const { signal } = cancel;
   const call = {
@@ -83,7 +83,7 @@ verifies('chimech.analyze.summary', 'extracted after 15 seconds without an answe
     signal,
     logger: silentLogger,
   };
-  const about = { type: 'text', tongue: 'en' } as const;
+  const about = { type: 'text', answerLanguage: 'en' } as const;
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const late = summarize(content, about, call);
   await gateway.received(1);

@@ -4,7 +4,7 @@ import { abortAfter } from '#libs/concurrency/abort-after.js';
 import type { ChimechContext } from '../calls/chimech-context.js';
 import type { AnalysisTask } from './analysis.js';
 import { maxSummaryCharacters } from './text/extract-summary.js';
-import { say, type Tongue } from './say.js';
+import { say, type Language } from '../language.js';
 
 export const maxSummaryMs = 15_000;
 /** More than the summary takes: models that think first count their thoughts. */
@@ -25,13 +25,13 @@ const kinds = {
 /** Undefined if no model gives one. @throws the reason of the call's signal */
 export async function summarize(
   excerpt: string,
-  { type, tongue }: Pick<AnalysisTask, 'type'> & { tongue: Tongue },
+  { type, answerLanguage }: Pick<AnalysisTask, 'type'> & { answerLanguage: Language },
   { apiClient, signal, logger }: Pick<ChimechContext, 'apiClient' | 'signal' | 'logger'>,
 ): Promise<string | undefined> {
   try {
     const { text, model } = await apiClient.chat({
       messages: [
-        { role: 'system', content: `${say(tongue, instructions)} ${say(tongue, kinds[type])}` },
+        { role: 'system', content: `${say(answerLanguage, instructions)} ${say(answerLanguage, kinds[type])}` },
         { role: 'user', content: `<content>\n${excerpt}\n</content>` },
       ],
       maxTokens,

@@ -6,7 +6,7 @@ import {
 } from '../../../test/support/scripted-upstream.js';
 import { verifies } from '../../../test/verifies.js';
 import { CallApiClient } from './api-client.js';
-import { Gateway, type GatewaySettings } from './gateway.js';
+import { GatewayClient, type GatewaySettings } from './gateway.js';
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -16,7 +16,7 @@ afterEach(async () => {
 async function open(script: ScriptedAnswer[], settings: Partial<GatewaySettings> = {}) {
   const upstream: ScriptedUpstream = await startScriptedUpstream(script);
   const url = upstream.baseUrl.replace('/v1', '');
-  const gateway = new Gateway({ url, key: undefined, model: undefined, embeddingsModel: 'embed-1', ...settings });
+  const gateway = new GatewayClient({ url, key: undefined, model: undefined, embeddingsModel: 'embed-1', ...settings });
   closing.push(() => gateway.close().then(() => upstream.close()));
   const call = { signal: new AbortController().signal, language: 'en', requestId: 'req_1', token: undefined } as const;
   return { client: new CallApiClient(gateway, call), upstream };

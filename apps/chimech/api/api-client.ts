@@ -3,7 +3,7 @@
 import { AppError } from '#libs/schemas/errors.js';
 import { ChimechMCPError } from '../errors/chimech-mcp-error.js';
 import { say, type Language } from '../language.js';
-import { GatewayFailure, type Gateway, type GatewayAnswer } from './gateway.js';
+import { GatewayFailure, type GatewayClient, type GatewayResponse } from './gateway.js';
 import { readChatAnswer, readEmbeddings, readError, type ChatAnswer } from './read-answers.js';
 
 export interface PromptMessage {
@@ -11,7 +11,7 @@ export interface PromptMessage {
   content: string;
 }
 
-export interface ChatRequest {
+export interface ModelPrompt {
   messages: readonly PromptMessage[];
   maxTokens?: number;
   temperature?: number;
@@ -24,7 +24,7 @@ export interface ChatRequest {
 
 export interface ApiClient {
   /** @throws ChimechMCPError CONTEXT_TOO_LONG, API_RATE_LIMIT, API_ERROR, TIMEOUT */
-  chat(request: ChatRequest): Promise<ChatAnswer>;
+  chat(request: ModelPrompt): Promise<ChatAnswer>;
   /** One vector a text. @throws as chat */
   embeddings(texts: readonly string[]): Promise<number[][]>;
 }
@@ -35,11 +35,11 @@ export class CallApiClient implements ApiClient {
   waitedMs = 0;
 
   constructor(
-    private readonly gateway: Gateway,
+    private readonly gateway: GatewayClient,
     private readonly call: { signal: AbortSignal; language: Language; requestId: string; token: string | undefined },
   ) {}
 
-  async chat(request: ChatRequest): Promise<ChatAnswer> {
+  async chat(request: ModelPrompt): Promise<ChatAnswer> {
     const { messages, maxTokens, temperature, priority, confidence, signal } = request;
     const path = '/v1/chat/completions';
     const { model } = this.gateway.settings;
@@ -72,7 +72,7 @@ export class CallApiClient implements ApiClient {
     return read.vectors;
   }
 
-  private async post(path: string, body: object, earlier?: AbortSignal): Promise<GatewayAnswer> {
+  private async post(path: string, body: object, earlier?: AbortSignal): Promise<GatewayResponse> {
     const startedAt = performance.now();
     const signal = earlier === undefined ? this.call.signal : AbortSignal.any([this.call.signal, earlier]);
     try {
@@ -89,7 +89,7 @@ export class CallApiClient implements ApiClient {
   }
 
   /** The body of a successful answer. @throws ChimechMCPError */
-  private succeeded({ status, body, retryAfterSeconds }: GatewayAnswer): unknown {
+  private succeeded({ status, body, retryAfterSeconds }: GatewayResponse): unknown {
     if (status >= 200 && status < 300) return body;
     const { message, code } = readError(body);
     if (code === 'budget_exceeded') {

@@ -11,7 +11,7 @@ export interface GatewaySettings {
   embeddingsModel: string | undefined;
 }
 
-export interface GatewayAnswer {
+export interface GatewayResponse {
   status: number;
   /** Whole seconds. */
   retryAfterSeconds: number | undefined;
@@ -44,7 +44,7 @@ const maxAnswerBytes = 8 * 1024 * 1024;
 /** Of a whole exchange; the time of a call ends it earlier. */
 const exchangeMs = 300_000;
 
-export class Gateway {
+export class GatewayClient {
   private readonly client: HttpClient;
 
   constructor(readonly settings: GatewaySettings) {
@@ -66,7 +66,7 @@ export class Gateway {
   }
 
   /** As the caller of the call with a token, else with the key of the settings. @throws GatewayFailure */
-  async post(path: string, body: object, { signal, requestId, token }: PostOptions): Promise<GatewayAnswer> {
+  async post(path: string, body: object, { signal, requestId, token }: PostOptions): Promise<GatewayResponse> {
     const headers = {
       'x-request-id': requestId,
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
@@ -88,7 +88,7 @@ export class Gateway {
     method: string,
     path: string,
     { signal, ...sent }: { signal: AbortSignal; headers?: Record<string, string>; body?: string },
-  ): Promise<GatewayAnswer> {
+  ): Promise<GatewayResponse> {
     const deadline = steadyNow() + exchangeMs;
     const answer = await this.client.open({ method, path, ...sent }, { signal, deadline });
     let whole = false;

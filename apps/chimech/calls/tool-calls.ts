@@ -9,12 +9,12 @@ import { isJsonObject } from '#libs/schemas/json.js';
 import { ChimechMCPError, toChimechError, type ChimechCode } from '../errors/chimech-mcp-error.js';
 import { renderFailure } from '../errors/render-failure.js';
 import { CallApiClient } from '../api/api-client.js';
-import type { Gateway } from '../api/gateway.js';
+import type { GatewayClient } from '../api/gateway.js';
 import { languageOfArguments, say, type Language } from '../language.js';
 import type { CallRate } from './call-rate.js';
 import type { ChimechContext } from './chimech-context.js';
 
-export interface EndedCall {
+export interface FinishedCall {
   tool: string;
   outcome: 'ok' | 'error' | 'cancelled';
   /** Of an error. */
@@ -34,7 +34,9 @@ interface RunningCall {
 export class ToolCalls {
   private readonly running = new WeakMap<ToolContext, RunningCall>();
 
-  constructor(private readonly parts: { gateway: Gateway; rate: CallRate; onEnd: (call: EndedCall) => void }) {}
+  constructor(
+    private readonly parts: { gateway: GatewayClient; rate: CallRate; onEnd: (call: FinishedCall) => void },
+  ) {}
 
   async around(
     { tool, arguments: args, context }: CallInProgress,
@@ -45,7 +47,7 @@ export class ToolCalls {
     const { signal, requestId, callToken: token } = context;
     const client = new CallApiClient(this.parts.gateway, { signal, language, requestId, token });
     this.running.set(context, { tool, language, client });
-    const ended = (outcome: EndedCall['outcome'], code?: ChimechCode) => {
+    const ended = (outcome: FinishedCall['outcome'], code?: ChimechCode) => {
       const durationMs = performance.now() - startedAt;
       const { waitedMs: gatewayMs, tokensUsed } = client;
       const call = { tool, outcome, durationMs, gatewayMs, tokensUsed };

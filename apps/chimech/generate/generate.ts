@@ -5,7 +5,7 @@ import type { ChimechContext } from '../calls/chimech-context.js';
 import { ChimechMCPError, unreadableText } from '../errors/chimech-mcp-error.js';
 import type { PromptMessage } from '../api/api-client.js';
 import { say } from '../language.js';
-import { isUnreadable, withoutForeign } from '../readable-text.js';
+import { isUnreadable, withoutForeignCharacters } from '../readable-text.js';
 import { checkOutput } from './check-output.js';
 import { fillTemplate, textTypes, type Template, type Templates, type TextType } from './templates.js';
 
@@ -63,7 +63,7 @@ export async function generate(
   const { options = {} } = input;
   if (isUnreadable(input.prompt))
     throw new ChimechMCPError(say(call.language, unreadableText('prompt')), 'INVALID_PARAMS');
-  const prompt = withoutForeign(input.prompt);
+  const prompt = withoutForeignCharacters(input.prompt);
   const template = await findTemplate(options.template, templates, call);
   const type = input.type ?? template?.type ?? 'text';
   const messages: PromptMessage[] = [

@@ -3,7 +3,7 @@
 import type { Logger } from '#libs/logging/logger.js';
 import { embedAll, type Embeddings } from './embedding.js';
 import { readTerms, searchWords } from './full-text-search.js';
-import { KnowledgeDatabase, type DatabaseOptions } from './knowledge-database.js';
+import { KnowledgeDatabase, type KnowledgeDatabaseOptions } from './knowledge-database.js';
 import { listHits } from './list-hits.js';
 import { byDate, fuse, type Ranked } from './ranked.js';
 import { type Query, readQuery } from './read-query.js';
@@ -11,7 +11,7 @@ import { type Hit, searchInput, type SearchFilters, type SearchInput, type Searc
 import { searchMeaning } from './semantic-search.js';
 import { plainWordsOf, type Sought, writeSnippet } from './write-snippet.js';
 
-export interface KnowledgeBaseOptions extends DatabaseOptions {
+export interface KnowledgeBaseOptions extends KnowledgeDatabaseOptions {
   /** Without it nothing is searched by meaning. */
   embeddings?: Embeddings;
   logger?: Pick<Logger, 'warn'>;

@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { PostgresPool } from '#libs/postgres/pool.js';
 import { toDatabaseError } from '#libs/postgres/postgres-error.js';
 
-export interface DatabaseOptions {
+export interface KnowledgeDatabaseOptions {
   url: string;
   /** Of each statement, ms. */
   timeoutMs: number;
@@ -14,7 +14,7 @@ export interface DatabaseOptions {
 export class KnowledgeDatabase {
   private readonly pool: PostgresPool;
 
-  constructor({ url, timeoutMs, poolSize = 2 }: DatabaseOptions) {
+  constructor({ url, timeoutMs, poolSize = 2 }: KnowledgeDatabaseOptions) {
     this.pool = new PostgresPool({
       url,
       timeoutMs,

@@ -10,13 +10,13 @@ const startsCjk = new RegExp(`^[${cjk}]`, 'u');
 /** Longer ones are data, not words. */
 const maxWordLength = 64;
 
-export interface Run {
+export interface ScriptRun {
   text: string;
   start: number;
   cjk: boolean;
 }
 
-export function* runsOf(text: string): Generator<Run> {
+export function* runsOf(text: string): Generator<ScriptRun> {
   for (const { 0: run, index } of text.matchAll(runs)) yield { text: run, start: index, cjk: startsCjk.test(run) };
 }
 

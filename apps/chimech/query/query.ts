@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ChimechContext } from '../calls/chimech-context.js';
 import { ChimechMCPError, noQuestion, unreadableText } from '../errors/chimech-mcp-error.js';
 import { say } from '../language.js';
-import { isUnreadable, withoutForeign } from '../readable-text.js';
+import { isUnreadable, withoutForeignCharacters } from '../readable-text.js';
 import { conversationKey, recallTurns, rememberTurn } from './conversations.js';
 
 export const queryInput = z.object({
@@ -44,7 +44,10 @@ export async function query(input: z.output<typeof queryInput>, call: ChimechCon
   const { priority, maxTokens, temperature, conversation_id: conversationId } = input;
   if (isUnreadable(input.question)) throw unreadable('question', 'INVALID_QUESTION', call);
   if (input.context !== undefined && isUnreadable(input.context)) throw unreadable('context', 'INVALID_PARAMS', call);
-  const [question, context] = [withoutForeign(input.question), input.context && withoutForeign(input.context)];
+  const [question, context] = [
+    withoutForeignCharacters(input.question),
+    input.context && withoutForeignCharacters(input.context),
+  ];
   if (!something.test(question.replaceAll('\ufffd', '')))
     throw new ChimechMCPError(say(call.language, noQuestion), 'INVALID_QUESTION');
   checkSize(question.length + (context?.length ?? 0), call);

@@ -1,6 +1,6 @@
 // The entry of `tools` that offers a configured server, for chat completions and responses.
 import { z } from 'zod';
-import type { ChosenServer, RequestedTool, ToolFilter } from '../turn/turn-request.js';
+import type { ChosenServer, RequestedTool, ToolSelector } from '../turn/turn-request.js';
 import { notFromRequests } from './gateway-fields.js';
 
 const toolNames = z.array(z.string().min(1).max(256)).max(1024);
@@ -49,6 +49,6 @@ function readRequireApproval(asked: McpTool['require_approval']): McpServer['req
   return { always: always ? readFilter(always) : undefined, never: never ? readFilter(never) : undefined };
 }
 
-function readFilter({ tool_names: toolNames, read_only: readOnly }: z.output<typeof toolFilter>): ToolFilter {
+function readFilter({ tool_names: toolNames, read_only: readOnly }: z.output<typeof toolFilter>): ToolSelector {
   return { toolNames: toolNames ?? undefined, readOnly: readOnly ?? undefined };
 }

@@ -1,14 +1,14 @@
 // The one port to the policy: it decides about every server call before the call is journaled, on the arguments that run.
 import type { NewApproval } from '#libs/approvals/approval.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
-import type { Decision, JudgedTool } from '#libs/policy/decision.js';
+import type { PolicyDecision, JudgedTool } from '#libs/policy/decision.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { mintApprovalId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 
-export type Decide = (tool: JudgedTool, args: JsonObject, context: RequestContext) => Decision;
+export type Decide = (tool: JudgedTool, args: JsonObject, context: RequestContext) => PolicyDecision;
 
 export interface ApprovalSettings {
   expiresMs: number;
@@ -17,15 +17,15 @@ export interface ApprovalSettings {
 }
 
 /** The outcome of a call that the policy denies, for model and caller. */
-export function deniedOutcome(tool: Pick<CatalogTool, 'name'>, decision: Decision): ToolOutcome {
+export function deniedOutcome(tool: Pick<CatalogTool, 'name'>, decision: PolicyDecision): ToolOutcome {
   return failedOutcome('denied', 'tool_denied', whyDenied(tool, decision));
 }
 
-export const whyDenied = ({ name }: Pick<CatalogTool, 'name'>, { rule, reason }: Decision): string =>
+export const whyDenied = ({ name }: Pick<CatalogTool, 'name'>, { rule, reason }: PolicyDecision): string =>
   `The rule '${rule}' does not allow this call of '${name}'${reason === undefined ? '' : `: ${reason}`}`;
 
 /** The approval of a call that the policy lets run only once somebody has approved it. */
-export function newApproval(args: JsonObject, { reason }: Decision, settings: ApprovalSettings): NewApproval {
+export function newApproval(args: JsonObject, { reason }: PolicyDecision, settings: ApprovalSettings): NewApproval {
   return {
     id: mintApprovalId(),
     argumentsHash: canonicalHash(args),

@@ -5,7 +5,7 @@ import type { Access } from '#libs/schemas/call-context.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import { callerKeyOf, CompiledPolicy } from '#libs/policy/compile-policy.js';
 import type { PolicySource } from '#libs/policy/decision.js';
-import type { Caller, Effect } from '#libs/policy/decision.js';
+import type { JudgedCaller, Effect } from '#libs/policy/decision.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolCatalog, WatchedToolCatalog } from '../tools/tool-catalog.js';
 import type { Decide } from './decide.js';
@@ -14,7 +14,7 @@ import type { Decide } from './decide.js';
 const maxViews = 1_000;
 
 /** Who asks, with what the caller's key allows. */
-export type KeyedCaller = Caller & { access?: Access; parentCall?: string };
+export type KeyedCaller = JudgedCaller & { access?: Access; parentCall?: string };
 
 /** The catalog as a caller sees it. */
 export type CatalogOf = (caller: KeyedCaller) => ToolCatalog;
@@ -46,12 +46,12 @@ export class ToolPolicy {
   };
 
   /** Whether some call of the tool by this caller needs an approval. */
-  mayNeedApproval(tool: CatalogTool, caller: Caller): boolean {
+  mayNeedApproval(tool: CatalogTool, caller: JudgedCaller): boolean {
     return this.policy.mayNeedApproval(tool, caller);
   }
 
   /** A tool that the policy hides from this caller, looked up for a call of that tool all the same. */
-  readonly deniedTool = (name: string, caller: Caller): CatalogTool | undefined => {
+  readonly deniedTool = (name: string, caller: JudgedCaller): CatalogTool | undefined => {
     const tool = this.catalog.find(name);
     return tool !== undefined && this.policy.isDenied(tool, caller) ? tool : undefined;
   };

@@ -2,7 +2,7 @@
 import { AppError } from '#libs/schemas/errors.js';
 import type { CatalogTool, ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
-import type { ChosenServer, RequestedTool, ToolFilter, TurnRequest } from './turn-request.js';
+import type { ChosenServer, RequestedTool, ToolSelector, TurnRequest } from './turn-request.js';
 
 /** A tool that the model may call. Without `tool`, its calls go back to the caller. */
 export interface OfferedTool {
@@ -136,7 +136,7 @@ function needsApproval({ requireApproval: asked }: McpTool, tool: CatalogTool): 
   return asked.always === undefined ? !isAmong(asked.never, tool) : isAmong(asked.always, tool);
 }
 
-function isAmong(filter: ToolFilter | undefined, { name, tool, readOnly }: CatalogTool): boolean {
+function isAmong(filter: ToolSelector | undefined, { name, tool, readOnly }: CatalogTool): boolean {
   if (filter === undefined) return false;
   const { toolNames, readOnly: asked } = filter;
   return (

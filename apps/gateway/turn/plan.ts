@@ -1,7 +1,7 @@
 // Plans the calls of a message: who runs each call, and whether the call may run at all. A call that may not run gets its outcome
 // here; nothing is dispatched in this file.
 import type { AuditNotes } from '#libs/audit/audit-notes.js';
-import type { Decision } from '#libs/policy/decision.js';
+import type { PolicyDecision } from '#libs/policy/decision.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
@@ -108,7 +108,7 @@ function decideOn(call: Call, args: JsonObject, offered: ServerTool, ports: Plan
   return decision.effect === 'allow' ? undefined : park(call, decision, offered.tool, ports);
 }
 
-async function park(call: Call, decision: Decision, offered: CatalogTool, ports: PlanPorts): Promise<void> {
+async function park(call: Call, decision: PolicyDecision, offered: CatalogTool, ports: PlanPorts): Promise<void> {
   const approval = newApproval(call.arguments, decision, ports.approval);
   const refusal = await ports.approvalRoom.refusalOf(call.context.principal, approval.id);
   if (refusal === undefined) call.park(approval, offered);
@@ -116,13 +116,13 @@ async function park(call: Call, decision: Decision, offered: CatalogTool, ports:
 }
 
 /** Adds the approval that the request requires of a call that the policy allows. */
-function tightened(decision: Decision, { requiresApproval }: OfferedTool): Decision {
+function tightened(decision: PolicyDecision, { requiresApproval }: OfferedTool): PolicyDecision {
   if (decision.effect !== 'allow' || requiresApproval !== true) return decision;
   return { effect: 'require_approval', rule: 'request', reason: 'The request requires an approval of this tool' };
 }
 
 /** Refuses the call; the audit row shows the rule that decided, and the arguments as they were sent. */
-function deny(call: Call, tool: CatalogTool, decision: Decision): void {
+function deny(call: Call, tool: CatalogTool, decision: PolicyDecision): void {
   call.policyRule = decision.rule;
   call.refuse(deniedOutcome(tool, decision));
 }

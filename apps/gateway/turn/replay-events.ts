@@ -11,12 +11,12 @@ import { unknownOutcome } from './runs/restore-history.js';
 import { storedError } from './runs/run-errors.js';
 import type { TakeTurnEvents } from './record.js';
 
-export type ReplayOptions = RunReader & Pick<FollowOptions, 'signal'>;
+export type StoredRunReplayOptions = RunReader & Pick<FollowOptions, 'signal'>;
 
 /** @throws AppError the run's own failure; shutting_down if it was interrupted; cancelled */
-export async function replayRun(
+export async function replayStoredRun(
   run: StoredRun,
-  options: ReplayOptions,
+  options: StoredRunReplayOptions,
   ports: FollowPorts,
   take: TakeTurnEvents,
 ): Promise<void> {

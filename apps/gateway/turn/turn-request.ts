@@ -14,11 +14,11 @@ export type RequestedTool =
       allowedTools?: string[];
       deniedTools?: string[];
       /** Calls that need an approval in addition to the policy's. If only `never` is given: all calls except those. */
-      requireApproval?: 'always' | { always?: ToolFilter; never?: ToolFilter };
+      requireApproval?: 'always' | { always?: ToolSelector; never?: ToolSelector };
     };
 
 /** Selects tools by name and by whether they only read. An absent member selects all tools. */
-export interface ToolFilter {
+export interface ToolSelector {
   toolNames?: string[];
   readOnly?: boolean;
 }

@@ -3,7 +3,7 @@ import { someCall, someJob } from '../../../test/support/stored-rows.js';
 import type { Answer, Question } from '#libs/approvals/question.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { silentLogger } from '#libs/logging/logger.js';
-import { Call, Stopped, type StopReason } from './call.js';
+import { WorkerCall, Stopped, type StopReason } from './call.js';
 import { failed } from './read-result.js';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -15,7 +15,7 @@ let long: number;
 /** Settles what is asked. */
 let answer: (answer: Answer) => void;
 const asked: string[] = [];
-const ask = (_call: Call, { message }: Question, signal: AbortSignal) => {
+const ask = (_call: WorkerCall, { message }: Question, signal: AbortSignal) => {
   asked.push(message);
   return new Promise<Answer>((resolve, reject) => {
     answer = resolve;
@@ -23,21 +23,21 @@ const ask = (_call: Call, { message }: Question, signal: AbortSignal) => {
   });
 };
 
-function start(job: Partial<ToolJob>, fence?: string): Call {
+function start(job: Partial<ToolJob>, fence?: string): WorkerCall {
   long = 0;
   const claim = async () => ({ fence: String((long += 1)), attempt: 1 });
   const questions = { ask, sample: async () => ({ refused: 'not here' }) };
   const replies = { send: () => undefined };
   const parts = { workerId: 'worker-1', journal: { claim }, replies, questions, logger: silentLogger };
-  const call = new Call({ job: { ...someJob(someCall()), ...job }, redelivered: false }, parts);
+  const call = new WorkerCall({ job: { ...someJob(someCall()), ...job }, redelivered: false }, parts);
   call.fence = fence;
   call.start();
   return call;
 }
 
-const end = (call: Call): Promise<void> | undefined => call.end(failed('cancelled', 'The call was cancelled'));
+const end = (call: WorkerCall): Promise<void> | undefined => call.end(failed('cancelled', 'The call was cancelled'));
 
-const reasonOf = ({ signal }: Call): StopReason | undefined =>
+const reasonOf = ({ signal }: WorkerCall): StopReason | undefined =>
   signal.reason instanceof Stopped ? signal.reason.reason : undefined;
 
 test('its time is moved by progress, never past its maximum', async () => {

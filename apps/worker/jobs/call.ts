@@ -21,7 +21,7 @@ import { processSpan } from '#libs/tracing/spans.js';
 import { type Span, tracing } from '#libs/tracing/tracing.js';
 import type { UseOptions } from '../mcp/pool/pool-instance.js';
 import type { PoolUser } from '../mcp/servers/configured-server.js';
-import type { CallOptions } from '../mcp/wire/call-scope.js';
+import type { ToolCallOptions } from '../mcp/wire/call-scope.js';
 import type { Progress } from '../mcp/wire/guarded-transport.js';
 import type { ReplySender } from './reply-sender.js';
 
@@ -41,8 +41,8 @@ export interface CallParts {
   replies: Pick<ReplySender, 'send'>;
   /** Called when the call is claimed and its time limits are paused. */
   questions: {
-    ask(call: Call, question: Question, signal: AbortSignal): Promise<Answer>;
-    sample(call: Call, request: SamplingRequest, signal: AbortSignal): Promise<SamplingAnswer>;
+    ask(call: WorkerCall, question: Question, signal: AbortSignal): Promise<Answer>;
+    sample(call: WorkerCall, request: SamplingRequest, signal: AbortSignal): Promise<SamplingAnswer>;
   };
   logger: Logger;
 }
@@ -50,7 +50,7 @@ export interface CallParts {
 /** A safe call that ends within this time is written only with its outcome. */
 const claimAfterMs = 1_000;
 
-export class Call implements UseOptions, CallOptions {
+export class WorkerCall implements UseOptions, ToolCallOptions {
   readonly job: ToolJob;
   readonly redelivered: boolean;
   readonly repeated: boolean;
@@ -221,12 +221,12 @@ export class Call implements UseOptions, CallOptions {
   }
 
   /** Undefined if the caller cannot be asked. */
-  get onQuestion(): CallOptions['onQuestion'] {
+  get onQuestion(): ToolCallOptions['onQuestion'] {
     if (this.job.questions === undefined) return undefined;
     return (question, given) => this.ask(given, (signal) => this.parts.questions.ask(this, question, signal));
   }
 
-  get onSampling(): CallOptions['onSampling'] {
+  get onSampling(): ToolCallOptions['onSampling'] {
     return (request, given) => this.ask(given, (signal) => this.parts.questions.sample(this, request, signal));
   }
 
@@ -278,4 +278,4 @@ export class Call implements UseOptions, CallOptions {
   }
 }
 
-const wake = (call: Call): void => call.wake();
+const wake = (call: WorkerCall): void => call.wake();

@@ -3,7 +3,7 @@ import { contentText } from '#libs/schemas/content-block.js';
 import { verifies } from '../../../test/verifies.js';
 import { clampResult } from './clamp-result.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import { readResult } from './read-result.js';
+import { readToolResult } from './read-result.js';
 
 const bounds = { maxResultBytes: 1_000, maxReadBytes: 10_000 };
 const text = (value: string): ToolOutcome => ({
@@ -46,7 +46,7 @@ verifies('tools.results-clamped', 'too large to read at all; no room to keep it'
 verifies('tools.results-clamped', 'more blocks than anybody looks through', () => {
   const met: string[] = [];
   const blocks = (count: number) =>
-    readResult({ content: Array.from({ length: count }, () => 0) }, undefined, (bound) => void met.push(bound));
+    readToolResult({ content: Array.from({ length: count }, () => 0) }, undefined, (bound) => void met.push(bound));
   expect(blocks(10_000)).toMatchObject({ state: 'completed' });
   expect(met).toEqual([]);
   expect(blocks(10_001)).toMatchObject({ state: 'failed', error: { code: 'result_too_large' } });
@@ -58,7 +58,7 @@ verifies(
   'structured content counts once, and is the whole of a result without text',
   async () => {
     const read = (items: number) =>
-      readResult({ structuredContent: { list: Array.from({ length: items }, (_each, at) => at) } }, undefined);
+      readToolResult({ structuredContent: { list: Array.from({ length: items }, (_each, at) => at) } }, undefined);
     const kept: string[] = [];
     const keep = async (whole: string) => `kept-${kept.push(whole)}`;
     const small = read(200);

@@ -19,7 +19,7 @@ import { mintApprovalId } from '#libs/schemas/identifiers.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import { untilStoreAnswers } from './outcome-writer.js';
 import type { ReplySender } from './reply-sender.js';
-import type { Call } from './call.js';
+import type { WorkerCall } from './call.js';
 
 export interface QuestionsParts {
   questions: Pick<QuestionStore, 'ask'>;
@@ -54,20 +54,20 @@ export class Questions {
   }
 
   /** @throws AppError store_unavailable; tool_failed if the call is not this worker's any more; the signal's reason */
-  async ask(call: Call, question: Question, signal: AbortSignal): Promise<Answer> {
+  async ask(call: WorkerCall, question: Question, signal: AbortSignal): Promise<Answer> {
     const { questions: settings } = call.job;
     if (settings === undefined) throw notAsked();
     return this.put(call, { kind: 'question', ...question, ...settings }, answerOf, signal);
   }
 
   /** Asks a model, through the call's gateway. Throws like `ask`. */
-  sample(call: Call, request: SamplingRequest, signal: AbortSignal): Promise<SamplingAnswer> {
+  sample(call: WorkerCall, request: SamplingRequest, signal: AbortSignal): Promise<SamplingAnswer> {
     const asked = { kind: 'sampling', request, expiresMs: samplingLeaseMs, notify: false } as const;
     return this.put(call, asked, samplingAnswerOf, signal);
   }
 
   private async put<T>(
-    { job: { callId, replyTo }, fence, arguments: args = {} }: Call,
+    { job: { callId, replyTo }, fence, arguments: args = {} }: WorkerCall,
     question: Asked,
     read: ReadAnswer<T>,
     signal: AbortSignal,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isJsonObject, type Json } from '#libs/schemas/json.js';
 import { verifies } from '../../../test/verifies.js';
-import { readResult } from './read-result.js';
+import { readToolResult } from './read-result.js';
 
 const png = 'iVBORw0KGgo=';
 
@@ -14,7 +14,7 @@ verifies('tools.results-carried', 'every kind of content, as it came', () => {
     { type: 'resource', resource: { uri: 'file:///a.txt', mimeType: 'text/plain', text: 'inside' } },
     { type: 'resource', resource: { uri: 'file:///a.pdf', mimeType: 'application/pdf', blob: 'AAAA' } },
   ];
-  expect(readResult({ content }, undefined)).toEqual({ state: 'completed', blocks: content, durationMs: 0 });
+  expect(readToolResult({ content }, undefined)).toEqual({ state: 'completed', blocks: content, durationMs: 0 });
 });
 
 verifies('tools.results-carried', 'what is no picture, sound or known kind is told as text', () => {
@@ -27,7 +27,7 @@ verifies('tools.results-carried', 'what is no picture, sound or known kind is to
     { type: 'hologram', data: 1 },
     5,
   ];
-  const { blocks } = readResult({ content }, undefined);
+  const { blocks } = readToolResult({ content }, undefined);
   expect(blocks.map((block) => (block.type === 'text' ? block.text : block))).toEqual([
     '[image that cannot be read: image/png]',
     '[image that cannot be read: text/html]',
@@ -44,15 +44,18 @@ verifies('tools.results-carried', 'without annotations that an MCP client would 
   const annotated = (annotations: object) => ({ ...text, annotations });
   const known = annotated({ audience: ['user'], priority: 1, lastModified: '2026-01-01T00:00:00Z', theirs: 1 });
   const unknown = [{ audience: 'user' }, { priority: 5 }, { lastModified: 'yesterday' }].map(annotated);
-  const { blocks } = readResult({ content: [known, ...unknown] }, undefined);
+  const { blocks } = readToolResult({ content: [known, ...unknown] }, undefined);
   expect(blocks).toEqual([known, text, text, text]);
 });
 
 verifies('tools.hostile-servers', 'content that is no list, a failure that is neither', () => {
   for (const result of [{ content: 'done' }, { content: {} }, { content: [], isError: 'yes' }, { isError: 1 }]) {
-    expect(readResult(result, undefined)).toMatchObject({ state: 'failed', error: { code: 'invalid_tool_result' } });
+    expect(readToolResult(result, undefined)).toMatchObject({
+      state: 'failed',
+      error: { code: 'invalid_tool_result' },
+    });
   }
-  expect(readResult({ content: null, isError: null }, undefined)).toEqual({
+  expect(readToolResult({ content: null, isError: null }, undefined)).toEqual({
     state: 'completed',
     blocks: [],
     durationMs: 0,
@@ -61,20 +64,22 @@ verifies('tools.hostile-servers', 'content that is no list, a failure that is ne
 
 test('structured content keeps what its tool promised, where it promised something', () => {
   const check = (value: Json) => (isJsonObject(value) && 'sum' in value ? undefined : 'sum is required');
-  expect(readResult({ content: [], structuredContent: { sum: 1 } }, check)).toMatchObject({ state: 'completed' });
+  expect(readToolResult({ content: [], structuredContent: { sum: 1 } }, check)).toMatchObject({ state: 'completed' });
   for (const structuredContent of [{ other: 1 }, [1], 'text', undefined]) {
-    expect(readResult({ content: [], structuredContent }, check)).toMatchObject({
+    expect(readToolResult({ content: [], structuredContent }, check)).toMatchObject({
       state: 'failed',
       error: { code: 'invalid_tool_result' },
     });
   }
   // A failure promises nothing.
-  expect(readResult({ content: [], isError: true }, check)).toMatchObject({ error: { code: 'tool_failed' } });
-  expect(readResult({ content: [], structuredContent: { any: 1 } }, undefined)).toMatchObject({ state: 'completed' });
+  expect(readToolResult({ content: [], isError: true }, check)).toMatchObject({ error: { code: 'tool_failed' } });
+  expect(readToolResult({ content: [], structuredContent: { any: 1 } }, undefined)).toMatchObject({
+    state: 'completed',
+  });
 });
 
 verifies('tools.results-as-text', 'structured content without a text beside it', () => {
-  const told = (result: object) => readResult(result, undefined).blocks;
+  const told = (result: object) => readToolResult(result, undefined).blocks;
   for (const [structuredContent, text] of [
     [{ sum: 3, none: null }, '{"sum":3,"none":null}'],
     [[1, 'two'], '[1,"two"]'],
@@ -84,7 +89,7 @@ verifies('tools.results-as-text', 'structured content without a text beside it',
   ]) {
     const expected = { state: 'completed', blocks: [{ type: 'text', text }], structuredContent, durationMs: 0 };
     for (const content of [[], undefined, null, [{ type: 'text', text: ' ' }]]) {
-      expect(readResult({ content, structuredContent }, undefined)).toEqual(expected);
+      expect(readToolResult({ content, structuredContent }, undefined)).toEqual(expected);
     }
   }
   const image = { type: 'image', data: png, mimeType: 'image/png' };
@@ -96,7 +101,7 @@ verifies('tools.results-as-text', 'structured content without a text beside it',
 });
 
 verifies('tools.results-as-text', 'a failure that is only structured', () => {
-  const failed = readResult({ isError: true, structuredContent: { why: 'full' } }, undefined);
+  const failed = readToolResult({ isError: true, structuredContent: { why: 'full' } }, undefined);
   expect(failed).toMatchObject({
     state: 'failed',
     blocks: [{ type: 'text', text: '{"why":"full"}' }],
@@ -107,6 +112,9 @@ verifies('tools.results-as-text', 'a failure that is only structured', () => {
 
 test('structured content of any kind is held to its schema', () => {
   const check = (value: Json) => (Array.isArray(value) ? undefined : 'it is no list');
-  expect(readResult({ structuredContent: [1] }, check)).toMatchObject({ state: 'completed', structuredContent: [1] });
-  expect(readResult({ structuredContent: 1 }, check)).toMatchObject({ error: { code: 'invalid_tool_result' } });
+  expect(readToolResult({ structuredContent: [1] }, check)).toMatchObject({
+    state: 'completed',
+    structuredContent: [1],
+  });
+  expect(readToolResult({ structuredContent: 1 }, check)).toMatchObject({ error: { code: 'invalid_tool_result' } });
 });

@@ -14,7 +14,7 @@ const maxMessageLength = 4_000;
 const maxBlocks = 10_000;
 
 /** Leaves the times to the call. `checkOutput`, for tools with an output schema, returns what is wrong. */
-export function readResult(
+export function readToolResult(
   result: RawToolResult,
   checkOutput: ((value: Json, bytes: number) => string | undefined) | undefined,
   onBound?: OnServerBound,

@@ -6,7 +6,7 @@ import { requestFields } from '#libs/logging/request-fields.js';
 import type { Journal, StoredCall } from '#libs/runs/run-store.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { isEnded, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import { Call, type CallParts } from './call.js';
+import { WorkerCall, type CallParts } from './call.js';
 import { type Ended, untilStoreAnswers, type OutcomeWriter } from './outcome-writer.js';
 import { failed } from './read-result.js';
 import type { RunningCalls } from './running-calls.js';
@@ -40,7 +40,7 @@ export class CallRunner {
     // The call has ended, and its outcome waits for the store.
     if (outcomes.isSpooled(callId)) return;
     if (!outcomes.canKeep(running.size)) throw new PutBack('the outcome spool is full');
-    const call = new Call(delivery, this.parts);
+    const call = new WorkerCall(delivery, this.parts);
     // Read now: the server's configuration may have changed when the call ends.
     call.isolation = pool.server(server)?.isolation;
     running.begin(call);
@@ -73,13 +73,13 @@ export class CallRunner {
   }
 
   /** True for the usual safe call, which may run twice and is written only with its outcome. */
-  private mayRunAtOnce({ job, redelivered, repeated, queueWaitMs }: Call): boolean {
+  private mayRunAtOnce({ job, redelivered, repeated, queueWaitMs }: WorkerCall): boolean {
     const isFirst = !redelivered && !repeated && queueWaitMs <= lookAfterMs;
     const isWanted = steadyNow() <= job.deadline && !this.parts.running.wasCancelled(job.callId);
     return job.safe && job.arguments !== undefined && isFirst && isWanted;
   }
 
-  private async claim(call: Call): Promise<Step> {
+  private async claim(call: WorkerCall): Promise<Step> {
     const { job, redelivered, repeated } = call;
     if (redelivered || repeated || (job.safe && call.queueWaitMs > lookAfterMs)) {
       const stored = await this.stored(job);
@@ -117,7 +117,7 @@ export class CallRunner {
   }
 
   /** Decides by the journal what to do with a call that is not planned. */
-  private async judge(call: Call, stored: StoredCall | undefined): Promise<Step> {
+  private async judge(call: WorkerCall, stored: StoredCall | undefined): Promise<Step> {
     const { job } = call;
     const { logger, running, workerId } = this.parts;
     if (stored === undefined) {
@@ -149,7 +149,7 @@ export class CallRunner {
   }
 
   /** The gateway logs each call, so this is `debug`, except for late outcomes, which no gateway sees. */
-  private log({ job, outcome }: Call, ended: Ended): void {
+  private log({ job, outcome }: WorkerCall, ended: Ended): void {
     const { logger } = this.parts;
     const level = ended === 'stale' ? 'info' : 'debug';
     if (!logger.isLevelEnabled(level)) return;

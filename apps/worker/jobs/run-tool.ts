@@ -24,8 +24,8 @@ import { resultsDirectory } from '../builtin/search-tools.js';
 import type { OutputCheck } from '../mcp/catalog/output-schemas.js';
 import { clampResult, type ResultBounds } from './clamp-result.js';
 import { untilStoreAnswers } from './outcome-writer.js';
-import { failed, readResult } from './read-result.js';
-import { type Call, Stopped } from './call.js';
+import { failed, readToolResult } from './read-result.js';
+import { type WorkerCall, Stopped } from './call.js';
 
 export interface ToolRunParts {
   sessions: SessionStore;
@@ -47,7 +47,7 @@ const headersMs = 2_000;
 /** How long the directory of a new session is taken from the job. */
 const madeSessionMs = 5_000;
 
-export async function runTool(parts: ToolRunParts, call: Call): Promise<void> {
+export async function runTool(parts: ToolRunParts, call: WorkerCall): Promise<void> {
   const { job, user } = call;
   call.start();
   const outputCheck = parts.outputCheck(job);
@@ -65,7 +65,7 @@ export async function runTool(parts: ToolRunParts, call: Call): Promise<void> {
     if (parts.faults !== undefined) await parts.faults.at('after-effect');
     const onBound = (bound: ServerBound) => parts.onBound?.(job.server, bound);
     const check = outputCheck instanceof Promise ? await outputCheck : outputCheck;
-    const clamped = clampResult(readResult(result, check, onBound), { ...parts.bounds, onBound }, (text) =>
+    const clamped = clampResult(readToolResult(result, check, onBound), { ...parts.bounds, onBound }, (text) =>
       keepWhole(parts, call, text),
     );
     outcome = clamped instanceof Promise ? await clamped : clamped;
@@ -79,7 +79,7 @@ export async function runTool(parts: ToolRunParts, call: Call): Promise<void> {
 /** Our error codes in a result count only if the result is from our own servers. */
 async function askTool(
   parts: ToolRunParts,
-  call: Call,
+  call: WorkerCall,
   connection: ToolConnection,
   server: ConfiguredServer,
 ): Promise<RawToolResult> {
@@ -103,7 +103,7 @@ function madeDirectory({ sessionDirectory, queuedAt }: ToolJob): string | undefi
   return steadyNow() - queuedAt > madeSessionMs ? undefined : sessionDirectory;
 }
 
-async function makeSession({ pool, sessions }: ToolRunParts, { job, signal }: Call): Promise<string> {
+async function makeSession({ pool, sessions }: ToolRunParts, { job, signal }: WorkerCall): Promise<string> {
   const session = await pool.offerSpare(job.server, (directory) =>
     untilStoreAnswers(() => sessions.ensure(job.principal, job.sessionId, { directory }), job.deadline, signal),
   );
@@ -119,7 +119,7 @@ async function unsealed(headers: NonNullable<ToolJob['sealedHeaders']>, { sealed
 }
 
 /** Mints the token in the worker, since a job carries no secret. @throws AppError tool_unavailable */
-async function callTokenOf(call: Call, { callTokens }: ToolRunParts): Promise<string> {
+async function callTokenOf(call: WorkerCall, { callTokens }: ToolRunParts): Promise<string> {
   const { principal, keyId, callId, maxTimeoutMs } = call.job;
   const token = await callTokens.mint({ principal, keyId, callId }, maxTimeoutMs);
   call.holdSecrets([token]);
@@ -127,7 +127,7 @@ async function callTokenOf(call: Call, { callTokens }: ToolRunParts): Promise<st
 }
 
 /** Only servers of this process receive the caller and the location of the files. */
-function metaOf({ job, user }: Call, { builtin }: ConfiguredServer, traceparent: string | undefined): JsonObject {
+function metaOf({ job, user }: WorkerCall, { builtin }: ConfiguredServer, traceparent: string | undefined): JsonObject {
   const { requestId, principal, sessionId } = job;
   const meta: JsonObject = builtin
     ? toCallMeta({ requestId, userId: principal, sessionId, workspaceDirectory: user.directory })
@@ -137,7 +137,7 @@ function metaOf({ job, user }: Call, { builtin }: ConfiguredServer, traceparent:
 }
 
 /** Resolves with the path as the session's tools know it. @throws AppError workspace_quota_exceeded */
-async function keepWhole({ workspaces }: ToolRunParts, { job, user }: Call, text: string): Promise<string> {
+async function keepWhole({ workspaces }: ToolRunParts, { job, user }: WorkerCall, text: string): Promise<string> {
   const workspace = workspaces.workspace({ id: job.sessionId, directory: user.directory });
   const path = `${resultsDirectory}/${job.callId}.txt`;
   await workspace.write(path, Buffer.from(text), { createDirectories: true });
@@ -146,7 +146,7 @@ async function keepWhole({ workspaces }: ToolRunParts, { job, user }: Call, text
 
 const toolCodes: ReadonlySet<string> = new Set(toolErrorCodes);
 
-function toOutcome(error: unknown, { job, limitMs }: Call, logger: Logger): ToolOutcome {
+function toOutcome(error: unknown, { job, limitMs }: WorkerCall, logger: Logger): ToolOutcome {
   if (error instanceof Stopped) {
     return error.reason === 'cancelled'
       ? failed('cancelled', 'The call was cancelled')

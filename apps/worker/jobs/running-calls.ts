@@ -1,10 +1,10 @@
 // The calls that run in this worker, to cancel them by id. A cancel that arrives before its job is remembered.
-import type { Call, StopReason } from './call.js';
+import type { WorkerCall, StopReason } from './call.js';
 
 const remembered = 10_000;
 
 export class RunningCalls {
-  private readonly running = new Map<string, Call>();
+  private readonly running = new Map<string, WorkerCall>();
   /** Ids cancelled before their job arrived, oldest first. */
   private readonly cancelled = new Set<string>();
   /** Calls whose tool was started in this process, oldest first. */
@@ -26,7 +26,7 @@ export class RunningCalls {
     return this.started.has(callId);
   }
 
-  begin(call: Call): void {
+  begin(call: WorkerCall): void {
     this.running.set(call.job.callId, call);
   }
 

@@ -6,7 +6,7 @@ export type Decision =
   /** `arguments` replace those of the call; for a question they are the answer. */
   { decision: 'approve'; arguments?: JsonObject; reason?: string } | { decision: 'deny'; reason?: string };
 
-export interface ToolCallRequest {
+export interface ToolCallBody {
   name: string;
   arguments?: JsonObject;
   session_id?: string;

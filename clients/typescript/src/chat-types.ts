@@ -29,7 +29,7 @@ export interface FunctionTool {
 }
 
 /** The tools of a server, which run on the gateway's side. */
-export interface McpTool {
+export interface McpServerTools {
   type: 'mcp';
   /** A configured server; `*`: all of them. */
   server_label: string;
@@ -37,7 +37,7 @@ export interface McpTool {
   require_approval?: 'always' | 'never' | { always?: ToolFilter; never?: ToolFilter };
 }
 
-export type OfferedTool = FunctionTool | McpTool;
+export type RequestTool = FunctionTool | McpServerTools;
 
 /** In `tool_choice`: a tool of a server, or any tool of a server. */
 export interface NamedMcpTool {
@@ -65,7 +65,7 @@ export interface GatewayFields {
 export interface ChatRequest extends GatewayFields {
   messages: Message[];
   model?: string;
-  tools?: OfferedTool[];
+  tools?: RequestTool[];
   tool_choice?:
     | 'auto'
     | 'none'

@@ -87,7 +87,7 @@ export class Http {
     read: (response: Response) => Answer | Promise<Answer>,
   ): Promise<Answer> {
     for (let attempt = 1; ; attempt++) {
-      const deadline = new Deadline(timeoutMs ?? request.timeoutMs ?? callMs, signal);
+      const deadline = new RequestTimer(timeoutMs ?? request.timeoutMs ?? callMs, signal);
       try {
         const answer = await read(await this.attempt(request, deadline));
         if (answer instanceof Response) deadline.stopClock();
@@ -103,7 +103,7 @@ export class Http {
   }
 
   /** One attempt, until the headers of a 2xx answer. @throws SignalboxError, or what `deadline.explain` understands */
-  async attempt(request: ApiRequest, deadline: Deadline): Promise<Response> {
+  async attempt(request: ApiRequest, deadline: RequestTimer): Promise<Response> {
     const { apiKey } = this.options;
     const key = typeof apiKey === 'function' ? await apiKey() : apiKey;
     const { json, body = json === undefined ? undefined : JSON.stringify(json) } = request;
@@ -134,7 +134,7 @@ export class Http {
 }
 
 /** The time that a call has, and its caller's signal, as one signal. */
-export class Deadline {
+export class RequestTimer {
   readonly signal: AbortSignal;
   private readonly controller = new AbortController();
   private timer: ReturnType<typeof setTimeout> | undefined;

@@ -2,11 +2,11 @@
 import type { APIPromise, OpenAI } from 'openai';
 import type { ChatCompletionStream, ChatCompletionStreamParams } from 'openai/lib/ChatCompletionStream';
 import type { Stream } from 'openai/streaming';
-import type { Chunk, GatewayAnswer, GatewayEvent, GatewayFields, McpTool, NamedMcpTool } from './chat-types.js';
+import type { Chunk, GatewayAnswer, GatewayEvent, GatewayFields, McpServerTools, NamedMcpTool } from './chat-types.js';
 
 /** A request of the package that may also offer the tools of servers. */
 export type WithServerTools<Params> = Omit<Params, 'tools' | 'tool_choice'> & {
-  tools?: (OpenAI.ChatCompletionTool | McpTool)[];
+  tools?: (OpenAI.ChatCompletionTool | McpServerTools)[];
   tool_choice?: OpenAI.ChatCompletionToolChoiceOption | NamedMcpTool;
 };
 

@@ -1,6 +1,6 @@
 // The endpoints beside chats: runs, approvals, sessions, files, tools.
 import type { Approval, EndedCall, FileList, Run, Session, Tool, UploadedFile } from './answers.js';
-import type { Decision, ToolCallRequest, WaitingCall } from './api-types.js';
+import type { Decision, ToolCallBody, WaitingCall } from './api-types.js';
 import { type CallOptions, type Http, type KeyedCallOptions, longCallMs, makeKey } from './http.js';
 import { TurnStream } from './turn-stream.js';
 
@@ -10,7 +10,7 @@ export interface PageOptions extends CallOptions {
   after?: string;
 }
 
-export class Runs {
+export class RunResource {
   constructor(private readonly http: Http) {}
 
   get(id: string, options?: CallOptions): Promise<Run> {
@@ -28,7 +28,7 @@ export class Runs {
   }
 }
 
-export class Approvals {
+export class ApprovalResource {
   constructor(private readonly http: Http) {}
 
   /** Newest first. */
@@ -52,7 +52,7 @@ export class Approvals {
   }
 }
 
-export class Sessions {
+export class SessionResource {
   constructor(private readonly http: Http) {}
 
   /** Creates a session, or renews the one of this name. */
@@ -77,7 +77,7 @@ export class Sessions {
   }
 }
 
-export class Files {
+export class FileResource {
   constructor(private readonly http: Http) {}
 
   list(sessionId: string, options?: CallOptions): Promise<FileList> {
@@ -118,7 +118,7 @@ export class Files {
   }
 }
 
-export class Tools {
+export class ToolResource {
   constructor(private readonly http: Http) {}
 
   /** The tools that a chat may offer. */
@@ -135,7 +135,7 @@ export class Tools {
    * @throws SignalboxError also for a tool that fails: its code says how
    */
   async call(
-    call: ToolCallRequest,
+    call: ToolCallBody,
     { idempotencyKey = makeKey(), ...options }: KeyedCallOptions = {},
   ): Promise<EndedCall | WaitingCall> {
     const path = '/api/tools/call';

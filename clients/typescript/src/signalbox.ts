@@ -2,7 +2,7 @@
 import type { Model } from './answers.js';
 import type { ChatCompletion, ChatRequest } from './chat-types.js';
 import { type CallOptions, type ClientOptions, Http, type KeyedCallOptions, longCallMs, makeKey } from './http.js';
-import { Approvals, Files, Runs, Sessions, Tools } from './resources.js';
+import { ApprovalResource, FileResource, RunResource, SessionResource, ToolResource } from './resources.js';
 import { TurnStream } from './turn-stream.js';
 
 export interface ChatOptions extends KeyedCallOptions {
@@ -14,20 +14,20 @@ export interface ChatOptions extends KeyedCallOptions {
 }
 
 export class Signalbox {
-  readonly runs: Runs;
-  readonly approvals: Approvals;
-  readonly sessions: Sessions;
-  readonly files: Files;
-  readonly tools: Tools;
+  readonly runs: RunResource;
+  readonly approvals: ApprovalResource;
+  readonly sessions: SessionResource;
+  readonly files: FileResource;
+  readonly tools: ToolResource;
   private readonly http: Http;
 
   constructor(options: ClientOptions) {
     this.http = new Http(options);
-    this.runs = new Runs(this.http);
-    this.approvals = new Approvals(this.http);
-    this.sessions = new Sessions(this.http);
-    this.files = new Files(this.http);
-    this.tools = new Tools(this.http);
+    this.runs = new RunResource(this.http);
+    this.approvals = new ApprovalResource(this.http);
+    this.sessions = new SessionResource(this.http);
+    this.files = new FileResource(this.http);
+    this.tools = new ToolResource(this.http);
   }
 
   /** One turn, with its whole answer at the end. */

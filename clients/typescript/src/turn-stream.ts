@@ -3,7 +3,7 @@
 import type { ChatCompletion, ChatEvent, GatewayEvent } from './chat-types.js';
 import { type ShownError, SignalboxError, toSignalboxError } from './errors.js';
 import { foldEvents } from './fold-events.js';
-import { type ApiRequest, Deadline, type Http, mayPass, pause, pauseMs } from './http.js';
+import { type ApiRequest, RequestTimer, type Http, mayPass, pause, pauseMs } from './http.js';
 import { readEvents } from './read-events.js';
 
 export interface TurnSource {
@@ -78,7 +78,7 @@ export class TurnStream implements AsyncIterable<ChatEvent> {
   /** The events of one connection that the reader does not have yet. */
   private async *connection(): AsyncGenerator<ChatEvent, void> {
     this.signal?.throwIfAborted();
-    const deadline = new Deadline(this.http.idleTimeoutMs);
+    const deadline = new RequestTimer(this.http.idleTimeoutMs);
     const request = this.nextRequest();
     /** How many events the reader has, of those that are told again from the first on. */
     let known = request === this.source.start ? 0 : this.seen.length;
@@ -135,7 +135,7 @@ export class TurnStream implements AsyncIterable<ChatEvent> {
     };
   }
 
-  private async open(request: ApiRequest, deadline: Deadline): Promise<Response> {
+  private async open(request: ApiRequest, deadline: RequestTimer): Promise<Response> {
     const { signal } = this;
     const answered = this.http.attempt(request, deadline).then((response) => {
       this.runId ??= response.headers.get('x-run-id') ?? undefined;

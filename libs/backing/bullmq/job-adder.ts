@@ -6,7 +6,7 @@ import type { AddOptions } from '../job-queue.js';
 import type { BullmqSource } from './bullmq-source.js';
 import { type Gathered, JobGatherer } from './gather-jobs.js';
 import { commonQueueName, jobIdOf, workerQueueName } from './job-id.js';
-import { readPayload, toPayload, type JobPayload } from './job-payload.js';
+import { readPayload, toJobPayload, type JobPayload } from './job-payload.js';
 import { queueSettings } from './queue-settings.js';
 
 type AnyQueue = Queue<JobPayload, void, string, JobPayload, void, string, never, unknown>;
@@ -27,7 +27,7 @@ export class JobAdder {
     }
     const queue = this.queue(worker === undefined ? commonQueueName : workerQueueName(worker));
     const priority = queueSettings.priority[job.priority];
-    return queue.add(nameOf(job), isFirst ? toPayload(job) : { ...toPayload(job), again: true }, {
+    return queue.add(nameOf(job), isFirst ? toJobPayload(job) : { ...toJobPayload(job), again: true }, {
       jobId: jobIdOf(job.callId),
       ...(priority === 0 ? {} : { priority }),
     });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { jobIdOf, workerQueueName } from './job-id.js';
-import { readPayload, toPayload } from './job-payload.js';
+import { readPayload, toJobPayload } from './job-payload.js';
 
 const job: ToolJob = {
   version: 1,
@@ -24,7 +24,7 @@ const job: ToolJob = {
 };
 
 test('a job comes back as it went, through text that jsonb takes', () => {
-  const payload = toPayload(job);
+  const payload = toJobPayload(job);
   expect(payload.job).not.toContain('\u0000');
   expect(readPayload(JSON.parse(JSON.stringify(payload)))).toEqual({ kind: 'jobs', jobs: [job], again: false });
 });
@@ -62,7 +62,7 @@ test('ids stay different and are none that BullMQ refuses', () => {
 test('one without its arguments is whole as version 2, which a worker that knows 1 puts back', () => {
   const { arguments: carried, ...members } = job;
   const bare: ToolJob = { ...members, version: 2 };
-  expect(readPayload(toPayload(bare))).toEqual({ kind: 'jobs', jobs: [bare], again: false });
+  expect(readPayload(toJobPayload(bare))).toEqual({ kind: 'jobs', jobs: [bare], again: false });
   const read = (value: unknown) => readPayload({ job: JSON.stringify(value) }).kind;
   expect(read({ ...members, version: 1 })).toBe('invalid');
   expect(read({ ...bare, arguments: carried })).toBe('invalid');

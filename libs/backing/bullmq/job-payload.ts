@@ -11,7 +11,7 @@ export interface JobPayload {
   again?: true;
 }
 
-export const toPayload = (job: ToolJob): JobPayload => ({ job: JSON.stringify(job) });
+export const toJobPayload = (job: ToolJob): JobPayload => ({ job: JSON.stringify(job) });
 
 export type ReadPayload =
   { kind: 'jobs'; jobs: ToolJob[]; again: boolean } | { kind: 'unknown version' } | { kind: 'invalid' };

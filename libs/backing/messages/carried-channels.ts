@@ -4,7 +4,7 @@ import { Batch } from '#libs/concurrency/batch.js';
 import { storeUnavailable, withinDeadline } from '#libs/store-error/store-error.js';
 import type { Channels } from '../channels.js';
 import type { CarriedMessage, Carrier } from './carrier.js';
-import { fromPayload, toPayload } from './channel-envelope.js';
+import { fromPayload, toChannelPayload } from './channel-envelope.js';
 import { ListenConnection } from './listen-connection.js';
 
 type Listener = (message: string) => void;
@@ -58,7 +58,7 @@ export class CarriedChannels implements Channels {
 
   publish(channel: string, message: string, signal?: AbortSignal): Promise<void> {
     this.number += 1;
-    const payload = toPayload({ channel, message }, this.number, this.carrier.limits);
+    const payload = toChannelPayload({ channel, message }, this.number, this.carrier.limits);
     const outgoing = { name: this.carrier.physicalName(channel), payload, abandoned: false };
     return withinDeadline(this.carrier.timeoutMs, signal, () => this.batch.submit(outgoing)).catch((error: unknown) => {
       outgoing.abandoned = true;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { notifyLimits, shardCount, shardOf } from '../postgres/notify-shards.js';
-import { fromPayload, toPayload } from './channel-envelope.js';
+import { fromPayload, toChannelPayload } from './channel-envelope.js';
 
 test('whatever is sent arrives, in payloads that PostgreSQL takes', () => {
   const text = fc.oneof(
@@ -11,7 +11,7 @@ test('whatever is sent arrives, in payloads that PostgreSQL takes', () => {
   );
   fc.assert(
     fc.property(text, text, fc.nat(), (channel, message, number) => {
-      const payload = toPayload({ channel, message }, number, notifyLimits);
+      const payload = toChannelPayload({ channel, message }, number, notifyLimits);
       expect(fromPayload(payload)).toEqual({ channel, message });
       expect(payload).not.toMatch(/\u0000|\p{Surrogate}/u);
       expect(Buffer.byteLength(payload)).toBeLessThan(8_000);
@@ -21,9 +21,9 @@ test('whatever is sent arrives, in payloads that PostgreSQL takes', () => {
 
 test('the largest message with the longest name', () => {
   const envelope = { channel: 'c'.repeat(500), message: 'm'.repeat(notifyLimits.messageBytes) };
-  expect(Buffer.byteLength(toPayload(envelope, Number.MAX_SAFE_INTEGER, notifyLimits))).toBeLessThan(8_000);
-  expect(() => toPayload({ ...envelope, channel: 'c'.repeat(501) }, 1, notifyLimits)).toThrow(RangeError);
-  expect(() => toPayload({ ...envelope, message: `${envelope.message}m` }, 1, notifyLimits)).toThrow(RangeError);
+  expect(Buffer.byteLength(toChannelPayload(envelope, Number.MAX_SAFE_INTEGER, notifyLimits))).toBeLessThan(8_000);
+  expect(() => toChannelPayload({ ...envelope, channel: 'c'.repeat(501) }, 1, notifyLimits)).toThrow(RangeError);
+  expect(() => toChannelPayload({ ...envelope, message: `${envelope.message}m` }, 1, notifyLimits)).toThrow(RangeError);
 });
 
 test('what others send on the channel is nobody’s', () => {

@@ -17,7 +17,7 @@ export interface Envelope {
 }
 
 /** @throws RangeError */
-export function toPayload({ channel, message }: Envelope, number: number, limits: EnvelopeLimits): string {
+export function toChannelPayload({ channel, message }: Envelope, number: number, limits: EnvelopeLimits): string {
   if (Buffer.byteLength(channel) > maxChannelBytes) throw new RangeError('Channel name too long');
   if (Buffer.byteLength(message) > limits.messageBytes) {
     throw new RangeError(`Message too large: a channel carries at most ${limits.messageBytes} bytes`);

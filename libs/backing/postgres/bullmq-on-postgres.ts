@@ -4,7 +4,7 @@ import { type IQueueBackend, PostgresConnection, PostgresQueueBackend, type Queu
 import type pg from 'pg';
 import type { BullmqSource } from '../bullmq/bullmq-source.js';
 import { isStoreAway } from '#libs/store-error/store-error.js';
-import type { Database } from './database.js';
+import type { BackingDatabase } from './database.js';
 
 type PgPool = Exclude<ConstructorParameters<typeof PostgresConnection>[0], string>;
 
@@ -12,7 +12,7 @@ type PgPool = Exclude<ConstructorParameters<typeof PostgresConnection>[0], strin
 class QueuePool {
   readonly options = { keepAlive: true };
 
-  constructor(private readonly database: Database) {}
+  constructor(private readonly database: BackingDatabase) {}
 
   query(text: string, values: readonly unknown[] = []): Promise<pg.QueryResult> {
     return this.database.runRaw(text, values);
@@ -41,7 +41,7 @@ class OpenedConnection extends PostgresConnection {
   }
 }
 
-export function bullmqOnPostgres(database: Database): BullmqSource {
+export function bullmqOnPostgres(database: BackingDatabase): BullmqSource {
   const pool = new QueuePool(database) as unknown as PgPool;
   const shared = new OpenedConnection(pool);
   return {

@@ -3,7 +3,7 @@
 import type { Logger } from '#libs/logging/logger.js';
 import { PostgresPool } from '#libs/postgres/pool.js';
 
-export interface DatabaseOptions {
+export interface BackingDatabaseOptions {
   databaseUrl: string;
   /** Connections for statements. LISTEN takes up to three more (channels, common queue, a worker's own queue). */
   poolSize: number;
@@ -18,8 +18,8 @@ const writeOne = `insert into signalbox_backing.counter as c (key, total, expire
 values ('writable', 0, clock_timestamp() + interval '1 minute')
 on conflict (key) do update set expires_at = excluded.expires_at`;
 
-export class Database extends PostgresPool {
-  constructor({ databaseUrl, ...options }: DatabaseOptions) {
+export class BackingDatabase extends PostgresPool {
+  constructor({ databaseUrl, ...options }: BackingDatabaseOptions) {
     super({
       ...options,
       url: databaseUrl,

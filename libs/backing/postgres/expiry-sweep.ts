@@ -1,7 +1,7 @@
 // Removes expired rows, and ended jobs that the previous version kept, a bounded number of rows at a time. These rows are
 // never read, so a failed sweep is left to the next one.
 import type { Logger } from '#libs/logging/logger.js';
-import type { Database } from './database.js';
+import type { BackingDatabase } from './database.js';
 
 const rowsAtOnce = 5_000;
 const expired = 'expires_at <= clock_timestamp()';
@@ -18,7 +18,7 @@ export class ExpirySweep {
   private running: Promise<void> | undefined;
 
   constructor(
-    private readonly database: Database,
+    private readonly database: BackingDatabase,
     private readonly logger: Logger,
     intervalMs: number,
   ) {

@@ -2,7 +2,7 @@
 import type pg from 'pg';
 import type { CarriedMessage, Carrier, LinkEvents, ListenLink } from '../messages/carrier.js';
 import { destroy } from '#libs/postgres/pool.js';
-import type { Database } from './database.js';
+import type { BackingDatabase } from './database.js';
 import { notifyLimits, shardOf } from './notify-shards.js';
 
 /** Uses no arrays, whose text form escapes every quote of a message. */
@@ -14,7 +14,7 @@ export class NotifyCarrier implements Carrier {
   readonly limits = notifyLimits;
   readonly physicalName = shardOf;
 
-  constructor(private readonly database: Database) {
+  constructor(private readonly database: BackingDatabase) {
     this.timeoutMs = database.timeoutMs;
   }
 
@@ -36,7 +36,7 @@ export class NotifyCarrier implements Carrier {
 
 class PostgresLink implements ListenLink {
   constructor(
-    private readonly database: Database,
+    private readonly database: BackingDatabase,
     private readonly client: pg.Client,
   ) {}
 

@@ -6,7 +6,7 @@ import { CarriedChannels } from '../messages/carried-channels.js';
 import { OpenedBacking } from '../opened-backing.js';
 import { toStoreError } from '#libs/store-error/store-error.js';
 import { bullmqOnPostgres } from './bullmq-on-postgres.js';
-import { Database, type DatabaseOptions } from './database.js';
+import { BackingDatabase, type BackingDatabaseOptions } from './database.js';
 import { ExpirySweep } from './expiry-sweep.js';
 import { NotifyCarrier } from './notify-carrier.js';
 import { PostgresCache } from './postgres-cache.js';
@@ -14,14 +14,14 @@ import { PostgresCounters } from './postgres-counters.js';
 import { PostgresJobQueue } from './postgres-job-queue.js';
 import { ensureSchema } from './schema.js';
 
-export interface PostgresBackingOptions extends DatabaseOptions {
+export interface PostgresBackingOptions extends BackingDatabaseOptions {
   cache: CacheBounds;
   sweepIntervalMs: number;
 }
 
 export async function openPostgresBacking(options: PostgresBackingOptions): Promise<Backing> {
   const { logger } = options;
-  const database = new Database(options);
+  const database = new BackingDatabase(options);
   const channels = new CarriedChannels(new NotifyCarrier(database), logger);
   try {
     await ensureSchema(database);

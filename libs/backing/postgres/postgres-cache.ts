@@ -2,7 +2,7 @@
 // sixteenth of the bound removes the oldest entries, so each process can exceed the bound by that much at most.
 import type { Cache, CacheBounds } from '../cache.js';
 import { storedKey } from '../stored-key.js';
-import type { Database } from './database.js';
+import type { BackingDatabase } from './database.js';
 
 const setStatement = `
 insert into signalbox_backing.cache as c (key, value, bytes, expires_at)
@@ -26,7 +26,7 @@ export class PostgresCache implements Cache {
   private writtenBytes = 0;
 
   constructor(
-    private readonly database: Database,
+    private readonly database: BackingDatabase,
     private readonly bounds: CacheBounds,
   ) {
     this.maxValueBytes = bounds.maxValueBytes;

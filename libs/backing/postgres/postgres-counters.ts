@@ -2,7 +2,7 @@
 // Times are the server's, so that gateways' clocks need not agree.
 import type { Counters, PlaceShare, WindowState, WindowUse } from '../counters.js';
 import { storedKey } from '../stored-key.js';
-import type { Database } from './database.js';
+import type { BackingDatabase } from './database.js';
 
 const useStatement = `
 select place::int, taken::float8 as taken, room::float8 as left, wait_ms::float8 as "waitMs"
@@ -19,7 +19,7 @@ from rows from (
 cross join lateral signalbox_backing.share_places(key, holder, used, wanted, bound, ttl_ms)`;
 
 export class PostgresCounters implements Counters {
-  constructor(private readonly database: Database) {}
+  constructor(private readonly database: BackingDatabase) {}
 
   async useWindows(uses: readonly WindowUse[], signal: AbortSignal): Promise<WindowState[]> {
     const sorted = byKey(uses);

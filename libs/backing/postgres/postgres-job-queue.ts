@@ -7,7 +7,7 @@ import { commonQueueName, workerOfQueue, workerQueueName } from '../bullmq/job-i
 import type { AddOptions, JobQueue, QueueCounts } from '../job-queue.js';
 import { retryWhileAway } from '../retry-while-away.js';
 import { withinDeadline } from '#libs/store-error/store-error.js';
-import type { Database } from './database.js';
+import type { BackingDatabase } from './database.js';
 
 /** Finds the names of our queues by steps through the primary key instead of reading every job. */
 const queueNames = `
@@ -39,7 +39,7 @@ export class PostgresJobQueue implements JobQueue {
   private readonly adder: JobAdder;
 
   constructor(
-    private readonly database: Database,
+    private readonly database: BackingDatabase,
     source: BullmqSource,
     onError: (error: unknown) => void,
   ) {

@@ -3,7 +3,7 @@
 import { LATEST_SCHEMA_VERSION, runMigrations } from 'bullmq';
 import type pg from 'pg';
 import { windowSteps } from '../counters.js';
-import type { Database } from './database.js';
+import type { BackingDatabase } from './database.js';
 
 /** Increase it with each change below; a database with a higher number is left alone (a newer version created it). */
 const revision = 3;
@@ -134,7 +134,7 @@ delete from signalbox_backing.revision;
 insert into signalbox_backing.revision values (${revision});
 `;
 
-export async function ensureSchema(database: Database): Promise<void> {
+export async function ensureSchema(database: BackingDatabase): Promise<void> {
   if (await isCurrent(database)) return;
   await database.inSchemaSession(async (client) => {
     // BullMQ's migrations hold a lock of their own; under ours one process at a time creates both.
@@ -164,7 +164,7 @@ async function ourRevision(client: pg.Client): Promise<number> {
   return rows[0]?.number ?? 0;
 }
 
-async function isCurrent(database: Database): Promise<boolean> {
+async function isCurrent(database: BackingDatabase): Promise<boolean> {
   const tables = await database.run<{ found: boolean }>(
     `select to_regclass('signalbox_backing.revision') is not null and to_regclass('bullmq.migration') is not null as found`,
     [],

@@ -8,9 +8,9 @@ import { GrowingPause } from '#libs/concurrency/growing-pause.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import type { SessionLeases } from './session-leases.js';
-import type { Session } from './session-store.js';
+import type { StoredSession } from './session-store.js';
 
-export type SessionKey = Pick<Session, 'principal' | 'id'>;
+export type SessionKey = Pick<StoredSession, 'principal' | 'id'>;
 export type DeletedSession = SessionKey & { directory?: string | undefined };
 
 /** How long the deleting process waits for the message to be sent: the client's next request may reach another gateway. */

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { KnownSessions } from './known-sessions.js';
-import type { Session } from './session-store.js';
+import type { StoredSession } from './session-store.js';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
 afterEach(() => void vi.useRealTimers());
 
-const session = (id: string): Session => ({
+const session = (id: string): StoredSession => ({
   principal: 'local',
   id,
   directory: id,

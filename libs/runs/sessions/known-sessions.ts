@@ -1,13 +1,13 @@
 // The sessions that this process wrote a moment ago, so that the next call of a turn need not write its session again. Expired
 // entries are dropped with the next write, because most sessions are named only once.
-import type { Session } from './session-store.js';
+import type { StoredSession } from './session-store.js';
 
 /** Upper bound of entries; beyond it sessions are written again sooner. */
 const maxKnown = 10_000;
 
 export class KnownSessions {
   /** Sessions in the order of their writes. */
-  private readonly known = new Map<string, { session: Session; writtenAt: number }>();
+  private readonly known = new Map<string, { session: StoredSession; writtenAt: number }>();
 
   constructor(private readonly freshMs: number) {}
 
@@ -16,12 +16,12 @@ export class KnownSessions {
   }
 
   /** Undefined if the session is not known, or was written too long ago. */
-  get(key: string): Session | undefined {
+  get(key: string): StoredSession | undefined {
     const known = this.known.get(key);
     return known !== undefined && this.isFresh(known) ? known.session : undefined;
   }
 
-  set(key: string, session: Session): void {
+  set(key: string, session: StoredSession): void {
     this.known.delete(key);
     for (const [oldest, known] of this.known) {
       if (this.isFresh(known) && this.known.size < maxKnown) break;

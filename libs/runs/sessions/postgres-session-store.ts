@@ -6,7 +6,7 @@ import { storedJson, storedJsonOrNull, storedText } from '#libs/postgres/stored-
 import { deletePartsOfRuns } from '../delete-parts-of-runs.js';
 import type { DeletedSession, SessionKey } from './deleted-sessions.js';
 import { KnownSessions } from './known-sessions.js';
-import type { GivenSession, Session, SessionDirectories, SessionStore } from './session-store.js';
+import type { GivenSession, StoredSession, SessionDirectories, SessionStore } from './session-store.js';
 import { StoreWrites } from '../store-writes.js';
 
 export interface SessionStoreOptions {
@@ -21,7 +21,7 @@ export interface SessionStoreOptions {
 }
 
 /** Times as returned by Prisma or JSON. */
-interface SessionRow extends Omit<Session, 'createdAt' | 'usedAt' | 'expiresAt'> {
+interface SessionRow extends Omit<StoredSession, 'createdAt' | 'usedAt' | 'expiresAt'> {
   created_at: Date | string;
   used_at: Date | string;
   expires_at: Date | string;
@@ -55,7 +55,7 @@ const takeExpired = `/* sessions.take-expired */
 
 export class PostgresSessionStore implements SessionStore, SessionDirectories {
   private readonly knownSessions: KnownSessions;
-  private readonly ensuring = new Map<string, Promise<Session>>();
+  private readonly ensuring = new Map<string, Promise<StoredSession>>();
   private readonly writes: StoreWrites;
   private readonly idleTtlMs: number;
 
@@ -69,7 +69,7 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
     this.writes = writes;
   }
 
-  ensure(principal: string, id: string, given: GivenSession = {}): Promise<Session> {
+  ensure(principal: string, id: string, given: GivenSession = {}): Promise<StoredSession> {
     const key = keyOf(principal, id);
     const known = this.knownSessions.get(key);
     if (known !== undefined && given.metadata === undefined) return Promise.resolve(known);
@@ -85,11 +85,11 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
   }
 
   /** The session, if this process wrote it a moment ago. Undefined does not mean that there is no such session. */
-  known(principal: string, id: string): Session | undefined {
+  known(principal: string, id: string): StoredSession | undefined {
     return this.knownSessions.get(keyOf(principal, id));
   }
 
-  private write(key: string, given: GivenSession & { principal: string; id: string }): Promise<Session> {
+  private write(key: string, given: GivenSession & { principal: string; id: string }): Promise<StoredSession> {
     const row = {
       principal: storedText(given.principal),
       id: storedText(given.id),
@@ -111,13 +111,13 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
     );
   }
 
-  async get(principal: string, id: string): Promise<Session | undefined> {
+  async get(principal: string, id: string): Promise<StoredSession | undefined> {
     const where = { principal_id: { principal: storedText(principal), id: storedText(id) } };
     const row = await this.database.call((prisma) => prisma.session.findUnique({ where }));
     return row === null ? undefined : { ...row, metadata: row.metadata as Record<string, unknown> };
   }
 
-  async list(principal: string, page: { limit: number; after?: string }): Promise<Session[]> {
+  async list(principal: string, page: { limit: number; after?: string }): Promise<StoredSession[]> {
     const rows = await this.database.call((prisma) =>
       prisma.session.findMany({
         where: {
@@ -131,7 +131,7 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
     return rows.map((row) => ({ ...row, metadata: row.metadata as Record<string, unknown> }));
   }
 
-  async delete(principal: string, id: string): Promise<Session | undefined> {
+  async delete(principal: string, id: string): Promise<StoredSession | undefined> {
     this.forget({ principal, id });
     const rows = await this.database.call((prisma) =>
       prisma.$queryRawUnsafe<SessionRow[]>(deleteSession, storedText(principal), storedText(id)),
@@ -148,7 +148,7 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
     this.knownSessions.delete(keyOf(principal, id));
   }
 
-  async takeExpired(limit: number): Promise<Session[]> {
+  async takeExpired(limit: number): Promise<StoredSession[]> {
     const rows = await this.database.call((prisma) => prisma.$queryRawUnsafe<SessionRow[]>(takeExpired, limit));
     for (const row of rows) this.forget(row);
     const sessions = rows.map(toSession);
@@ -170,6 +170,6 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
 
 const keyOf = (principal: string, id: string): string => storedJson([principal, id]);
 
-function toSession({ created_at, used_at, expires_at, ...row }: SessionRow): Session {
+function toSession({ created_at, used_at, expires_at, ...row }: SessionRow): StoredSession {
   return { ...row, createdAt: new Date(created_at), usedAt: new Date(used_at), expiresAt: new Date(expires_at) };
 }

@@ -1,6 +1,6 @@
 // Sessions: a name within a principal, a directory with a random name, an idle lifetime.
 
-export interface Session {
+export interface StoredSession {
   principal: string;
   /** The caller's name of the session, `^[A-Za-z0-9_-]{1,128}$`. */
   id: string;
@@ -21,16 +21,16 @@ export interface GivenSession {
 
 export interface SessionStore {
   /** Gets or creates a session and renews its life; safe under concurrency. Writes a known session only every few seconds. */
-  ensure(principal: string, id: string, given?: GivenSession): Promise<Session>;
-  get(principal: string, id: string): Promise<Session | undefined>;
-  list(principal: string, page: { limit: number; after?: string }): Promise<Session[]>;
+  ensure(principal: string, id: string, given?: GivenSession): Promise<StoredSession>;
+  get(principal: string, id: string): Promise<StoredSession | undefined>;
+  list(principal: string, page: { limit: number; after?: string }): Promise<StoredSession[]>;
   /** Removes the row (and the turns stored with it); the caller must remove the directory. */
-  delete(principal: string, id: string): Promise<Session | undefined>;
+  delete(principal: string, id: string): Promise<StoredSession | undefined>;
   /**
    * Takes up to `limit` expired sessions without a call in progress out of the store; the sweeper removes their
    * directories.
    */
-  takeExpired(limit: number): Promise<Session[]>;
+  takeExpired(limit: number): Promise<StoredSession[]>;
   count(): Promise<number>;
 }
 

@@ -61,7 +61,7 @@ const later = await import('later');
 });
 
 verifies('chimech.analyze.code', 'Python', async () => {
-  const { structure, tongue } = await read(`import os, sys as system
+  const { structure, answerLanguage } = await read(`import os, sys as system
 from a.b import c
 
 class A(B):
@@ -94,7 +94,7 @@ double = lambda x: x * 2 if x else 0
     ['m', 7, 20, 2, 0, 9],
     ['double', 22, 22, 0, 0, 2],
   ]);
-  expect(tongue).toBe('zh');
+  expect(answerLanguage).toBe('zh');
 });
 
 verifies('chimech.analyze.code', 'Go', async () => {

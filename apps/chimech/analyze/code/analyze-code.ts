@@ -1,8 +1,9 @@
 // Source code by its syntax tree.
 import type { AnalysisTask, Findings } from '../analysis.js';
 import { wrongLanguage } from '../analyze-error.js';
-import { counted, say } from '../say.js';
-import { tongueOf } from '../text/detect-language.js';
+import { counted } from '../counted.js';
+import { say } from '../../language.js';
+import { answerLanguageOf } from '../text/detect-language.js';
 import { countWords } from '../text/split-text.js';
 import { clamp, clampScore } from '../text/readability.js';
 import { analyzeTree, type TreeFindings } from './analyze-tree.js';
@@ -46,7 +47,7 @@ export async function analyzeCode({ content, language: asked }: AnalysisTask): P
   }
   const { tree } = await parseCode(content, language);
   const found = analyzeTree(tree, grammars[language], content);
-  const tongue = tongueOf(found.commentText);
+  const answerLanguage = answerLanguageOf(found.commentText);
   const structure = structureOf(content, language, found);
   const { places, lines } = structure.unreadable;
   const shown = `${lines.slice(0, 5).join(', ')}${lines.length > 5 ? ', …' : ''}`;
@@ -54,15 +55,15 @@ export async function analyzeCode({ content, language: asked }: AnalysisTask): P
     places === 0
       ? []
       : [
-          say(tongue, {
+          say(answerLanguage, {
             en: `The parser could not read ${counted(places, 'place')} (line ${shown}): the code is damaged or cut off, or uses syntax that the parser does not know. Results for these places may be missing or wrong`,
             zh: `解析器无法读取 ${places} 处（第 ${shown} 行）：代码已损坏、不完整，或含有解析器不支持的语法。这些位置的结果可能缺失或有误`,
           }),
         ];
-  const facts = factsOf(structure, tongue);
+  const facts = factsOf(structure, answerLanguage);
   return {
-    tongue,
-    summary: facts.join(tongue === 'zh' ? '。' : '. ') + (tongue === 'zh' ? '。' : '.'),
+    answerLanguage,
+    summary: facts.join(answerLanguage === 'zh' ? '。' : '. ') + (answerLanguage === 'zh' ? '。' : '.'),
     keywords: keywordsOf(found.identifiers),
     structure,
     metrics: { word_count: countWords(content), complexity_score: codeComplexity(found.complexities) },
@@ -105,7 +106,7 @@ const written: Record<CodeLanguage, string> = {
   rust: 'Rust',
 };
 
-function factsOf(structure: CodeStructure, tongue: Findings['tongue']): string[] {
+function factsOf(structure: CodeStructure, answerLanguage: Findings['answerLanguage']): string[] {
   const { language, lines, function_count: functions, class_count: classes, imports, comments } = structure;
   const name = language === 'unknown' ? language : written[language];
   const hardest = structure.functions.reduce<CodeFunction | undefined>(
@@ -113,14 +114,14 @@ function factsOf(structure: CodeStructure, tongue: Findings['tongue']): string[]
     undefined,
   );
   const facts = [
-    say(tongue, {
+    say(answerLanguage, {
       en: `${name}, ${counted(lines.total, 'line')}: ${counted(functions, 'function')}, ${counted(classes, 'type')}, ${counted(imports.length, 'import')}, ${counted(comments, 'comment')}`,
       zh: `${name}，${lines.total} 行：${functions} 个函数，${classes} 个类型，${imports.length} 个导入，${comments} 处注释`,
     }),
   ];
   if (hardest !== undefined) {
     facts.push(
-      say(tongue, {
+      say(answerLanguage, {
         en: `The most complex function is ${hardest.name} (line ${hardest.line}): cyclomatic complexity ${hardest.complexity}, nesting ${hardest.nesting}`,
         zh: `最复杂的函数是 ${hardest.name}（第 ${hardest.line} 行）：圈复杂度 ${hardest.complexity}，嵌套 ${hardest.nesting} 层`,
       }),
@@ -130,11 +131,11 @@ function factsOf(structure: CodeStructure, tongue: Findings['tongue']): string[]
 }
 
 function unknownLanguage(content: string): Findings {
-  const tongue = tongueOf(content);
+  const answerLanguage = answerLanguageOf(content);
   const lines = countLines(content, 0);
   return {
-    tongue,
-    summary: say(tongue, {
+    answerLanguage,
+    summary: say(answerLanguage, {
       en: `Code in an unknown language, ${counted(lines.total, 'line')}.`,
       zh: `未知语言的代码，${lines.total} 行。`,
     }),
@@ -146,7 +147,7 @@ function unknownLanguage(content: string): Findings {
     },
     metrics: { word_count: countWords(content), complexity_score: 0 },
     warnings: [
-      say(tongue, {
+      say(answerLanguage, {
         en: `The language was not recognised, so only lines and words are counted. Set options.language (${codeLanguages.join(', ')})`,
         zh: `无法识别编程语言：仅统计行数和词数。可用 options.language 指定（${codeLanguages.join(', ')}）`,
       }),

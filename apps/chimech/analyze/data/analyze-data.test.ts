@@ -59,9 +59,9 @@ verifies('chimech.analyze.data', 'other delimiters, no header, Chinese names', a
     rows: 2,
     columns: [{ name: 'column_1' }, {}],
   });
-  const { structure, tongue, summary } = await read('姓名\t年龄\n张三\t20\n李四\t30\n');
+  const { structure, answerLanguage, summary } = await read('姓名\t年龄\n张三\t20\n李四\t30\n');
   expect(structure).toMatchObject({ format: 'tsv', columns: [{ name: '姓名' }, { name: '年龄', type: 'integer' }] });
-  expect(tongue).toBe('zh');
+  expect(answerLanguage).toBe('zh');
   expect(summary).toContain('2 行，2 列');
 });
 

@@ -1,8 +1,9 @@
 // Records and documents: CSV, TSV, JSON, lines of JSON, YAML.
 import type { AnalysisTask, Findings } from '../analysis.js';
 import { wrongLanguage } from '../analyze-error.js';
-import { counted, say } from '../say.js';
-import { tongueOf } from '../text/detect-language.js';
+import { counted } from '../counted.js';
+import { say } from '../../language.js';
+import { answerLanguageOf } from '../text/detect-language.js';
 import { clamp, clampScore } from '../text/readability.js';
 import { countWords } from '../text/split-text.js';
 import { dataFormats, type DataFormat, type DataStructure } from './data-structure.js';
@@ -20,7 +21,7 @@ export async function analyzeData({ content, language: asked }: AnalysisTask): P
     throw wrongLanguage('data', dataFormats, asked);
   }
   const parsed = await parseData(content, format);
-  const tongue = tongueOf(content);
+  const answerLanguage = answerLanguageOf(content);
   const rows = rowsOf(parsed.value);
   const { columns, count } = describeColumns(rows, parsed.untyped);
   const structure: DataStructure = {
@@ -35,24 +36,24 @@ export async function analyzeData({ content, language: asked }: AnalysisTask): P
   };
   const missing = columns.reduce((sum, column) => sum + column.missing, 0);
   const name =
-    structure.format === 'unknown' ? { en: 'Data', zh: '数据' } : bothTongues(structure.format.toUpperCase());
+    structure.format === 'unknown' ? { en: 'Data', zh: '数据' } : bothLanguages(structure.format.toUpperCase());
   const listed = columns.slice(0, 8).map((column) => `${column.name} (${column.type})`);
   const more = count > listed.length ? ', …' : '';
   return {
-    tongue,
-    summary: say(tongue, {
+    answerLanguage,
+    summary: say(answerLanguage, {
       en: `${name.en}: ${counted(rows.length, 'row')}, ${counted(count, 'column')}${listed.length === 0 ? '' : `: ${listed.join(', ')}${more}`}. Depth ${structure.depth}, ${counted(missing, 'missing value')}.`,
       zh: `${name.zh}：${rows.length} 行，${count} 列${listed.length === 0 ? '' : `：${listed.join('，')}${more}`}。嵌套深度 ${structure.depth}，缺失值 ${missing} 个。`,
     }),
     keywords: columns.slice(0, maxKeywords).map((column) => column.name),
     structure,
     metrics: { word_count: countWords(content), complexity_score: dataComplexity(structure.depth, count) },
-    warnings: [...new Set(parsed.problems.map((problem) => say(tongue, problem)))],
+    warnings: [...new Set(parsed.problems.map((problem) => say(answerLanguage, problem)))],
     facts: [],
   };
 }
 
-const bothTongues = (text: string) => ({ en: text, zh: text });
+const bothLanguages = (text: string) => ({ en: text, zh: text });
 
 /** Half for depth (1: 0, 10: 50), half for columns on a scale of powers (1: 0, 100: 50). */
 export function dataComplexity(depth: number, columns: number): number {

@@ -1,8 +1,9 @@
 // Prose and Markdown: structure, readability, keywords, and a summary of its own sentences.
 import type { AnalysisTask, Findings } from '../analysis.js';
 import { wrongLanguage } from '../analyze-error.js';
-import { counted, say } from '../say.js';
-import { detectLanguage, tongueOf, type TextLanguage } from './detect-language.js';
+import { counted } from '../counted.js';
+import { say } from '../../language.js';
+import { detectLanguage, answerLanguageOf, type TextLanguage } from './detect-language.js';
 import { extractSummary } from './extract-summary.js';
 import { rankWords } from './rank-words.js';
 import { chineseReadingEase, countFigures, readingEase, textComplexity, type WordFigures } from './readability.js';
@@ -33,7 +34,7 @@ export function analyzeText({ content, language: asked }: AnalysisTask): Finding
   if (language === undefined) {
     throw wrongLanguage('text', ['zh', 'en'], asked!);
   }
-  const tongue = asked === undefined || language === 'other' ? tongueOf(content) : language;
+  const answerLanguage = asked === undefined || language === 'other' ? answerLanguageOf(content) : language;
   const parts = readParts(content, language);
   // A text of nothing but headings or table cells still has sentences to speak of.
   const sentences = parts.sentences.length > 0 ? parts.sentences : parts.headings.map(({ text }) => text);
@@ -50,14 +51,14 @@ export function analyzeText({ content, language: asked }: AnalysisTask): Finding
   const warnings: string[] = [];
   if (language === 'other') {
     warnings.push(
-      say(tongue, {
+      say(answerLanguage, {
         en: 'The text is neither English nor Chinese, so readability is omitted and complexity is approximate',
         zh: '文本既非中文也非英文：不给出可读性，复杂度仅供参考',
       }),
     );
   }
   return {
-    tongue,
+    answerLanguage,
     summary: extractSummary(likeliest, ranked.scores),
     keywords: ranked.keywords,
     structure,
@@ -69,7 +70,7 @@ export function analyzeText({ content, language: asked }: AnalysisTask): Finding
     },
     warnings,
     facts: [
-      say(tongue, {
+      say(answerLanguage, {
         en: `Text (${language === 'zh' ? 'Chinese' : language === 'en' ? 'English' : 'another language'}): ${counted(wordCount, 'word')}, ${counted(structure.sentences, 'sentence')}, ${counted(structure.paragraphs, 'paragraph')}, ${counted(structure.heading_count, 'heading')}, ${counted(structure.list_count, 'list')}`,
         zh: `文本（${language === 'zh' ? '中文' : language === 'en' ? '英文' : '其他语言'}）：${wordCount} 词，${structure.sentences} 句，${structure.paragraphs} 段，${structure.heading_count} 个标题，${structure.list_count} 个列表`,
       }),

@@ -1,10 +1,9 @@
 // Chinese, English, or neither: by the script, and for Latin letters by function words. Notes, lists and headlines have hardly
 // any: they are English unless they show another language.
-import { hanCharacters, isChinese, latinWords } from '../../language.js';
-import type { Tongue } from '../say.js';
+import { hanCharacters, isChinese, latinWords, type Language } from '../../language.js';
 import { englishStopWords, foreignStopWords } from './stop-words.js';
 
-export type TextLanguage = Tongue | 'other';
+export type TextLanguage = Language | 'other';
 
 /** Characters that are looked at. */
 const sample = 50_000;
@@ -40,6 +39,6 @@ function showsAnother(words: readonly string[]): boolean {
 const asWritten = (word: string) => word[0]!.toLowerCase() + word.slice(1);
 
 /** The language of what is said about a text: English, where it is not Chinese. */
-export function tongueOf(text: string): Tongue {
+export function answerLanguageOf(text: string): Language {
   return detectLanguage(text.slice(0, 4_000)) === 'zh' ? 'zh' : 'en';
 }

@@ -2,7 +2,7 @@
 // read and before Nest. No part of a key or token is logged, stored or passed on to tool servers.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Caller, SignIn } from '#libs/access/access.js';
-import { shownKey } from '#libs/access/api-key.js';
+import { presentedKey } from '#libs/access/api-key.js';
 import { isCallToken } from '#libs/access/call-token.js';
 import type { CallTokenRing } from '#libs/access/call-tokens.js';
 import type { FailedSignIns } from '#libs/access/failed-sign-ins.js';
@@ -65,7 +65,7 @@ export class Authentication {
     if (!ring.required) return this.noteCall(request);
     const access = routeAccess(request.method, request.routeOptions.url ?? '');
     if (access === 'open') return undefined;
-    const shown = shownKey(request.headers);
+    const shown = presentedKey(request.headers);
     const credentials = shown === undefined ? ring : this.credentialsOf(shown.key);
     // Operator routes accept other credentials as well.
     if (access === 'operator' && credentials === ring && shown?.key.startsWith('sb_') !== true) return undefined;

@@ -6,7 +6,7 @@ import type { StoredRun } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { cancelRun, type CancelPorts } from '../../turn/runs/cancel-run.js';
 import type { TurnAnswer } from '../../turn/fold-turn.js';
-import { replayRun } from '../../turn/replay-events.js';
+import { replayStoredRun } from '../../turn/replay-events.js';
 import type { TurnRequest } from '../../turn/turn-request.js';
 import { EventsSseRenderer } from '../../openai-api/render-events.js';
 import { renderingOf } from '../../openai-api/render-json.js';
@@ -47,7 +47,7 @@ export class RunsController {
     const { server } = this.config;
     await streamTurn(
       reply,
-      (take) => replayRun(run, { afterN, rewinds: true, signal: context.signal }, this.ports, take),
+      (take) => replayStoredRun(run, { afterN, rewinds: true, signal: context.signal }, this.ports, take),
       () => renderer,
       {
         requestId: context.requestId,

@@ -2,7 +2,7 @@
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { Session, SessionStore } from '#libs/runs/sessions/session-store.js';
+import type { StoredSession, SessionStore } from '#libs/runs/sessions/session-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import { mintSessionId, sessionIdPattern } from '#libs/schemas/identifiers.js';
@@ -81,7 +81,7 @@ export class SessionsController {
     await this.workspaces.remove(session.directory);
   }
 
-  private async show(session: Session, signal: AbortSignal): Promise<ShownSession> {
+  private async show(session: StoredSession, signal: AbortSignal): Promise<ShownSession> {
     const { bytes, files } = await this.workspaces.workspace(session).usage({ signal });
     const { maxBytes, maxFiles, maxDepth } = this.workspaces.limits;
     return {
@@ -106,7 +106,7 @@ export function checkSessionId(id: unknown, param = 'session_id'): string {
 }
 
 /** @throws AppError session_not_found, invalid_value */
-export async function findSession(sessions: SessionStore, principal: string, id: string): Promise<Session> {
+export async function findSession(sessions: SessionStore, principal: string, id: string): Promise<StoredSession> {
   const session = await sessions.get(principal, checkSessionId(id));
   if (session === undefined) throw sessionNotFound(id);
   return session;

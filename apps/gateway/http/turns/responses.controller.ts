@@ -10,7 +10,7 @@ import { cancelRun } from '../../turn/runs/cancel-run.js';
 import type { StartedTurn } from '../../turn/runs/started-turn.js';
 import { recallTurn } from '../../turn/runs/recall-turn.js';
 import type { TakeTurnEvents } from '../../turn/record.js';
-import { replayRun, replayedEvents } from '../../turn/replay-events.js';
+import { replayStoredRun, replayedEvents } from '../../turn/replay-events.js';
 import type { TurnRequest } from '../../turn/turn-request.js';
 import { type References, referencesIn, withItems } from '../../responses-api/item-references.js';
 import { listServers } from '../../responses-api/list-servers.js';
@@ -97,7 +97,7 @@ export class ResponsesController {
     const { ports } = this;
     const replay = async (take: TakeTurnEvents): Promise<void> => {
       if (run.state === 'done') await take(await replayedEvents(run, ports));
-      else await replayRun(run, { afterN: 0, rewinds: false, signal }, ports, take);
+      else await replayStoredRun(run, { afterN: 0, rewinds: false, signal }, ports, take);
     };
     const { server } = this.config;
     const rendererOf = () => new ResponseSseRenderer(responseRendering(run, run.request as unknown as TurnRequest));

@@ -34,7 +34,7 @@ const canThink = (model: string): boolean => (claudeVersion(model) ?? 400) >= 30
 export const takesOutputFormat = (model: string): boolean => (claudeVersion(model) ?? 405) >= 405;
 
 /** Opus 4.7 and all later models refuse `temperature`, `top_p` and `top_k`. */
-export const takesSampling = (model: string): boolean => (claudeVersion(model) ?? 0) < 407;
+export const claudeTakesSampling = (model: string): boolean => (claudeVersion(model) ?? 0) < 407;
 
 /** 4.6 and all later models refuse to continue a last message of the assistant; unknown names are assumed to accept it. */
 export const takesPrefill = (model: string): boolean => (claudeVersion(model) ?? 0) < 406;

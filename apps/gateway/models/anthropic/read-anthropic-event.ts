@@ -11,9 +11,9 @@ import { mapStopReason } from './map-stop-reason.js';
 import { MessageBlocks } from './message-blocks.js';
 import { readAnthropicError } from './read-anthropic-error.js';
 import { RepeatFilter } from './repeat-filter.js';
-import { laterUsage, toUsage } from './read-anthropic-usage.js';
+import { laterUsage, readAnthropicUsage } from './read-anthropic-usage.js';
 
-export interface AnswerReading extends Reading {
+export interface AnthropicReading extends Reading {
   /** The requested model, used if the answer names none. */
   model: string;
   /** Writes the request that continues a paused message after `content`. */
@@ -43,7 +43,7 @@ export class AnthropicAnswerReader implements AnswerReader {
   };
   private paused = false;
 
-  constructor(private readonly reading: AnswerReading) {
+  constructor(private readonly reading: AnthropicReading) {
     this.calls = new StreamedCalls(reading.names.fromWire);
     this.blocks = new MessageBlocks(this.calls);
   }
@@ -161,7 +161,8 @@ export class AnthropicAnswerReader implements AnswerReader {
 
   private count(usage: Json | undefined): void {
     this.usage = laterUsage(this.usage, usage);
-    if (Object.keys(this.usage).length > 0) this.ending.usage = addUsage(this.earlier.usage, toUsage(this.usage));
+    if (Object.keys(this.usage).length > 0)
+      this.ending.usage = addUsage(this.earlier.usage, readAnthropicUsage(this.usage));
   }
 
   private refuse(what: string, out: ModelEvent[]): void {

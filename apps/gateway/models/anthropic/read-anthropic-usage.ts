@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { Usage } from '#libs/schemas/usage.js';
 
 /** As with OpenAI, tokens read from and written to the cache are part of `prompt_tokens`. */
-export function toUsage(usage: JsonObject): Usage {
+export function readAnthropicUsage(usage: JsonObject): Usage {
   const count = (name: string) => (typeof usage[name] === 'number' ? usage[name] : 0);
   const read = count('cache_read_input_tokens');
   const written = count('cache_creation_input_tokens');

@@ -3,7 +3,7 @@
 import type { JsonObject } from '#libs/schemas/json.js';
 import { type MessageContent, type ToolMessage, originalOf } from '#libs/schemas/message.js';
 import { notTaken, plainMediaType, toSentPart } from '../conversation/media-types.js';
-import { readContent, readResult, type ReadPart } from '../conversation/read-content-part.js';
+import { readContent, readToolMessage, type ReadPart } from '../conversation/read-content-part.js';
 import type { Warnings } from '../conversation/warnings.js';
 
 export interface BlockRules {
@@ -22,7 +22,9 @@ function ownBlocks(parts: readonly object[] | string | null | undefined, at: num
 }
 
 export function toResultBlock(message: ToolMessage, id: string, rules: BlockRules): JsonObject {
-  const content = readResult(message).flatMap((part, at) => ownBlocks(message.blocks, at) ?? blocksOf(part, rules));
+  const content = readToolMessage(message).flatMap(
+    (part, at) => ownBlocks(message.blocks, at) ?? blocksOf(part, rules),
+  );
   // The API refuses an error without content.
   if (content.length === 0 && message.is_error === true)
     content.push(...textBlocks('The tool failed without a message.'));

@@ -8,7 +8,7 @@ import type { ToolNames } from '../conversation/tool-names.js';
 import { takesPrefill } from './claude-models.js';
 import { textBlocks, toBlocks, toResultBlock, type BlockRules } from './to-anthropic-blocks.js';
 
-export interface MessageRules extends BlockRules {
+export interface AnthropicMessageRules extends BlockRules {
   /** Only the `provider_state` of this provider is read. */
   provider: string;
   names: ToolNames;
@@ -19,7 +19,7 @@ export interface AnthropicMessage {
   content: JsonObject[];
 }
 
-export function toAnthropicMessages({ groups }: Conversation, rules: MessageRules): AnthropicMessage[] {
+export function toAnthropicMessages({ groups }: Conversation, rules: AnthropicMessageRules): AnthropicMessage[] {
   const messages: AnthropicMessage[] = [];
   for (const group of groups) {
     const content = group.role === 'user' ? userBlocks(group, rules) : assistantBlocks(group, rules);
@@ -40,7 +40,7 @@ export function toAnthropicMessages({ groups }: Conversation, rules: MessageRule
 /** In place of a blank message: the API refuses text that is only white space. */
 const nothingSaid = textBlocks('…');
 
-function goOn({ model, warnings }: MessageRules): AnthropicMessage {
+function goOn({ model, warnings }: AnthropicMessageRules): AnthropicMessage {
   const text = 'Continue.';
   warnings.add(`${model} refuses a conversation that ends with the assistant, so the user says '${text}'`, 'messages');
   return { role: 'user', content: textBlocks(text) };
@@ -57,12 +57,12 @@ export function lacksThinking({ groups }: Conversation, provider: string): boole
     .some((group) => group.role === 'assistant' && group.messages.some((message) => !stateOf(message, provider)));
 }
 
-function userBlocks(group: UserGroup, rules: MessageRules): JsonObject[] {
+function userBlocks(group: UserGroup, rules: AnthropicMessageRules): JsonObject[] {
   const results = group.results.map((result) => toResultBlock(result, wireCallId(result.tool_call_id), rules));
   return [...results, ...group.messages.flatMap((message) => toBlocks(message.content, rules))];
 }
 
-function assistantBlocks(group: AssistantGroup, rules: MessageRules): JsonObject[] {
+function assistantBlocks(group: AssistantGroup, rules: AnthropicMessageRules): JsonObject[] {
   return group.messages.flatMap((message) => {
     const calls = (message.tool_calls ?? []).map((call) => toToolUse(call, rules.names));
     const stored = stateOf(message, rules.provider) ?? ownBlocks(message);

@@ -14,12 +14,12 @@ import {
   lacksThinking,
   toAnthropicMessages,
   type AnthropicMessage,
-  type MessageRules,
+  type AnthropicMessageRules,
 } from './to-anthropic-messages.js';
 import { toInputSchema, toOutputSchema } from './to-anthropic-schema.js';
 import { labels, toSampling, warnOfOthers } from './to-sampling.js';
 
-export interface RequestRules extends MessageRules {
+export interface AnthropicRequestRules extends AnthropicMessageRules {
   promptCaching: ProviderConfig['prompt_caching'];
   /** `max_tokens` of the model in the API's list. */
   listedMaximum: number | undefined;
@@ -34,7 +34,7 @@ export interface AnthropicRequest {
 const cached = { cache_control: { type: 'ephemeral' } };
 
 /** @throws AppError invalid_value */
-export function toAnthropicRequest(request: ModelRequest, rules: RequestRules): AnthropicRequest {
+export function toAnthropicRequest(request: ModelRequest, rules: AnthropicRequestRules): AnthropicRequest {
   const { model, parameters } = request;
   if (Number(parameters['n'] ?? 1) > 1) throw unsupported(rules.provider, 'n above 1', 'n');
   const conversation = readConversation(request.messages);
@@ -82,7 +82,7 @@ function thinkingOf(request: ModelRequest, maxTokens: number, lacks: boolean, wa
   return refused ? { thinking: undefined, effort: wanted.effort } : wanted;
 }
 
-function maxTokensOf({ model, parameters }: ModelRequest, { listedMaximum, warnings }: RequestRules): number {
+function maxTokensOf({ model, parameters }: ModelRequest, { listedMaximum, warnings }: AnthropicRequestRules): number {
   const asked = numberOf(parameters['max_completion_tokens'] ?? parameters['max_tokens']);
   if (asked === undefined) return listedMaximum ?? largestAnswer(model);
   if (listedMaximum === undefined || asked <= listedMaximum) return asked;
@@ -95,7 +95,7 @@ const numberOf = (value: Json | undefined) => (typeof value === 'number' ? value
 /** If the history has calls, the API requires tools: without offered ones, those of the history are declared. */
 function toTools(
   request: ModelRequest,
-  { names, promptCaching }: RequestRules,
+  { names, promptCaching }: AnthropicRequestRules,
 ): { tools: unknown; tool_choice: unknown } {
   const { providerTools = [] } = request;
   const offered = request.tools.length + providerTools.length > 0;

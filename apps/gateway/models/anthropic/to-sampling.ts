@@ -4,7 +4,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { ModelRequest } from '../model-provider.js';
 import { readStops } from '../conversation/read-response-format.js';
 import type { Warnings } from '../conversation/warnings.js';
-import { takesSampling } from './claude-models.js';
+import { claudeTakesSampling } from './claude-models.js';
 
 /** `thinks`: models that think refuse these parameters. */
 export function toSampling(request: ModelRequest, thinks: boolean, warnings: Warnings): JsonObject {
@@ -15,7 +15,7 @@ export function toSampling(request: ModelRequest, thinks: boolean, warnings: War
   for (const [name, value] of Object.entries(given)) {
     if (typeof value !== 'number') continue;
     // 1 is the default of the first two.
-    if (thinks || !takesSampling(model)) {
+    if (thinks || !claudeTakesSampling(model)) {
       if (value !== 1 || name === 'top_k') warnings.leftOut(thinks ? `${model}, while it thinks,` : model, name);
     } else if (name === 'temperature' && value > 1) {
       warnings.add(`${model} accepts temperatures up to 1`, name);

@@ -20,7 +20,7 @@ export function readContent(content: MessageContent | null): ReadPart[] {
 }
 
 /** The blocks of a tool's result, or its text if there are none. */
-export function readResult(message: ToolMessage): ReadPart[] {
+export function readToolMessage(message: ToolMessage): ReadPart[] {
   return message.blocks === undefined ? readContent(message.content) : message.blocks.map(readBlock);
 }
 

@@ -7,11 +7,11 @@ import { answeredNothing, AnswerEnding, cutShort } from '../wire/answer-ending.j
 import type { AnswerReader, Reading } from '../wire/wire-family.js';
 import { GeminiCalls } from './gemini-calls.js';
 import { StoredParts } from './stored-parts.js';
-import { mapFinishReason } from './map-finish-reason.js';
+import { mapGeminiFinishReason } from './map-gemini-finish-reason.js';
 import { readGeminiError } from './read-gemini-error.js';
-import { toUsage } from './read-gemini-usage.js';
+import { readGeminiUsage } from './read-gemini-usage.js';
 
-export interface AnswerReading extends Reading {
+export interface GeminiReading extends Reading {
   /** The requested model, used if the answer names none. */
   model: string;
   /** The request, for a second attempt. */
@@ -37,7 +37,7 @@ export class GeminiAnswerReader implements AnswerReader {
   private attempts = 1;
   private malformed = false;
 
-  constructor(private readonly reading: AnswerReading) {
+  constructor(private readonly reading: GeminiReading) {
     this.calls = new GeminiCalls(reading.names.fromWire);
   }
 
@@ -61,7 +61,7 @@ export class GeminiAnswerReader implements AnswerReader {
   read(chunk: JsonObject, out: ModelEvent[]): void {
     const error = readGeminiError(chunk);
     if (error !== undefined) return this.fail(this.reading.errors.inAnswer(error), out);
-    const usage = toUsage(chunk['usageMetadata']);
+    const usage = readGeminiUsage(chunk['usageMetadata']);
     if (usage !== undefined) this.ending.usage = usage;
     const candidates = Array.isArray(chunk['candidates']) ? chunk['candidates'] : [];
     const feedback = chunk['promptFeedback'];
@@ -84,7 +84,7 @@ export class GeminiAnswerReader implements AnswerReader {
     if (this.candidates.size === 0) return this.fail(answeredNothing(provider), out);
     const ends: ModelEvent[] = [];
     for (const [index, candidate] of [...this.candidates].sort(([left], [right]) => left - right)) {
-      const reason = mapFinishReason(candidate.finishReason, index === 0 && this.calls.count > 0);
+      const reason = mapGeminiFinishReason(candidate.finishReason, index === 0 && this.calls.count > 0);
       if (reason === 'malformed') return this.endMalformed(candidate, out);
       const first = index === 0;
       const cut = reason === 'length' || reason === 'content_filter';

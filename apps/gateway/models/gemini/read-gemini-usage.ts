@@ -3,7 +3,7 @@ import { isJsonObject, type Json } from '#libs/schemas/json.js';
 import type { Usage } from '#libs/schemas/usage.js';
 
 /** Thoughts are part of `completion_tokens`. Undefined while nothing was counted. */
-export function toUsage(usage: Json | undefined): Usage | undefined {
+export function readGeminiUsage(usage: Json | undefined): Usage | undefined {
   if (!isJsonObject(usage)) return undefined;
   const count = (name: string) => (typeof usage[name] === 'number' ? usage[name] : 0);
   const thoughts = count('thoughtsTokenCount');

@@ -4,12 +4,12 @@ import type { AssistantMessage, MessageContent, ToolCall, ToolMessage } from '#l
 import { messageText } from '#libs/schemas/message.js';
 import { isJsonObject, jsonObjectOf, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { notTaken, plainMediaType, toSentPart, type DataPart } from '../conversation/media-types.js';
-import { readContent, readResult } from '../conversation/read-content-part.js';
+import { readContent, readToolMessage } from '../conversation/read-content-part.js';
 import type { AssistantGroup, Conversation, UserGroup } from '../conversation/read-conversation.js';
 import type { ToolNames } from '../conversation/tool-names.js';
 import type { Warnings } from '../conversation/warnings.js';
 
-export interface ContentRules {
+export interface GeminiContentRules {
   /** Only the `provider_state` of this provider is read. */
   provider: string;
   names: ToolNames;
@@ -33,7 +33,7 @@ const nothingSaid = { text: '…' };
 /** Signs calls by other models: https://ai.google.dev/gemini-api/docs/thought-signatures */
 const foreignSignature = 'skip_thought_signature_validator';
 
-export function toGeminiContents({ groups }: Conversation, rules: ContentRules): GeminiContent[] {
+export function toGeminiContents({ groups }: Conversation, rules: GeminiContentRules): GeminiContent[] {
   const contents: GeminiContent[] = [];
   const called: CalledTools = new Map();
   const underWay = groups.findLastIndex((group) => group.role === 'user' && group.messages.length > 0);
@@ -48,10 +48,10 @@ export function toGeminiContents({ groups }: Conversation, rules: ContentRules):
   return contents.length > 0 ? contents : [{ role: 'user', parts: [nothingSaid] }];
 }
 
-function userParts(group: UserGroup, called: CalledTools, rules: ContentRules): JsonObject[] {
+function userParts(group: UserGroup, called: CalledTools, rules: GeminiContentRules): JsonObject[] {
   const media: JsonObject[] = [];
   const responses = group.results.map((result) => {
-    for (const part of readResult(result)) {
+    for (const part of readToolMessage(result)) {
       if (part.kind === 'data') media.push(...mediaParts(part, rules, false));
     }
     const { name, id } = called.get(result.tool_call_id) ?? { name: 'unknown' };
@@ -66,7 +66,7 @@ function toResponse(result: ToolMessage): JsonObject {
   return result.is_error === true ? { error: said } : { output: said };
 }
 
-function modelParts(group: AssistantGroup, called: CalledTools, rules: ContentRules): JsonObject[] {
+function modelParts(group: AssistantGroup, called: CalledTools, rules: GeminiContentRules): JsonObject[] {
   return group.messages.flatMap((message) => {
     const calls = message.tool_calls ?? [];
     for (const call of calls) called.set(call.id, { name: rules.names.toWire(call.function.name) });
@@ -113,7 +113,7 @@ function signForeign(parts: JsonObject[]): void {
   if (first !== undefined) first['thoughtSignature'] ??= foreignSignature;
 }
 
-function toParts(content: MessageContent | null, rules: ContentRules): JsonObject[] {
+function toParts(content: MessageContent | null, rules: GeminiContentRules): JsonObject[] {
   return readContent(content).flatMap((part): JsonObject[] => {
     switch (part.kind) {
       case 'text':
@@ -130,7 +130,7 @@ function toParts(content: MessageContent | null, rules: ContentRules): JsonObjec
 }
 
 /** `tells`: parts that are not taken are named here; a function response names them itself. */
-function mediaParts(part: DataPart, { model, warnings }: ContentRules, tells = true): JsonObject[] {
+function mediaParts(part: DataPart, { model, warnings }: GeminiContentRules, tells = true): JsonObject[] {
   const sent = toSentPart('gemini', part);
   if (!('text' in sent)) return [{ inlineData: { mimeType: sent.mediaType, data: sent.data } }];
   if (sent.told) {

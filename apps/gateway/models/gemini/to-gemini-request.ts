@@ -12,14 +12,14 @@ import { toGeminiSchema } from './to-gemini-schema.js';
 import { toGenerationConfig } from './to-generation-config.js';
 import { lostKeywords, toGeminiTools } from './to-gemini-tools.js';
 
-export interface RequestRules {
+export interface GeminiRequestRules {
   provider: string;
   names: ToolNames;
   warnings: Warnings;
 }
 
 /** @throws AppError invalid_value */
-export function toGeminiRequest(request: ModelRequest, { provider, names, warnings }: RequestRules): string {
+export function toGeminiRequest(request: ModelRequest, { provider, names, warnings }: GeminiRequestRules): string {
   const { model } = request;
   const conversation = readConversation(request.messages);
   const form = toFormat(request, warnings);

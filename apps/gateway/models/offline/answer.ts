@@ -3,7 +3,14 @@
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { fillArguments, membersOf } from './fill-arguments.js';
 import { mostRead, readTool, satisfies, type Plan } from './plan-calls.js';
-import { factsAsked, factsIn, missing, resultText, type Conversation, type Step } from './read-conversation.js';
+import {
+  factsAsked,
+  factsIn,
+  missing,
+  resultText,
+  type ConversationState,
+  type Step,
+} from './read-conversation-state.js';
 import { isGreeting, isQuestion, readClause } from './read-request.js';
 import { effects } from './vocabulary.js';
 import { hasHan, splitName, termsOf, type Token } from './words.js';
@@ -17,7 +24,7 @@ const setup = {
 };
 const signature = { zh: '（以上由离线模型按规则作答）', en: '(Answered by the offline model, which follows rules.)' };
 
-export function answerText(conversation: Conversation, plan: Plan, hasTools: boolean): string {
+export function answerText(conversation: ConversationState, plan: Plan, hasTools: boolean): string {
   const { steps, before, language } = conversation;
   const { lacking } = plan;
   const zh = language === 'zh';
@@ -38,7 +45,7 @@ export function answerText(conversation: Conversation, plan: Plan, hasTools: boo
   return plainAnswer(conversation, hasTools);
 }
 
-function plainAnswer({ request, language }: Conversation, hasTools: boolean): string {
+function plainAnswer({ request, language }: ConversationState, hasTools: boolean): string {
   const zh = language === 'zh';
   if (request.trim() === '')
     return zh ? '请告诉我要做什么。（离线模型）' : 'Please tell me what to do. (offline model)';
@@ -60,7 +67,7 @@ function sayUndone({ undone, cannot = false }: Plan, zh: boolean): string {
   return `Not done: ${quoted.join(', ')}.${why}`;
 }
 
-function sayStep(step: Step, conversation: Conversation): string {
+function sayStep(step: Step, conversation: ConversationState): string {
   const zh = conversation.language === 'zh';
   const { result } = step;
   const thing = Object.values(step.arguments).find(
@@ -100,7 +107,7 @@ function askedWords(request: string): Token[] {
 const wholeWords = ['file', 'content', 'web', 'result', 'directory'];
 const mostAnswered = 10;
 
-function sayFacts(step: Step, { request, language }: Conversation): string | undefined {
+function sayFacts(step: Step, { request, language }: ConversationState): string | undefined {
   if (step.result === undefined || !isQuestion(request)) return undefined;
   // Words in the tool's name ask for the whole result, not for one member of it.
   const ignored = new Set([...wholeWords, ...termsOf(splitName(step.name))]);

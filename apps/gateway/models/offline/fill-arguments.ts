@@ -7,9 +7,9 @@ import { exampleOf } from '../prompted/example-arguments.js';
 import type { Found } from './find-values.js';
 import type { Moment } from './moments.js';
 import { behindVerb, contentIn, directed, queryIn, type Clause } from './read-request.js';
-import { hasHan, splitName, termsOf, tokensOf, topicsIn, wordsForName } from './words.js';
+import { hasHan, splitName, termsOf, tokenize, topicsIn, wordsForName } from './words.js';
 
-export interface Tool {
+export interface FillableTool {
   definition: ToolDefinition;
   name: ReadonlySet<string>;
   about: ReadonlySet<string>;
@@ -31,7 +31,7 @@ export interface Filled {
 }
 
 export interface FillContext {
-  tool: Tool;
+  tool: FillableTool;
   clause: Clause;
   /** The user's whole message, for free questions. */
   request: string;
@@ -92,7 +92,7 @@ export function membersOf(root: JsonObject): Member[] {
 }
 
 /** The kind of `from` and `to` depends on the tool's subject. */
-function kindOf({ name, schema }: Member, tool: Tool): Kind {
+function kindOf({ name, schema }: Member, tool: FillableTool): Kind {
   const kindIn = (text: string) =>
     Object.entries(kinds).find(([, pattern]) => pattern.test(text))?.[0] as Kind | undefined;
   const words = splitName(name);
@@ -234,10 +234,10 @@ function namedValue(name: string, { text, values }: Clause): string | undefined 
       ?.trim();
     if (value !== undefined && value !== '') return value;
     const rest = values.masked.slice(end, end + 200).replace(/^ /, '');
-    const [next] = tokensOf(rest);
+    const [next] = tokenize(rest);
     if (next?.start !== 0 || !(hasHan(said) || text[end] === ' ')) continue;
     if (next.kind === 'number') return next.text;
-    if (next.kind === 'other') return topicsIn(tokensOf(rest), rest)[0]!.text;
+    if (next.kind === 'other') return topicsIn(tokenize(rest), rest)[0]!.text;
   }
   return undefined;
 }

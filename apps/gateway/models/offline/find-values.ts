@@ -2,7 +2,7 @@
 // before the next pattern runs; positions never change.
 import { findMoments, type Moment } from './moments.js';
 import { timeZonePlaces } from './vocabulary.js';
-import { hasHan, isVerb, tokensOf } from './words.js';
+import { hasHan, isVerb, tokenize } from './words.js';
 
 export interface Found {
   text: string;
@@ -107,7 +107,7 @@ function pathsIn(text: string): Found[] {
     for (const part of run[0].split(nameEnd)) {
       end += part.length;
       const own = part.replace(/^\p{Script=Han}+/u, '');
-      const verb = tokensOf(/^\p{Script=Han}*/u.exec(part)![0]).findLast(({ kind }) => kind !== 'other');
+      const verb = tokenize(/^\p{Script=Han}*/u.exec(part)![0]).findLast(({ kind }) => kind !== 'other');
       const behind = verb === undefined ? 0 : verb.start + verb.text.length;
       // 清单.txt is a name, though 清单 is a word too.
       const rest = part.slice(part[behind] === '.' ? verb?.start : behind);
@@ -129,6 +129,6 @@ function isPath(text: string): boolean {
 }
 
 function isName(word: string): boolean {
-  const [token] = tokensOf(word);
+  const [token] = tokenize(word);
   return token!.kind !== 'small' && !isVerb(token!) && !filler.test(word);
 }

@@ -12,7 +12,7 @@ import type { ModelCall, ModelProvider, ModelRequest, TakeModelEvents } from '..
 import { answerInJson, answerText } from './answer.js';
 import { loadDateParsers } from './moments.js';
 import { planOfflineCalls, type OfflineCall } from './plan-calls.js';
-import { readConversation } from './read-conversation.js';
+import { readConversationState } from './read-conversation-state.js';
 
 const mostPieces = 64;
 const leastPiece = 12;
@@ -57,7 +57,7 @@ export class OfflineProvider implements ModelProvider {
   private *answer(request: ModelRequest): Iterable<ModelEvent> {
     const { messages, tools, parameters } = request;
     const now = this.now();
-    const conversation = readConversation(messages);
+    const conversation = readConversationState(messages);
     const plan = planOfflineCalls(conversation, request, now);
     const digest = createHash('sha256').update(jsonText(messages)).digest('hex').slice(0, 24);
     const limit = mostTokens(parameters);

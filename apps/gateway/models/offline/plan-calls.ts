@@ -5,11 +5,11 @@ import { compileSchema } from '#libs/json-schema/compile-schema.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
-import { fillArguments, membersOf, type FillContext, type Filled, type Tool } from './fill-arguments.js';
-import { resultText, type Conversation } from './read-conversation.js';
+import { fillArguments, membersOf, type FillContext, type Filled, type FillableTool } from './fill-arguments.js';
+import { resultText, type ConversationState } from './read-conversation-state.js';
 import { isGreeting, isQuestion, readClause, splitRequest, type Clause } from './read-request.js';
 import { alike, effects, looks, verbs } from './vocabulary.js';
-import { isVerb, splitName, termsOf, tokensOf } from './words.js';
+import { isVerb, splitName, termsOf, tokenize } from './words.js';
 
 export interface OfflineCall {
   name: string;
@@ -29,7 +29,7 @@ export interface Plan {
 interface Task {
   /** The part of the request that the task is for. */
   said: string;
-  tool: Tool;
+  tool: FillableTool;
   clause: Clause;
   filled: Filled;
   score: number;
@@ -43,14 +43,14 @@ const mostSteps = 8;
 /** Only this many characters of the request are read. */
 export const mostRead = 4000;
 
-export function readTool(definition: ToolDefinition): Tool {
+export function readTool(definition: ToolDefinition): FillableTool {
   const name = termsOf(splitName(definition.name));
   const about = termsOf((definition.description ?? '').slice(0, 2000));
   const hasEffect = verbsIn(verbsIn(name).length > 0 ? name : about).some((verb) => effects.has(verb));
   return { definition, name, about, schema: definition.parameters ?? {}, hasEffect };
 }
 
-export function planOfflineCalls(conversation: Conversation, offered: ModelRequest, now: number): Plan {
+export function planOfflineCalls(conversation: ConversationState, offered: ModelRequest, now: number): Plan {
   const { steps } = conversation;
   const { tools, toolChoice, parallelToolCalls = true } = offered;
   const request = conversation.request.slice(0, mostRead);
@@ -75,7 +75,7 @@ export function planOfflineCalls(conversation: Conversation, offered: ModelReque
 }
 
 /** For a turn without tools, as at a limit: the parts that no step did, by the steps' names. */
-function leftOf(request: string, { steps }: Conversation, now: number): string[] {
+function leftOf(request: string, { steps }: ConversationState, now: number): string[] {
   const done = steps.map(({ name }) => readTool({ name }));
   // A tool whose name says nothing may have done anything.
   if (done.length === 0 || done.some(({ name }) => verbsIn(name).length === 0)) return [];
@@ -83,7 +83,11 @@ function leftOf(request: string, { steps }: Conversation, now: number): string[]
   return parts.filter((part) => demandsMore(part, done, now));
 }
 
-function planTasks(request: string, tools: readonly Tool[], now: number): Omit<Plan, 'calls'> & { tasks: Task[] } {
+function planTasks(
+  request: string,
+  tools: readonly FillableTool[],
+  now: number,
+): Omit<Plan, 'calls'> & { tasks: Task[] } {
   const tasks: Task[] = [];
   const undone: string[] = [];
   let lacking: Task | undefined;
@@ -136,20 +140,20 @@ function isApart(part: string, follows: boolean): boolean {
   return follows && !isAnswered;
 }
 
-function taskFor(tool: Tool, clause: Clause, how: Pick<FillContext, 'request' | 'index' | 'force'>): Task {
+function taskFor(tool: FillableTool, clause: Clause, how: Pick<FillContext, 'request' | 'index' | 'force'>): Task {
   const filled = fillArguments({ tool, clause, ...how });
   const score = scoreTool(tool, clause) + Math.min(mostEvidence, filled.evidence);
   return { said: clause.text, tool, clause, filled, score };
 }
 
-function matches(clause: Clause, tools: readonly Tool[], request: string): Task[] {
+function matches(clause: Clause, tools: readonly FillableTool[], request: string): Task[] {
   const near = tools.filter((tool) => scoreTool(tool, clause) > 0);
   const tasks = near.map((tool) => taskFor(tool, clause, { request }));
   return tasks.filter(({ score }) => score >= threshold).sort(byScore);
 }
 
 /** The task, with the one that must fetch or read its content first: “save <URL> to <file>”, “summarize <file>”. */
-function withSource(task: Task, tools: readonly Tool[], now: number): Task {
+function withSource(task: Task, tools: readonly FillableTool[], now: number): Task {
   const { filled, clause, tool } = task;
   const used = Object.values(filled.arguments);
   const item = [...clause.values.urls, ...clause.values.paths].find(({ text }) => !used.includes(text))?.text;
@@ -163,7 +167,10 @@ function withSource(task: Task, tools: readonly Tool[], now: number): Task {
 }
 
 /** Compares the tasks with the steps done so far. Stops at a task that needs an earlier result. */
-function nextCalls(tasks: readonly Task[], { steps, request }: Conversation): { calls: OfflineCall[]; left: string[] } {
+function nextCalls(
+  tasks: readonly Task[],
+  { steps, request }: ConversationState,
+): { calls: OfflineCall[]; left: string[] } {
   const open = [...steps];
   const made = new Set(steps.map(callKey));
   const calls: OfflineCall[] = [];
@@ -234,7 +241,7 @@ export function satisfies(schema: JsonObject, value: JsonObject): boolean {
 /** Resolves “delete it”, 删除它 or 读出来 to the file or URL of the clause before. */
 function withReferent(part: string, before: Clause | undefined): string {
   const referent = before?.values.paths[0] ?? before?.values.urls[0];
-  const isBare = /^\p{Script=Han}{1,6}$/u.test(part) && tokensOf(part).some(isVerb);
+  const isBare = /^\p{Script=Han}{1,6}$/u.test(part) && tokenize(part).some(isVerb);
   const refers = isBare || /\bit\b|\b(?:this|that) file\b|它|该文件|这个文件/i.test(part);
   return referent !== undefined && refers ? `${part} ${referent.text}` : part;
 }
@@ -246,7 +253,7 @@ const areAlike = (asked: readonly string[], own: readonly string[]): boolean =>
   alike.some((near) => asked.some((one) => near.includes(one)) && own.some((one) => near.includes(one)));
 
 /** Whether a text has a verb that changes or makes something, and that no tool has. */
-function demandsMore(text: string, tools: readonly Tool[], now: number): boolean {
+function demandsMore(text: string, tools: readonly FillableTool[], now: number): boolean {
   const own = tools.flatMap(({ name, about }) => verbsIn([...name, ...about]));
   const { tokens } = readClause(text, now);
   return tokens.some(({ terms }, at) => {
@@ -258,7 +265,7 @@ function demandsMore(text: string, tools: readonly Tool[], now: number): boolean
   });
 }
 
-function scoreTool(tool: Tool, clause: Clause): number {
+function scoreTool(tool: FillableTool, clause: Clause): number {
   const { name, about, schema, definition } = tool;
   let meaning = 0;
   for (const term of clause.terms) {
@@ -277,7 +284,7 @@ function scoreTool(tool: Tool, clause: Clause): number {
   return meaning === 0 ? 0 : meaning + Math.min(0, verb);
 }
 
-function scoreVerb({ name, about, hasEffect }: Tool, { terms, isStrange }: Clause): number {
+function scoreVerb({ name, about, hasEffect }: FillableTool, { terms, isStrange }: Clause): number {
   const asked = verbsIn(terms);
   const own = verbsIn(name);
   if (asked.some((verb) => name.has(verb))) return 4;

@@ -1,6 +1,6 @@
 // Splits a request into clauses, each a task of its own, and finds the free text in one: what to write, what to search for.
 import { findValues, mask, type Found, type FoundValues } from './find-values.js';
-import { isVerb, termsOf, tokensOf, topicsIn, type Token } from './words.js';
+import { isVerb, termsOf, tokenize, topicsIn, type Token } from './words.js';
 
 export interface Clause {
   text: string;
@@ -12,7 +12,7 @@ export interface Clause {
   isStrange: boolean;
 }
 
-export interface Part {
+export interface ClausePart {
   text: string;
   /** Behind a word like “then” a part is a task, even without a known verb. */
   follows: boolean;
@@ -35,9 +35,9 @@ export function isQuestion(text: string): boolean {
 }
 
 /** Splits a request into tasks, never inside a quotation, URL or path: at a word like “then”, and before a verb. */
-export function splitRequest(text: string, now: number): Part[] {
+export function splitRequest(text: string, now: number): ClausePart[] {
   const { masked } = findValues(text, now);
-  const parts: Part[] = [];
+  const parts: ClausePart[] = [];
   let from = 0;
   let follows = false;
   const add = (end?: number) => {
@@ -58,7 +58,7 @@ export function splitRequest(text: string, now: number): Part[] {
 }
 
 function startsTask(text: string): boolean {
-  const tokens = tokensOf(text).filter(({ text: word }) => !/^(?:also|please|finally|请)$/i.test(word));
+  const tokens = tokenize(text).filter(({ text: word }) => !/^(?:also|please|finally|请)$/i.test(word));
   const [first, second] = tokens;
   if (first === undefined) return false;
   // “email it”, “order a pizza”, “tell me”: verbs, though the vocabulary may not have them.
@@ -69,7 +69,7 @@ function startsTask(text: string): boolean {
 export function readClause(text: string, now: number): Clause {
   const values = findValues(text, now);
   const plain = values.masked.replaceAll(mask, ' ');
-  const tokens = tokensOf(plain);
+  const tokens = tokenize(plain);
   const terms = termsOf(plain);
   if (values.urls.length > 0) terms.add('web');
   if (values.paths.some((path) => !path.text.endsWith('/'))) terms.add('file');
@@ -102,7 +102,7 @@ export function contentIn({ text, values: { masked, quotes } }: Clause): string 
     // Words like “the weather” or 内容 refer to the result of another step.
     if (found === '' || found.includes(mask) || pointsBack.test(found)) continue;
     if (described.test(found)) return null;
-    if (topicsIn(tokensOf(found), found).length > 0) return found;
+    if (topicsIn(tokenize(found), found).length > 0) return found;
   }
   return undefined;
 }

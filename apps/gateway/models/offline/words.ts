@@ -45,7 +45,7 @@ export function splitName(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/[_\-./:]+/g, ' ').trim().toLowerCase(); // prettier-ignore
 }
 
-export function tokensOf(text: string): Token[] {
+export function tokenize(text: string): Token[] {
   return Array.from(text.matchAll(pieces)).flatMap(({ 0: piece, index: start }) => {
     if (hasHan(piece)) return hanTokens(piece, start);
     return [tokenFor(piece.replace(/['’]s$/, ''), start)];
@@ -81,7 +81,7 @@ function isTerm(text: string): boolean {
 }
 
 export function termsOf(text: string): Set<string> {
-  return new Set(tokensOf(text.normalize('NFKC')).flatMap(({ terms }) => terms));
+  return new Set(tokenize(text.normalize('NFKC')).flatMap(({ terms }) => terms));
 }
 
 export function isVerb({ terms }: Token): boolean {
@@ -113,7 +113,7 @@ export function topicsIn(
 }
 
 /** The main language of the text without URLs and quotations. */
-export function languageOf(text: string): 'zh' | 'en' {
+export function languageOfRequest(text: string): 'zh' | 'en' {
   const start = text.slice(0, 4000);
   const bare = start.replace(/https?:\/\/\S+|[“「"'][^”」"']*[”」"']/g, ' ').trim() || start;
   const han = bare.match(/\p{Script=Han}/gu)?.length ?? 0;

@@ -9,9 +9,9 @@ import { readErrorMember } from '../openai/read-openai-error.js';
 import { answeredNothing, AnswerEnding, cutShort } from '../wire/answer-ending.js';
 import type { AnswerReader, Reading } from '../wire/wire-family.js';
 import { OutputItems } from './output-items.js';
-import { readUsage } from './read-responses-usage.js';
+import { readResponsesUsage } from './read-responses-usage.js';
 
-export interface AnswerReading extends Reading {
+export interface ResponsesReading extends Reading {
   /** The requested model, used if the answer names none. */
   model: string;
 }
@@ -23,7 +23,7 @@ export class ResponsesAnswerReader implements AnswerReader {
   private readonly items: OutputItems;
   private started = false;
 
-  constructor(private readonly reading: AnswerReading) {
+  constructor(private readonly reading: ResponsesReading) {
     this.calls = new StreamedCalls(reading.names.fromWire);
     this.items = new OutputItems(this.calls);
   }
@@ -87,7 +87,7 @@ export class ResponsesAnswerReader implements AnswerReader {
   private finish(given: Json | undefined, status: string, out: ModelEvent[]): void {
     const response = isJsonObject(given) ? given : {};
     this.start(response, out);
-    const usage = readUsage(response['usage']);
+    const usage = readResponsesUsage(response['usage']);
     if (usage !== undefined) this.ending.usage = usage;
     const { provider, errors } = this.reading;
     const error = status === 'failed' ? readErrorMember({ error: response['error'] ?? null }) : undefined;

@@ -3,7 +3,7 @@ import { isJsonObject, type Json } from '#libs/schemas/json.js';
 import type { Usage } from '#libs/schemas/usage.js';
 
 /** Undefined without counts. Details keep their names, which are the same in both APIs. */
-export function readUsage(usage: Json | undefined): Usage | undefined {
+export function readResponsesUsage(usage: Json | undefined): Usage | undefined {
   if (!isJsonObject(usage)) return undefined;
   const count = (name: string) => (typeof usage[name] === 'number' ? usage[name] : 0);
   const prompt_tokens = count('input_tokens');

@@ -3,10 +3,10 @@
 import { isJsonObject, textOrEmpty, type JsonObject } from '#libs/schemas/json.js';
 import type { ContentPart, MessageContent, ToolMessage } from '#libs/schemas/message.js';
 import { notTaken, plainMediaType, toSentPart } from '../conversation/media-types.js';
-import { readContent, readResult, unsupported, type ReadPart } from '../conversation/read-content-part.js';
+import { readContent, readToolMessage, unsupported, type ReadPart } from '../conversation/read-content-part.js';
 import type { Warnings } from '../conversation/warnings.js';
 
-export interface ContentRules {
+export interface ResponsesContentRules {
   /** Only the `provider_state` of this provider is read. */
   provider: string;
   model: string;
@@ -14,11 +14,11 @@ export interface ContentRules {
 }
 
 /** @throws AppError invalid_value for parts that the API does not support */
-export function toInputContent(content: MessageContent, rules: ContentRules): string | JsonObject[] {
+export function toInputContent(content: MessageContent, rules: ResponsesContentRules): string | JsonObject[] {
   return typeof content === 'string' ? content : content.map((part) => toInputPart(part, rules));
 }
 
-function toInputPart(part: ContentPart, { provider, model, warnings }: ContentRules): JsonObject {
+function toInputPart(part: ContentPart, { provider, model, warnings }: ResponsesContentRules): JsonObject {
   const given = part[part.type];
   if (part.type === 'file' && isJsonObject(given) && typeof given['file_id'] === 'string') {
     return { type: 'input_file', file_id: given['file_id'] };
@@ -37,7 +37,7 @@ function toInputPart(part: ContentPart, { provider, model, warnings }: ContentRu
 
 /** The `output` of a `function_call_output`: text, or parts if there is a picture or a document. */
 export function toOutput(message: ToolMessage): string | JsonObject[] {
-  const parts = readResult(message);
+  const parts = readToolMessage(message);
   const media = parts.map((part) => (part.kind === 'text' ? undefined : mediaPart(part, 'auto')));
   if (typeof message.content === 'string' && media.every((part) => part === undefined)) return message.content;
   return parts.map((part, at) => media[at] ?? inputText(part.kind === 'text' ? part.text : `[${describe(part)}]`));

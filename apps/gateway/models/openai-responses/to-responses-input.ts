@@ -5,9 +5,9 @@ import { isJsonObject, textOrEmpty, type JsonObject } from '#libs/schemas/json.j
 import { messageText, type AssistantMessage, type ChatMessage, type ToolCall } from '#libs/schemas/message.js';
 import { arrangeResults } from '../conversation/arrange-results.js';
 import type { ToolNames } from '../conversation/tool-names.js';
-import { toInputContent, toOutput, type ContentRules } from './to-responses-content.js';
+import { toInputContent, toOutput, type ResponsesContentRules } from './to-responses-content.js';
 
-export interface InputRules extends ContentRules {
+export interface InputRules extends ResponsesContentRules {
   names: ToolNames;
 }
 

@@ -3,7 +3,7 @@
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelRequest } from '../model-provider.js';
 import { unsupported } from '../conversation/read-content-part.js';
-import { mayReason, responsesEffort, takesSampling, takesVerbosity } from '../openai/openai-models.js';
+import { mayReason, responsesEffort, openAiTakesSampling, takesVerbosity } from '../openai/openai-models.js';
 import { toolWriter } from '../openai/to-openai-request.js';
 import { toResponsesInput, type InputRules } from './to-responses-input.js';
 
@@ -123,7 +123,7 @@ function toLimit({ max_completion_tokens: completion, max_tokens: all }: JsonObj
 function sampling(parameters: JsonObject, { model, warnings }: InputRules): JsonObject {
   const { temperature, top_p: topP, reasoning_effort: effort } = parameters;
   const given = { ...(temperature !== undefined && { temperature }), ...(topP !== undefined && { top_p: topP }) };
-  if (takesSampling(model, typeof effort === 'string' ? responsesEffort(model, effort) : undefined)) return given;
+  if (openAiTakesSampling(model, typeof effort === 'string' ? responsesEffort(model, effort) : undefined)) return given;
   // 1 is the default of both.
   for (const [name, value] of Object.entries(given)) if (value !== 1) warnings.leftOut(model, name);
   return {};

@@ -80,7 +80,7 @@ const reasoningModels = /^(?:openai\/)?(?:o[1-9]\d*|codex-mini|gpt-(?:[5-9]|\d\d
  * OpenAI's reasoning models take `temperature` and `top_p` only while they do not reason, and GPT-6 and later never. All other
  * models take them.
  */
-export function takesSampling(model: string, effort: string | undefined): boolean {
+export function openAiTakesSampling(model: string, effort: string | undefined): boolean {
   if (!isReasoningModel(model)) return true;
   const known = effortsOf(model);
   if (known === undefined || known.length === 0) return true;

@@ -8,13 +8,20 @@ import { answeredNothing, AnswerEnding, cutShort } from '../wire/answer-ending.j
 import { mergeMembers } from '../conversation/merge-members.js';
 import type { StreamedCall } from '../conversation/streamed-calls.js';
 import type { AnswerReader, Reading } from '../wire/wire-family.js';
-import { mapFinishReason } from './map-finish-reason.js';
+import { mapOpenAiFinishReason } from './map-openai-finish-reason.js';
 import { ToolCallMerger } from './merge-tool-calls.js';
-import { extrasOf, keptMembers, readReasoning, readText, readUsage, unknownMembers } from './read-openai-content.js';
+import {
+  extrasOf,
+  keptMembers,
+  readReasoning,
+  readContentText,
+  readOpenAiUsage,
+  unknownMembers,
+} from './read-openai-content.js';
 import { readErrorMember } from './read-openai-error.js';
 import { toReplay } from './compatible/replayed-members.js';
 
-export interface AnswerReading extends Reading {
+export interface OpenAiReading extends Reading {
   /** The requested model, used if the answer names none. */
   model: string;
   /** `n` of the request; default 1. */
@@ -42,7 +49,7 @@ export class OpenAiAnswerReader implements AnswerReader {
   /** Members of the message, joined, to be sent back to the provider. */
   private kept?: JsonObject;
 
-  constructor(private readonly reading: AnswerReading) {}
+  constructor(private readonly reading: OpenAiReading) {}
 
   get over(): boolean {
     return this.ending.over;
@@ -64,7 +71,7 @@ export class OpenAiAnswerReader implements AnswerReader {
     if (error !== undefined) return this.fail(this.reading.errors.inAnswer(error), out);
     const choices = Array.isArray(chunk['choices']) ? chunk['choices'] : [];
     const first = choices[0];
-    const usage = readUsage(chunk, isJsonObject(first) ? first : undefined);
+    const usage = readOpenAiUsage(chunk, isJsonObject(first) ? first : undefined);
     if (usage !== undefined) this.ending.usage = usage;
     const whole = isJsonObject(first) && isJsonObject(first['message']);
     const beside = unknownMembers('chunk', chunk, whole);
@@ -86,7 +93,7 @@ export class OpenAiAnswerReader implements AnswerReader {
     const ends: ModelEvent[] = [];
     for (const { index, finishReason, extras } of this.choices.sort((left, right) => left.index - right.index)) {
       const calls = index === 0 ? this.calls : undefined;
-      const reason = mapFinishReason(finishReason, calls !== undefined && calls.count > 0);
+      const reason = mapOpenAiFinishReason(finishReason, calls !== undefined && calls.count > 0);
       if (reason === 'failed') {
         const message = `Model provider '${provider}' ended its answer early (${finishReason?.slice(0, 40)})`;
         return this.fail(new AppError('model_error', message), out);
@@ -125,7 +132,7 @@ export class OpenAiAnswerReader implements AnswerReader {
     if (state.finishReason !== undefined && hasContent(delta)) state.continued = true;
     if (finish !== '') state.finishReason = finish;
 
-    const text = readText(delta['content']);
+    const text = readContentText(delta['content']);
     const reasoning = readReasoning(delta);
     const numbered = index > 0 ? index : undefined;
     if (reasoning !== '') {

@@ -5,7 +5,7 @@ import type { AnswerExtras } from '#libs/schemas/model-event.js';
 import type { Usage } from '#libs/schemas/usage.js';
 
 /** A text, or a list of parts (Mistral). */
-export function readText(content: Json | undefined): string {
+export function readContentText(content: Json | undefined): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
   return content.map((part) => (isJsonObject(part) && part['type'] === 'thinking' ? '' : partText(part))).join('');
@@ -33,7 +33,7 @@ function thinkingIn(part: Json): string {
 }
 
 /** `usage` is beside `choices`, in `x_groq`, or in the choice (Moonshot). */
-export function readUsage(chunk: JsonObject, choice: JsonObject | undefined): Usage | undefined {
+export function readOpenAiUsage(chunk: JsonObject, choice: JsonObject | undefined): Usage | undefined {
   const groq = chunk['x_groq'];
   const inGroq = isJsonObject(groq) ? groq['usage'] : undefined;
   const usage = isJsonObject(chunk['usage']) ? chunk['usage'] : isJsonObject(inGroq) ? inGroq : choice?.['usage'];

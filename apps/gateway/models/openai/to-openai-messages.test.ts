@@ -5,9 +5,9 @@ import { verifies } from '../../../../test/verifies.js';
 import { Warnings } from '../conversation/warnings.js';
 import { mapToolNames } from '../conversation/tool-names.js';
 import { servedModel } from './compatible/known-servers.js';
-import { toOpenAiMessages, wireCallId, type MessageRules } from './to-openai-messages.js';
+import { toOpenAiMessages, wireCallId, type OpenAiMessageRules } from './to-openai-messages.js';
 
-const rules = (more: Partial<MessageRules>): MessageRules => ({
+const rules = (more: Partial<OpenAiMessageRules>): OpenAiMessageRules => ({
   provider: 'up',
   reasoningReplay: 'never',
   callIds: 'minted',
@@ -23,7 +23,7 @@ const called: AssistantMessage = { role: 'assistant', content: null, tool_calls:
 const plain: AssistantMessage = { role: 'assistant', content: 'x' };
 const state = (provider: string) => ({ provider, state: { reasoning_content: 'kept' } });
 
-const replayed = (message: AssistantMessage, reasoningReplay: MessageRules['reasoningReplay']) =>
+const replayed = (message: AssistantMessage, reasoningReplay: OpenAiMessageRules['reasoningReplay']) =>
   (toOpenAiMessages([message], rules({ reasoningReplay }))[0] as AssistantMessage).reasoning_content;
 
 verifies('models.openai.reasoning-replay', 'always, tool_turns, never', () => {

@@ -18,10 +18,10 @@ import type { ToolNames } from '../conversation/tool-names.js';
 import type { Warnings } from '../conversation/warnings.js';
 import type { ServedModel } from './compatible/known-servers.js';
 import { knownMembers } from './compatible/known-members.js';
-import { replayed, withoutForeign } from './compatible/replayed-members.js';
+import { replayed, withoutForeignMembers } from './compatible/replayed-members.js';
 import { toOpenAiContent } from './to-openai-content.js';
 
-export interface MessageRules {
+export interface OpenAiMessageRules {
   /** Only the `provider_state` of this provider is read. */
   provider: string;
   reasoningReplay: ProviderConfig['reasoning_replay'];
@@ -34,7 +34,7 @@ export interface MessageRules {
 
 type WireMessage = Partial<AssistantMessage> | Exclude<ChatMessage, AssistantMessage>;
 
-export function toOpenAiMessages(history: readonly ChatMessage[], rules: MessageRules): object[] {
+export function toOpenAiMessages(history: readonly ChatMessage[], rules: OpenAiMessageRules): object[] {
   const wire: WireMessage[] = [];
   /** Pictures of the results since the last assistant message. */
   let pictures: ContentPart[] = [];
@@ -74,14 +74,14 @@ function withText(message: WireMessage): WireMessage {
   return messageText(message.content) === '' ? { ...message, content: blankAnswer.content } : message;
 }
 
-function toInput(message: SystemMessage | UserMessage, rules: MessageRules): ChatMessage {
+function toInput(message: SystemMessage | UserMessage, rules: OpenAiMessageRules): ChatMessage {
   if (message.role === 'developer' && !rules.served.takesDeveloper) return { ...message, role: 'system' };
   if (message.role !== 'user') return message;
   const content = toOpenAiContent(message.content, rules.model, rules.warnings);
   return content === message.content ? message : { ...message, content };
 }
 
-function toResult(message: ToolMessage, rules: MessageRules, pictures: ContentPart[]): ToolMessage {
+function toResult(message: ToolMessage, rules: OpenAiMessageRules, pictures: ContentPart[]): ToolMessage {
   const id = wireCallId(message.tool_call_id, rules.callIds);
   const content = resultContent(message, rules.served.takesPictures, pictures);
   const isSame = id === message.tool_call_id && content === message.content;
@@ -90,8 +90,8 @@ function toResult(message: ToolMessage, rules: MessageRules, pictures: ContentPa
   return { ...wire, content, tool_call_id: id };
 }
 
-function toAssistant(given: AssistantMessage, rules: MessageRules): AssistantMessage {
-  const message = withoutForeign(given, rules.provider);
+function toAssistant(given: AssistantMessage, rules: OpenAiMessageRules): AssistantMessage {
+  const message = withoutForeignMembers(given, rules.provider);
   const calls = message.tool_calls?.map((call) => toWireCall(call, rules));
   const reasoning = replayedReasoning(message, rules);
   const sameReasoning = reasoning === message.reasoning_content;
@@ -111,7 +111,7 @@ function toAssistant(given: AssistantMessage, rules: MessageRules): AssistantMes
  * DeepSeek's thinking models require the reasoning of turns that called tools, even if it is empty. Its older models
  * refuse it.
  */
-function replayedReasoning(message: AssistantMessage, rules: MessageRules): string | undefined {
+function replayedReasoning(message: AssistantMessage, rules: OpenAiMessageRules): string | undefined {
   if (rules.reasoningReplay === 'never') return undefined;
   const called = (message.tool_calls?.length ?? 0) > 0;
   if (rules.reasoningReplay === 'tool_turns' && !called) return undefined;
@@ -132,7 +132,7 @@ function joined(first: Partial<AssistantMessage>, second: Partial<AssistantMessa
   };
 }
 
-function toWireCall(call: ToolCall, rules: MessageRules): ToolCall {
+function toWireCall(call: ToolCall, rules: OpenAiMessageRules): ToolCall {
   const id = wireCallId(call.id, rules.callIds);
   const name = rules.names.toWire(call.function.name);
   // Servers that parse the arguments fail on empty text.

@@ -7,11 +7,11 @@ import type { ModelRequest } from '../model-provider.js';
 import type { ToolNames } from '../conversation/tool-names.js';
 import { knownFields } from './compatible/known-fields.js';
 import { toOpenAiSchema } from './to-openai-schema.js';
-import { toOpenAiMessages, type MessageRules } from './to-openai-messages.js';
+import { toOpenAiMessages, type OpenAiMessageRules } from './to-openai-messages.js';
 
 const withUsage = { include_usage: true };
 
-export function toOpenAiRequest(request: ModelRequest, rules: MessageRules): string {
+export function toOpenAiRequest(request: ModelRequest, rules: OpenAiMessageRules): string {
   const { tools } = request;
   const { names, served } = rules;
   const text = JSON.stringify({

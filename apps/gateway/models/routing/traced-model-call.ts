@@ -1,6 +1,6 @@
 // The span of a model call to one candidate: a tap on its events. The last event ends the span, whatever the reader does then.
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { finished, firstChunk, modelAnswers, modelCallSpan, tokensOf } from '#libs/tracing/spans.js';
+import { finished, firstChunk, modelAnswers, modelCallSpan, usageAttributes } from '#libs/tracing/spans.js';
 import type { Span, Tracing } from '#libs/tracing/tracing.js';
 import type { ModelCall, ModelRequest } from '../model-provider.js';
 
@@ -27,7 +27,7 @@ export class TracedModelCall {
     }
     for (const event of batch) {
       if (event.type === 'message_start') this.span.set(modelAnswers(event.model, event.responseId));
-      else if (event.type === 'usage') this.span.set(tokensOf(event.usage));
+      else if (event.type === 'usage') this.span.set(usageAttributes(event.usage));
       else if (event.type === 'error') this.end(event.error.code);
       else if (event.type === 'message_end') {
         this.span.set(finished(event.finishReason));

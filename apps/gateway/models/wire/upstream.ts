@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { ProviderConfig } from '#libs/config/schema.js';
 import { HttpClient } from '#libs/http-client/http-client.js';
-import type { ClientOptions, HttpFailure } from '#libs/http-client/outgoing.js';
+import type { HttpClientOptions, HttpFailure } from '#libs/http-client/outgoing.js';
 import { AppError, type ErrorCode } from '#libs/schemas/errors.js';
 import { cannotBeReached, type ProviderAccess } from './provider-failures.js';
 
@@ -19,7 +19,7 @@ type Bounds = Pick<ProviderConfig, 'timeout_ms' | 'max_concurrency' | 'max_respo
 
 export function openUpstream(
   access: ProviderAccess,
-  address: Pick<ClientOptions, 'baseUrl' | 'headers'>,
+  address: Pick<HttpClientOptions, 'baseUrl' | 'headers'>,
   bounds: Bounds,
 ): HttpClient {
   return new HttpClient({

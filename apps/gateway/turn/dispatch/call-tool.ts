@@ -6,7 +6,7 @@ import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { AuditNotes } from '#libs/audit/audit-notes.js';
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
-import type { Decision } from '#libs/policy/decision.js';
+import type { PolicyDecision } from '#libs/policy/decision.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -81,7 +81,7 @@ export interface ToolCallPorts {
 
 interface Undecided {
   tool: CatalogTool;
-  decision: Decision;
+  decision: PolicyDecision;
   context: CallContext;
   arguments: JsonObject;
 }

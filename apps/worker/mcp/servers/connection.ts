@@ -18,7 +18,7 @@ import {
   toElicitResult,
 } from './elicitation.js';
 import { isOverBounds, readSampling, type SamplingSettings, toSamplingResult } from './sampling.js';
-import { callScope, type CallOptions } from '../wire/call-scope.js';
+import { callScope, type ToolCallOptions } from '../wire/call-scope.js';
 import type { GuardedTransport } from '../wire/guarded-transport.js';
 import { keepListening } from '../wire/keep-listening.js';
 import { messageSize } from '../wire/message-size.js';
@@ -47,7 +47,7 @@ export interface ToolConnection {
    * @throws AppError tool_crashed, tool_failed, tool_unavailable, invalid_tool_arguments, invalid_tool_result,
    * result_too_large; SessionLost; the signal's reason
    */
-  callTool(request: ToolRequest, options: CallOptions): Promise<RawToolResult>;
+  callTool(request: ToolRequest, options: ToolCallOptions): Promise<RawToolResult>;
   readonly closed: boolean;
   /** The address of the server, for traces; absent within this process. */
   readonly peer?: McpPeer | undefined;
@@ -100,7 +100,7 @@ export class ClientConnection implements ToolConnection {
   private readonly closedListeners: (() => void)[] = [];
   private readonly changedListeners: (() => void)[] = [];
   private readonly ended = new AbortController();
-  private readonly calling = new Set<CallOptions>();
+  private readonly calling = new Set<ToolCallOptions>();
   /** Tools that want arguments in headers, as listed last. */
   private mirrored: ReadonlyMap<string, Tool> = new Map();
   private checking = false;
@@ -245,7 +245,7 @@ export class ClientConnection implements ToolConnection {
     return tools;
   }
 
-  async callTool(request: ToolRequest, options: CallOptions): Promise<RawToolResult> {
+  async callTool(request: ToolRequest, options: ToolCallOptions): Promise<RawToolResult> {
     const { signal } = options;
     signal.throwIfAborted();
     const progressToken = this.guard.expectProgress(options);
@@ -301,7 +301,7 @@ export class ClientConnection implements ToolConnection {
    * The call that a question belongs to: the one on whose stream it arrived. On a pipe or a notification stream, the call is
    * known only if the server belongs to one session and runs one call.
    */
-  private asking(): CallOptions | undefined {
+  private asking(): ToolCallOptions | undefined {
     const scope = callScope.getStore();
     if (scope !== undefined) return this.calling.has(scope) ? scope : undefined;
     if (this.options.shared === true || this.calling.size === 0) return undefined;

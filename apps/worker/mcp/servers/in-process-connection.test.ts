@@ -11,7 +11,7 @@ import type { ToolServer } from '#libs/mcp-server/tool-server.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { establish } from './connect.js';
 import type { ToolConnection } from './connection.js';
-import type { CallOptions } from '../wire/call-scope.js';
+import type { ToolCallOptions } from '../wire/call-scope.js';
 import { InProcessConnection } from './in-process-connection.js';
 
 @McpServer({ name: 'table', authorize: (tool) => tool !== 'forbidden' })
@@ -104,7 +104,7 @@ async function connected(way: keyof typeof ways) {
   const server = createMcpServer(tools, { logger, openWorkspace: () => ({}) as never });
   open.push(server);
   const connection = await ways[way](server);
-  const call = (tool: string, args = {}, given: Partial<CallOptions> = {}, meta = {}) =>
+  const call = (tool: string, args = {}, given: Partial<ToolCallOptions> = {}, meta = {}) =>
     connection.callTool(
       { tool, arguments: args, meta },
       { signal: new AbortController().signal, maxTimeoutMs: 10_000, onProgress: () => undefined, ...given },

@@ -3,7 +3,7 @@
 import type { ServedCall, ServerListener } from '#libs/mcp-server/tool-server.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { notify, type RawToolResult, type ToolConnection, type ToolRequest } from './connection.js';
-import type { CallOptions } from '../wire/call-scope.js';
+import type { ToolCallOptions } from '../wire/call-scope.js';
 import { CountWindow } from '../wire/flood-gate.js';
 import { readProgress } from '../wire/guarded-transport.js';
 
@@ -51,7 +51,7 @@ export class InProcessConnection implements ToolConnection {
     return this.server.list();
   }
 
-  async callTool(request: ToolRequest, options: CallOptions): Promise<RawToolResult> {
+  async callTool(request: ToolRequest, options: ToolCallOptions): Promise<RawToolResult> {
     const { signal } = options;
     signal.throwIfAborted();
     if (this.isClosed) throw ended(request.tool);

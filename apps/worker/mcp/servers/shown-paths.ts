@@ -3,7 +3,7 @@
 import { AppError } from '#libs/schemas/errors.js';
 import { replaceMembers } from '#libs/schemas/replace-members.js';
 import type { ToolConnection } from './connection.js';
-import type { CallOptions } from '../wire/call-scope.js';
+import type { ToolCallOptions } from '../wire/call-scope.js';
 import { SessionLost } from './connection-errors.js';
 import type { CallActivity } from '../../workspace/quota-watch.js';
 
@@ -62,7 +62,7 @@ export function translated(inner: ToolConnection, paths: ShownPaths, activity: C
     listTools: async (signal) => paths.toShown(await inner.listTools(signal)),
     callTool: async (request, call) => {
       const onHost = { ...request, arguments: paths.toHost(request.arguments) };
-      const options: CallOptions = {
+      const options: ToolCallOptions = {
         signal: call.signal,
         maxTimeoutMs: call.maxTimeoutMs,
         // A method of the call, which needs it.

@@ -4,7 +4,7 @@ import type { Answer, Question } from '#libs/approvals/question.js';
 import type { SamplingAnswer, SamplingRequest } from '#libs/approvals/sampling-request.js';
 import type { Progress } from './guarded-transport.js';
 
-export interface CallOptions {
+export interface ToolCallOptions {
   signal: AbortSignal;
   /** Limit for calls whose server reports progress. */
   maxTimeoutMs: number;
@@ -17,4 +17,4 @@ export interface CallOptions {
   questionsMs?: number;
 }
 
-export const callScope = new AsyncLocalStorage<CallOptions>();
+export const callScope = new AsyncLocalStorage<ToolCallOptions>();

@@ -13,7 +13,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import { CountWindow, FloodGate } from './flood-gate.js';
 import { messageSize } from './message-size.js';
-import { enclose, type Id, readResult, unreadable } from './read-message.js';
+import { enclose, type Id, readServerResult, unreadable } from './read-message.js';
 import type { OnServerBound } from './server-bound.js';
 
 export interface Progress {
@@ -233,7 +233,7 @@ export class GuardedTransport implements Transport {
     if (error !== undefined) return { jsonrpc: '2.0', id, error } as JSONRPCMessage;
     const bounded = exceedsDepth(read, maxDepth) ? withoutDeepTools(result as JsonObject) : (result as JsonObject);
     if (bounded === undefined) return unreadable(id);
-    const known = enclose(readResult(bounded, method), method);
+    const known = enclose(readServerResult(bounded, method), method);
     const message: JSONRPCMessage = { jsonrpc: '2.0', id, result: known };
     // The SDK would drop a message with an invalid `_meta`, and the request would wait.
     const isTaken = known['_meta'] === undefined || isJSONRPCResultResponse(message);

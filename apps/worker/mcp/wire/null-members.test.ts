@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { httpServer } from '../../../../test/support/http-server.js';
 import { hostile, openToolServers, type ToolServers } from '../../../../test/support/tool-servers.js';
 import { verifies } from '../../../../test/verifies.js';
-import { readMessage, readResult } from './read-message.js';
+import { readMessage, readServerResult } from './read-message.js';
 
 type Rpc = { id?: unknown; method?: string; params?: { arguments?: { message?: object } } };
 
@@ -129,10 +129,10 @@ test('a number that came back as text, in a pipe', async () => {
 
 test('a message that needs no change stays what it is; data is not looked into', () => {
   const result = { content: [{ type: 'text', text: 'a' }], structuredContent: { deep: { no: null } } };
-  expect(readResult(result, 'tools/call')).toBe(result);
+  expect(readServerResult(result, 'tools/call')).toBe(result);
   const tool = { name: 'a', inputSchema: { properties: { a: { default: null, enum: [null], const: null } } } };
   const listed = { tools: [{ ...tool, title: null, outputSchema: null, annotations: { title: null } }, tool] };
-  expect(readResult(listed, 'tools/list')).toEqual({ tools: [{ ...tool, annotations: {} }, tool] });
+  expect(readServerResult(listed, 'tools/list')).toEqual({ tools: [{ ...tool, annotations: {} }, tool] });
   expect(readMessage({ jsonrpc: '2.0', id: null, method: 'notifications/x', params: null })).toEqual({
     jsonrpc: '2.0',
     method: 'notifications/x',

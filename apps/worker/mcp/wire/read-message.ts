@@ -102,7 +102,7 @@ function withReadableMeta<T extends JsonObject>(object: T): T {
 }
 
 /** Reads the parts of a result that are used here. */
-export function readResult(result: JsonObject, method: string): JsonObject {
+export function readServerResult(result: JsonObject, method: string): JsonObject {
   const read = withoutNulls(result);
   switch (method) {
     case 'initialize':

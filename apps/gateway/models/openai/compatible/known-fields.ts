@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ModelRequest } from '../../model-provider.js';
 import type { Warnings } from '../../conversation/warnings.js';
-import { chatEffort, takesSampling, takesVerbosity } from '../openai-models.js';
+import { chatEffort, openAiTakesSampling, takesVerbosity } from '../openai-models.js';
 import type { ServedModel } from './known-servers.js';
 
 type Given = Pick<ModelRequest, 'unknown' | 'parameters' | 'tools'>;
@@ -39,7 +39,7 @@ export function knownFields({ unknown, parameters, tools }: Given, rules: FieldR
     warnings.notSent(model, name, fields[name]);
     fields[name] = undefined;
   };
-  if (!takesSampling(model, effort)) {
+  if (!openAiTakesSampling(model, effort)) {
     for (const [name, value] of Object.entries(sampling)) {
       if (fields[name] === value) fields[name] = undefined;
       else leaveOut(name);

@@ -40,7 +40,7 @@ export function replayed(message: AssistantMessage, provider: string, ids: reado
 }
 
 /** The message without members of another provider, which a caller may send as it got them. */
-export function withoutForeign(message: AssistantMessage, provider: string): AssistantMessage {
+export function withoutForeignMembers(message: AssistantMessage, provider: string): AssistantMessage {
   const { provider_state: given } = message;
   if (given === undefined || given.provider === provider) return message;
   const { message: ofMessage, calls } = given.state;

@@ -1,7 +1,7 @@
 // One validation error as a sentence that tells a model what to change: the path, what was expected, what was given.
 import type { ErrorObject } from 'ajv';
 
-export function describeError(error: ErrorObject): string {
+export function describeViolation(error: ErrorObject): string {
   const at = readablePath(error.instancePath);
   const params = error.params as Record<string, unknown>;
   switch (error.keyword) {

@@ -3,9 +3,9 @@ import type { FinishReason } from '#libs/schemas/model-event.js';
 import { reasonWithCalls } from '../conversation/reason-with-calls.js';
 
 /** `failed`: the provider aborted the answer. */
-export type EndedBy = FinishReason | 'failed';
+export type OpenAiFinishReason = FinishReason | 'failed';
 
-const reasons = new Map<string, EndedBy>([
+const reasons = new Map<string, OpenAiFinishReason>([
   ['stop', 'stop'],
   ['length', 'length'],
   ['max_tokens', 'length'],
@@ -27,7 +27,7 @@ const reasons = new Map<string, EndedBy>([
 ]);
 
 /** Without a reason, a message that ended counts as `stop`. */
-export function mapFinishReason(reason: string | undefined, hasCalls: boolean): EndedBy {
+export function mapOpenAiFinishReason(reason: string | undefined, hasCalls: boolean): OpenAiFinishReason {
   const mapped = reason === undefined ? 'stop' : (reasons.get(reason.toLowerCase()) ?? 'stop');
   return mapped === 'failed' ? mapped : reasonWithCalls(mapped, hasCalls);
 }

@@ -2,7 +2,7 @@
 // whether the gateway or the client runs the tools.
 import { isJsonObject, jsonObjectOf, parseJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { messageText, type ChatMessage } from '#libs/schemas/message.js';
-import { languageOf, splitName, termsOf, type Token } from './words.js';
+import { languageOfRequest, splitName, termsOf, type Token } from './words.js';
 
 export interface Step {
   name: string;
@@ -12,7 +12,7 @@ export interface Step {
   failed: boolean;
 }
 
-export interface Conversation {
+export interface ConversationState {
   request: string;
   language: 'zh' | 'en';
   /** Calls since the last user message, in order. */
@@ -24,11 +24,11 @@ const errorText = /^\W{0,3}(?:error|failed|failure|exception|traceback|fatal|e[a
 /** Matches errors which say that something does not exist. */
 export const missing = /no such file|does ?n[o']t exist|not found|cannot find|ENOENT|不存在|找不到|未找到|没有找到/i;
 
-export function readConversation(messages: readonly ChatMessage[]): Conversation {
+export function readConversationState(messages: readonly ChatMessage[]): ConversationState {
   const last = messages.findLastIndex((message) => message.role === 'user');
   const request = last < 0 ? '' : messageText(messages[last]!.content);
   const steps = readSteps(messages.slice(last + 1));
-  const language = languageOf(request || (steps.at(-1)?.result ?? ''));
+  const language = languageOfRequest(request || (steps.at(-1)?.result ?? ''));
   return { request, language, steps, before: readSteps(messages.slice(0, Math.max(0, last))) };
 }
 

@@ -3,9 +3,9 @@ import type { FinishReason } from '#libs/schemas/model-event.js';
 import { reasonWithCalls } from '../conversation/reason-with-calls.js';
 
 /** `malformed`: an error of the model, which a second attempt may avoid. */
-export type EndedBy = FinishReason | 'malformed';
+export type GeminiFinishReason = FinishReason | 'malformed';
 
-const reasons = new Map<string, EndedBy>([
+const reasons = new Map<string, GeminiFinishReason>([
   ['STOP', 'stop'],
   ['MAX_TOKENS', 'length'],
   ['SAFETY', 'content_filter'],
@@ -25,7 +25,7 @@ const reasons = new Map<string, EndedBy>([
   ['MISSING_THOUGHT_SIGNATURE', 'malformed'],
 ]);
 
-export function mapFinishReason(reason: string | undefined, hasCalls: boolean): EndedBy {
+export function mapGeminiFinishReason(reason: string | undefined, hasCalls: boolean): GeminiFinishReason {
   const mapped = reasons.get(reason ?? 'STOP') ?? 'stop';
   return mapped === 'malformed' ? mapped : reasonWithCalls(mapped, hasCalls);
 }
