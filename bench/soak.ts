@@ -15,7 +15,7 @@ export const soakSettings = {
   MCP_SERVERS: JSON.stringify({
     brief: { ...files, idle_ttl_ms: 500, max_instances: 8 },
     lasting: { ...files, max_instances: 20 },
-    ready: { ...files, spares: 2, max_instances: 8 },
+    ready: { ...files, standbys: 2, max_instances: 8 },
   }),
 };
 
@@ -93,7 +93,7 @@ async function printStarts(call: Call, tool: (server: string) => string): Promis
   }
   const median = (values: number[]) => values.sort((left, right) => left - right)[values.length >> 1]!.toFixed(1);
   console.log(
-    `first call of a session, median: ${median(took.brief)} ms, with a spare ${median(took.ready)} ms ` +
+    `first call of a session, median: ${median(took.brief)} ms, with a standby ${median(took.ready)} ms ` +
       `(a later call ${median(took.again)} ms)`,
   );
 }

@@ -104,10 +104,10 @@ function serverProblem(server: ServerConfig, allowUnsandboxed: boolean): string 
   if (server.act_for_caller === true && server.command !== undefined) return 'has act_for_caller but is a command';
   const refused = server.forward_headers.find((name) => !headerName.test(name) || ownHeaders.test(name));
   if (refused !== undefined) return `cannot forward the header '${refused}'`;
-  if (server.spares > 0 && (server.command === undefined || server.scope === 'shared')) {
-    return 'has spares but is not a command with scope session';
+  if (server.standbys > 0 && (server.command === undefined || server.scope === 'shared')) {
+    return 'has standbys but is not a command with scope session';
   }
-  if (server.spares > server.max_instances) return `has more spares than max_instances (${server.max_instances})`;
+  if (server.standbys > server.max_instances) return `has more standbys than max_instances (${server.max_instances})`;
   if (server.isolation === 'none' && !allowUnsandboxed) return 'isolation none needs isolation.allow_unsandboxed';
   return undefined;
 }

@@ -40,7 +40,7 @@ export function openOutput({ fd, onCaughtUp, maxWaiting = 8 * 1024 * 1024 }: Bou
     maxLength: maxWaiting,
     retryEAGAIN,
   });
-  let untold = 0;
+  let unreported = 0;
   let retry: NodeJS.Timeout | undefined;
   /** An empty write also writes held lines. */
   const writeHeld = () => {
@@ -54,11 +54,11 @@ export function openOutput({ fd, onCaughtUp, maxWaiting = 8 * 1024 * 1024 }: Bou
   });
   output.on('drop', () => {
     dropped += 1;
-    untold += 1;
-    if (untold > 1) return;
+    unreported += 1;
+    if (unreported > 1) return;
     output?.once('drain', () => {
-      const lines = untold;
-      untold = 0;
+      const lines = unreported;
+      unreported = 0;
       onCaughtUp?.(lines);
     });
   });

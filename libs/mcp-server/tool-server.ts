@@ -242,10 +242,10 @@ export class ToolServer {
 
   private context({ meta, userId: caller, sessionId: connected, onProgress, asking }: ServedCall, signal: AbortSignal) {
     const { openWorkspace, logger, cache, sessionId: only } = this.options;
-    const told: Partial<CallMeta> = openWorkspace === undefined ? {} : readCallMeta(meta);
-    const requestId = told.requestId ?? mintRequestId();
-    const userId = told.userId ?? caller ?? 'anonymous';
-    const sessionId = told.sessionId ?? connected ?? only;
+    const callMeta: Partial<CallMeta> = openWorkspace === undefined ? {} : readCallMeta(meta);
+    const requestId = callMeta.requestId ?? mintRequestId();
+    const userId = callMeta.userId ?? caller ?? 'anonymous';
+    const sessionId = callMeta.sessionId ?? connected ?? only;
     const fields = { requestId, userId, ...(sessionId === undefined ? {} : { sessionId }) };
     const callToken = readCallToken(meta);
     // Most tools do not use these members.
@@ -256,7 +256,7 @@ export class ToolServer {
       ...fields,
       ...(callToken === undefined ? {} : { callToken }),
       get workspace(): Workspace {
-        const { sessionId, workspaceDirectory } = told;
+        const { sessionId, workspaceDirectory } = callMeta;
         if (openWorkspace === undefined || sessionId === undefined || workspaceDirectory === undefined) {
           throw new AppError('tool_unavailable', 'This tool needs a session');
         }

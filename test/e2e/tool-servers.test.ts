@@ -56,7 +56,7 @@ beforeAll(async () => {
     warm: {
       command: 'node',
       args: [fixture('hostile'), '${WORKSPACE}'],
-      spares: 1,
+      standbys: 1,
       tools: { include: ['where'], rename: { where: 'warm' } },
     },
     common: { ...hostile, scope: 'shared', tools: { exclude: ['hang'] } },
@@ -239,12 +239,12 @@ verifies('tools.changes-held', 'of a server that now serves another definition, 
   ]);
 });
 
-verifies('tools.pool-spares', 'through the queue: the directory that it was born in is the session’s', async () => {
+verifies('tools.pool-standbys', 'through the queue: the directory that it was born in is the session’s', async () => {
   const outcomes = () =>
     Promise.all(
       ['adopted', 'connected'].map((each) => metric(`signalbox_mcp_connects_total{server="warm",outcome="${each}"}`)),
     );
-  await expect.poll(() => metric('signalbox_mcp_instances{server="warm",state="spare"}'), long).toBe(1);
+  await expect.poll(() => metric('signalbox_mcp_instances{server="warm",state="standby"}'), long).toBe(1);
   const first = await call('warm', {}, 'sess_warm');
   expect(first.body.structured_content).toMatchObject({
     args: [expect.any(String), expect.any(String), '/mcp_workspaces/sess_warm'],
@@ -253,7 +253,7 @@ verifies('tools.pool-spares', 'through the queue: the directory that it was born
   expect(await outcomes()).toEqual([1, NaN]);
   // A session that already has a directory starts one there.
   await call('write_file', { path: 'x.txt', content: 'x' }, 'sess_cold');
-  await expect.poll(() => metric('signalbox_mcp_instances{server="warm",state="spare"}'), long).toBe(1);
+  await expect.poll(() => metric('signalbox_mcp_instances{server="warm",state="standby"}'), long).toBe(1);
   const second = await call('warm', {}, 'sess_cold');
   expect(second.body.structured_content).toMatchObject({
     args: [expect.any(String), expect.any(String), '/mcp_workspaces/sess_cold'],

@@ -16,7 +16,7 @@ export const toolRequirements = {
   'tools.calls-at-once-bounded': 'calls of one session, or of one principal, beyond their limit wait in order',
   'tools.cancelled-not-started': 'a call that was cancelled before a worker took it does not run',
   'tools.cancel-reaches-tool': 'cancelling reaches a running tool within a second and leaves one terminal state',
-  'tools.cancel-spares-server': 'a cancelled call leaves its server running, unless that answers nothing any more',
+  'tools.cancel-keeps-server': 'a cancelled call leaves its server running, unless that answers nothing any more',
   'tools.catalog-announced': 'tools that appear, change or go are known to gateways within a second',
   'tools.catalog-names': 'the first server in order keeps a bare name, server__tool always leads to its server',
   'tools.catalog-read-once': 'a gateway reads the tools of a server again only where they have changed',
@@ -114,7 +114,7 @@ export const toolRequirements = {
   'tools.unwanted-start-ends': 'a server that is starting is ended when nobody waits for it any more',
   'tools.pool-bounded':
     'instances of a server, calls on one and tries to connect are bounded; beyond it the answer is tool_unavailable',
-  'tools.pool-spares':
+  'tools.pool-standbys':
     'a new session gets an instance that runs already, in a workspace where no other session has ever been',
   'tools.refusal-means-nothing-ran':
     'a call that is refused because a store is away does not run: where nobody can say so, its outcome is told as unknown',

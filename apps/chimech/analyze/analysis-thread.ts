@@ -131,9 +131,9 @@ export class AnalysisThread {
     this.next();
   }
 
-  private settle(job: Job, tell: () => void): void {
+  private settle(job: Job, report: () => void): void {
     job.signal.removeEventListener('abort', job.stop);
-    tell();
+    report();
   }
 
   private async end(): Promise<void> {

@@ -8,12 +8,12 @@ import type { AnalyzeError } from './analyze-error.js';
 parentPort!.on('message', (task: AnalysisTask) => void answer(task));
 
 async function answer(task: AnalysisTask): Promise<void> {
-  let told: ThreadAnswer;
+  let answer: ThreadAnswer;
   try {
-    told = { findings: await analyzeContent(task) };
+    answer = { findings: await analyzeContent(task) };
   } catch (error) {
     const { texts, code } = error as AnalyzeError;
-    told = { texts, code };
+    answer = { texts, code };
   }
-  parentPort!.postMessage(told, []);
+  parentPort!.postMessage(answer, []);
 }

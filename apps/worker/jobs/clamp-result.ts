@@ -54,8 +54,8 @@ async function shortened(
 /** Structured content that is repeated as text counts once. */
 function bytesOf({ blocks, structuredContent }: ToolOutcome): number {
   const structured = structuredContent === undefined ? '' : JSON.stringify(structuredContent);
-  const isTold = (block: ContentBlock) => block.type === 'text' && block.text === structured;
-  const sizes = blocks.map((block) => (isTold(block) ? 0 : Buffer.byteLength(JSON.stringify(block))));
+  const isSameText = (block: ContentBlock) => block.type === 'text' && block.text === structured;
+  const sizes = blocks.map((block) => (isSameText(block) ? 0 : Buffer.byteLength(JSON.stringify(block))));
   return sizes.reduce((sum, size) => sum + size, Buffer.byteLength(structured));
 }
 

@@ -17,7 +17,7 @@ export class OutcomeWriter {
   private timer?: NodeJS.Timeout;
   private loading?: Promise<void>;
   /** Outcomes that neither the store nor the disk has accepted. */
-  private homeless = 0;
+  private unstored = 0;
   private readonly closed = new AbortController();
 
   constructor(
@@ -43,7 +43,7 @@ export class OutcomeWriter {
 
   /** False: an outcome that the store refuses could not be spooled either, so no new call may begin. */
   canKeep(callsUnderWay: number): boolean {
-    return this.homeless === 0 && this.spool.hasRoom((callsUnderWay + 1) * this.maxOutcomeBytes);
+    return this.unstored === 0 && this.spool.hasRoom((callsUnderWay + 1) * this.maxOutcomeBytes);
   }
 
   /** The call has ended, here or in a worker that shares the spool, and the outcome will be written to the store. */
@@ -76,9 +76,9 @@ export class OutcomeWriter {
         { error, metadata: { callId: end.callId } },
         'an outcome cannot be spooled: it is kept in memory',
       );
-      this.homeless += 1;
+      this.unstored += 1;
       const ask = () => this.journal.end(end);
-      const asked = untilStoreAnswers(ask, Infinity, this.closed.signal).finally(() => (this.homeless -= 1));
+      const asked = untilStoreAnswers(ask, Infinity, this.closed.signal).finally(() => (this.unstored -= 1));
       return said(await asked);
     }
     this.logger.warn({ metadata: { callId: end.callId } }, 'the store is unavailable: an outcome was spooled');

@@ -55,11 +55,11 @@ export function failed(code: ToolErrorCode, message: string): ToolOutcome {
 
 /** Adds structured content as text, which MCP asks of servers, for models and clients that read only content. */
 function withText(blocks: ContentBlock[], structured: Json | undefined): ContentBlock[] {
-  if (structured === undefined || blocks.some(isTelling)) return blocks;
+  if (structured === undefined || blocks.some(isReadable)) return blocks;
   return [{ type: 'text', text: JSON.stringify(structured) }, ...blocks.filter(({ type }) => type !== 'text')];
 }
 
-function isTelling(block: ContentBlock): boolean {
+function isReadable(block: ContentBlock): boolean {
   if (block.type === 'text') return block.text.trim() !== '';
   return block.type === 'resource' || block.type === 'resource_link';
 }
@@ -82,9 +82,9 @@ const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 
 /** Invalid images and audio would make the next model request fail, and the turn with it. */
 function withoutBroken(block: ContentBlock): ContentBlock {
-  const broken = (told: string): ContentBlock => ({
+  const broken = (reason: string): ContentBlock => ({
     type: 'text',
-    text: `[${block.type} that cannot be read: ${told}]`,
+    text: `[${block.type} that cannot be read: ${reason}]`,
   });
   if (block.type === 'resource') {
     const { uri, text, blob } = block.resource;

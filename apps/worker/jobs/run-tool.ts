@@ -104,7 +104,7 @@ function madeDirectory({ sessionDirectory, queuedAt }: ToolJob): string | undefi
 }
 
 async function makeSession({ pool, sessions }: ToolRunParts, { job, signal }: WorkerCall): Promise<string> {
-  const session = await pool.offerSpare(job.server, (directory) =>
+  const session = await pool.offerStandby(job.server, (directory) =>
     untilStoreAnswers(() => sessions.ensure(job.principal, job.sessionId, { directory }), job.deadline, signal),
   );
   return session.directory;

@@ -22,31 +22,31 @@ export interface SessionAffinityParts {
 }
 
 /** A session that this worker holds. */
-interface Seat extends SessionName {
+interface LeasedSession extends SessionName {
   fence: string;
   /** When the lease was requested, by `performance.now()`. */
   askedAt: number;
   calls: number;
   idleTtlMs: number;
   idle?: NodeJS.Timeout;
-  /** The session was deleted; the seat is freed after its last call. */
+  /** The session was deleted; the lease is released after its last call. */
   over?: boolean;
 }
 
 /** Maximum number of sessions; above it the longest idle one is freed. */
-const maxSeats = 10_000;
+const maxLeased = 10_000;
 const queueTimeoutMs = 2_000;
 
 export class SessionAffinity {
-  /** Seats by session, least recently used first. */
-  private readonly seats = new Map<string, Seat>();
+  /** The leased sessions, least recently used first. */
+  private readonly leased = new Map<string, LeasedSession>();
   private readonly lock = new KeyedLock();
   private leaving = false;
 
   constructor(private readonly parts: SessionAffinityParts) {}
 
   get sessions(): number {
-    return this.seats.size;
+    return this.leased.size;
   }
 
   /**
@@ -59,28 +59,28 @@ export class SessionAffinity {
   }
 
   private async runInSession(job: ToolJob, idleTtlMs: number, work: () => Promise<void>): Promise<void> {
-    const seat = await this.lock.run(keyOf(job), undefined, () => this.take(job, idleTtlMs));
-    if (seat === undefined) return;
+    const leased = await this.lock.run(keyOf(job), undefined, () => this.take(job, idleTtlMs));
+    if (leased === undefined) return;
     try {
       await work();
     } finally {
-      seat.calls -= 1;
-      this.rest(seat);
+      leased.calls -= 1;
+      this.rest(leased);
     }
   }
 
   /** The session was deleted: what this worker holds of it is freed once its running calls have ended. */
   async end(session: SessionName): Promise<void> {
-    const seat = await this.lock.run(keyOf(session), undefined, async () => this.seats.get(keyOf(session)));
-    if (seat === undefined) return;
-    seat.over = true;
-    await this.freeIdle(seat);
+    const leased = await this.lock.run(keyOf(session), undefined, async () => this.leased.get(keyOf(session)));
+    if (leased === undefined) return;
+    leased.over = true;
+    await this.freeIdle(leased);
   }
 
   /** Takes no more sessions: idle ones are freed at once, the others when their last call has ended. */
   async leave(): Promise<void> {
     this.leaving = true;
-    await Promise.all([...this.seats.values()].map((seat) => this.freeIdle(seat)));
+    await Promise.all([...this.leased.values()].map((leased) => this.freeIdle(leased)));
     await this.handBack();
   }
 
@@ -102,8 +102,8 @@ export class SessionAffinity {
   /** Frees all remaining sessions. */
   async close(): Promise<void> {
     this.leaving = true;
-    for (const seat of this.seats.values()) clearTimeout(seat.idle);
-    this.seats.clear();
+    for (const leased of this.leased.values()) clearTimeout(leased.idle);
+    this.leased.clear();
     const { leases, workerId, logger } = this.parts;
     await leases
       .releaseAll(workerId)
@@ -113,10 +113,10 @@ export class SessionAffinity {
   }
 
   /** Undefined: the job was forwarded to another worker. */
-  private async take(job: ToolJob, idleTtlMs: number): Promise<Seat | undefined> {
+  private async take(job: ToolJob, idleTtlMs: number): Promise<LeasedSession | undefined> {
     if (this.leaving) throw new PutBack('this worker is stopping');
-    const known = this.seats.get(keyOf(job));
-    if (known !== undefined && this.isHeld(known)) return this.sit(known, idleTtlMs);
+    const known = this.leased.get(keyOf(job));
+    if (known !== undefined && this.isHeld(known)) return this.use(known, idleTtlMs);
     const { leases, workerId } = this.parts;
     const session = { principal: job.principal, sessionId: job.sessionId };
     const askedAt = performance.now();
@@ -125,28 +125,28 @@ export class SessionAffinity {
     // Another worker has had the session, so its servers here are outdated.
     if (known !== undefined && known.fence !== lease.fence) await this.lose(known);
     if (lease.worker !== workerId) return this.handOn(job, lease, askedAt);
-    const seat = this.seats.get(keyOf(job)) ?? { ...session, fence: lease.fence, askedAt, calls: 0, idleTtlMs: 0 };
-    seat.askedAt = askedAt;
-    return this.sit(seat, idleTtlMs);
+    const leased = this.leased.get(keyOf(job)) ?? { ...session, fence: lease.fence, askedAt, calls: 0, idleTtlMs: 0 };
+    leased.askedAt = askedAt;
+    return this.use(leased, idleTtlMs);
   }
 
-  private sit(seat: Seat, idleTtlMs: number): Seat {
-    clearTimeout(seat.idle);
-    seat.calls += 1;
-    seat.idleTtlMs = Math.max(seat.idleTtlMs, idleTtlMs);
-    this.seats.delete(keyOf(seat));
-    this.seats.set(keyOf(seat), seat);
-    if (this.seats.size > maxSeats) {
-      const oldest = [...this.seats.values()].find(({ calls }) => calls === 0);
+  private use(leased: LeasedSession, idleTtlMs: number): LeasedSession {
+    clearTimeout(leased.idle);
+    leased.calls += 1;
+    leased.idleTtlMs = Math.max(leased.idleTtlMs, idleTtlMs);
+    this.leased.delete(keyOf(leased));
+    this.leased.set(keyOf(leased), leased);
+    if (this.leased.size > maxLeased) {
+      const oldest = [...this.leased.values()].find(({ calls }) => calls === 0);
       if (oldest !== undefined) void this.freeIdle(oldest);
     }
-    return seat;
+    return leased;
   }
 
   /** Whether the lease holds without asking the store: the registration has not lapsed since the lease was read. */
-  private isHeld(seat: Seat): boolean {
+  private isHeld(leased: LeasedSession): boolean {
     const since = this.parts.registry.heldSince();
-    return since !== undefined && seat.askedAt >= since;
+    return since !== undefined && leased.askedAt >= since;
   }
 
   private async handOn(
@@ -169,30 +169,30 @@ export class SessionAffinity {
     throw new PutBack('the worker of the session has sent no sign of life');
   }
 
-  private rest(seat: Seat): void {
-    if (seat.calls > 0 || this.seats.get(keyOf(seat)) !== seat) return;
-    if (this.leaving || seat.over === true) return void this.freeIdle(seat);
-    seat.idle = setTimeout(() => void this.freeIdle(seat), seat.idleTtlMs);
-    seat.idle.unref();
+  private rest(leased: LeasedSession): void {
+    if (leased.calls > 0 || this.leased.get(keyOf(leased)) !== leased) return;
+    if (this.leaving || leased.over === true) return void this.freeIdle(leased);
+    leased.idle = setTimeout(() => void this.freeIdle(leased), leased.idleTtlMs);
+    leased.idle.unref();
   }
 
   /** Ends the session's servers before another worker can start new ones. */
-  private freeIdle(seat: Seat): Promise<void> {
-    return this.lock.run(keyOf(seat), undefined, async () => {
-      if (seat.calls > 0 || this.seats.get(keyOf(seat)) !== seat) return;
-      await this.lose(seat);
+  private freeIdle(leased: LeasedSession): Promise<void> {
+    return this.lock.run(keyOf(leased), undefined, async () => {
+      if (leased.calls > 0 || this.leased.get(keyOf(leased)) !== leased) return;
+      await this.lose(leased);
       try {
-        await this.parts.leases.release(seat, seat.fence);
+        await this.parts.leases.release(leased, leased.fence);
       } catch (error) {
         this.parts.logger.warn({ error }, 'a session could not be freed: its next call comes here again');
       }
     });
   }
 
-  private async lose(seat: Seat): Promise<void> {
-    clearTimeout(seat.idle);
-    this.seats.delete(keyOf(seat));
-    await this.parts.closeSession(seat);
+  private async lose(leased: LeasedSession): Promise<void> {
+    clearTimeout(leased.idle);
+    this.leased.delete(keyOf(leased));
+    await this.parts.closeSession(leased);
   }
 }
 

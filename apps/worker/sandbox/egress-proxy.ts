@@ -41,7 +41,7 @@ const defaultBounds: EgressBounds = {
   idleMs: 300_000,
 };
 
-const maxTold = 1_000;
+const maxLogged = 1_000;
 
 interface Client {
   name: string;
@@ -58,7 +58,7 @@ export class EgressProxy {
   private readonly sockets = new Set<Socket>();
   /** Sockets that have sent their one request. More are refused, so that none hides behind the first. */
   private readonly used = new WeakSet<Socket>();
-  private readonly told = new Set<string>();
+  private readonly logged = new Set<string>();
 
   private constructor(private readonly options: EgressOptions) {
     this.bounds = { ...defaultBounds, ...options.bounds };
@@ -178,7 +178,7 @@ export class EgressProxy {
       const refusal = asRefusal(error);
       // A client that has disconnected was not refused.
       if (!request.socket.destroyed) count(refusal.outcome);
-      if (refusal.status === 403 && client !== undefined) this.tell(client, target!, refusal);
+      if (refusal.status === 403 && client !== undefined) this.logRefusal(client, target!, refusal);
       throw refusal;
     }
   }
@@ -210,10 +210,10 @@ export class EgressProxy {
     });
   }
 
-  private tell({ name }: Client, { host, port }: EgressTarget, { outcome }: EgressRefusal): void {
+  private logRefusal({ name }: Client, { host, port }: EgressTarget, { outcome }: EgressRefusal): void {
     const key = `${name} ${host}:${port}`;
-    if (this.told.has(key) || this.told.size >= maxTold) return;
-    this.told.add(key);
+    if (this.logged.has(key) || this.logged.size >= maxLogged) return;
+    this.logged.add(key);
     const metadata = { server: name, host, port, reason: outcome };
     this.options.logger.info({ metadata }, 'a tool server was refused a connection');
   }

@@ -75,8 +75,8 @@ export class ToolProcess {
     this.control = child.stdio[3] as Duplex | undefined;
     this.questions = child.stdio[4] as Duplex | undefined;
     this.outOfMemory = new Promise((resolve) => {
-      this.control?.on('data', (told: Buffer) => {
-        if (told.includes('m')) resolve();
+      this.control?.on('data', (received: Buffer) => {
+        if (received.includes('m')) resolve();
       });
     });
     this.names = this.questions && new AskedNames(this.questions);
@@ -211,8 +211,8 @@ class AskedNames implements NameGrants {
 /** Resolves when the letter comes. @throws when the signal aborts */
 async function heard(stream: Duplex, letter: string, signal: AbortSignal): Promise<void> {
   for (;;) {
-    const [told] = (await once(stream, 'data', { signal })) as [Buffer];
-    if (told.includes(letter)) return;
+    const [received] = (await once(stream, 'data', { signal })) as [Buffer];
+    if (received.includes(letter)) return;
   }
 }
 

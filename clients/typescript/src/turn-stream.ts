@@ -91,9 +91,9 @@ export class TurnStream implements AsyncIterable<ChatEvent> {
         const event = parse(data);
         if ('error' in event) throw toSignalboxError(event.error);
         const n = Number(id);
-        const told = this.seen[known];
+        const seen = this.seen[known];
         // A turn whose events are no longer stored comes again with other events under the same numbers.
-        if (told?.n === n && JSON.stringify(told.event) === data) {
+        if (seen?.n === n && JSON.stringify(seen.event) === data) {
           known += 1;
           continue;
         }
@@ -104,7 +104,7 @@ export class TurnStream implements AsyncIterable<ChatEvent> {
           continue;
         }
         // A turn that is told again from its first event lacks events that were withdrawn meanwhile.
-        if (told !== undefined) {
+        if (seen !== undefined) {
           this.seen.length = known;
           yield { type: 'rewind', to: this.lastN };
         }

@@ -144,7 +144,7 @@ export class QueueReader {
     }
     this.running.delete(job.id);
     if (next !== undefined) this.begin(next, running.token);
-    for (const told of this.onEnd) told();
+    for (const listener of this.onEnd) listener();
     this.onEnd.clear();
   }
 

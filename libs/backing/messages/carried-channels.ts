@@ -35,7 +35,7 @@ export class CarriedChannels implements Channels {
     this.maxMessageBytes = carrier.limits.messageBytes;
     this.connection = new ListenConnection(carrier, logger, {
       onPayload: (payload) => this.receive(payload),
-      onReconnect: () => this.tell([...this.reconnectListeners]),
+      onReconnect: () => this.notify([...this.reconnectListeners]),
     });
     this.batch = new Batch({
       flush: (messages) => this.send(messages) as Promise<void>,
@@ -108,7 +108,7 @@ export class CarriedChannels implements Channels {
     if (envelope === undefined) return;
     const listeners = this.listeners.get(envelope.channel);
     if (listeners === undefined) return;
-    this.tell(
+    this.notify(
       [...listeners].map(
         ({ listener }) =>
           () =>
@@ -117,7 +117,7 @@ export class CarriedChannels implements Channels {
     );
   }
 
-  private tell(calls: readonly (() => void)[]): void {
+  private notify(calls: readonly (() => void)[]): void {
     for (const call of calls) {
       try {
         call();

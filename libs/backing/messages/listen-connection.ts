@@ -69,11 +69,11 @@ export class ListenConnection {
 
   /** Sends the server all changes since the last step at once. */
   private sync(link: ListenLink): Promise<void> {
-    this.syncing ??= this.tell(link).finally(() => (this.syncing = undefined));
+    this.syncing ??= this.sendChanges(link).finally(() => (this.syncing = undefined));
     return this.syncing;
   }
 
-  private async tell(link: ListenLink): Promise<void> {
+  private async sendChanges(link: ListenLink): Promise<void> {
     // Other subscriptions of this tick go into the same step.
     await Promise.resolve();
     for (;;) {

@@ -56,7 +56,7 @@ export class RedisStore implements Store, Answering {
     } finally {
       this.commands.off('error', note);
     }
-    this.tellOfLosses();
+    this.logLosses();
   }
 
   /** Runs commands within the deadline. */
@@ -141,7 +141,7 @@ export class RedisStore implements Store, Answering {
     client.on('error', (error) => this.options.logger.debug({ error }, 'A Redis connection was lost'));
   }
 
-  private tellOfLosses(): void {
+  private logLosses(): void {
     let away = false;
     const { logger } = this.options;
     this.commands.on('close', () => {

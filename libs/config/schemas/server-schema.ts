@@ -59,7 +59,7 @@ export const serverSchema = z.strictObject({
   start_timeout_ms: ms('Time limit for starting or connecting, until it has answered `initialize`').default(60_000),
   idle_ttl_ms: ms('How long an idle instance is kept').default(300_000),
   max_instances: count('Maximum number of instances').default(32),
-  spares: z
+  standbys: z
     .number()
     .int()
     .min(0)

@@ -47,7 +47,7 @@ function blocksOf(part: ReadPart, { model, warnings }: BlockRules): JsonObject[]
       return [{ type: part.image ? 'image' : 'document', source: { type: 'url', url: part.url } }];
     case 'data': {
       const sent = toSentPart('anthropic', part);
-      if ('text' in sent && sent.told) {
+      if ('text' in sent && sent.described) {
         warnings.add(notTaken(model, plainMediaType(part.mediaType)), 'messages');
         return textBlocks(sent.text);
       }

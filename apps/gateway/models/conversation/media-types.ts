@@ -4,8 +4,8 @@ import type { ReadPart } from './read-content-part.js';
 
 export type MediaFamily = 'anthropic' | 'gemini' | 'openai';
 export type DataPart = Extract<ReadPart, { kind: 'data' }>;
-/** `told`: the model gets a description in place of the data. */
-export type SentPart = { mediaType: string; data: string } | { text: string; told?: true };
+/** `described`: the model gets a description in place of the data. */
+export type SentPart = { mediaType: string; data: string } | { text: string; described?: true };
 
 const web = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
 const types = (kind: string, names: string) => names.split(' ').map((name) => `${kind}/${name}`);
@@ -77,7 +77,7 @@ export function toSentPart(family: MediaFamily, part: DataPart): SentPart {
   const text = isText.test(type) ? Buffer.from(data, 'base64').toString('utf8') : '';
   if (text.trim() !== '') return { text };
   const size = `${Math.floor((data.length * 3) / 4)} bytes`;
-  return { text: `[${[part.name, type, size].filter((word) => word !== undefined).join(', ')}]`, told: true };
+  return { text: `[${[part.name, type, size].filter((word) => word !== undefined).join(', ')}]`, described: true };
 }
 
 const isText = /^text\/|^application\/(?:json|xml|yaml|x-yaml|toml|javascript|x-ndjson|sql|x-sh)$|\+(?:json|xml|yaml)$/;

@@ -32,12 +32,12 @@ function appended(list: Json[], more: readonly Json[]): Json[] {
 /** The members of a list's entry whose text comes in pieces. The others come once, or are repeated. */
 const growing = ['text', 'summary', 'thinking'] as const;
 /** Members that distinguish two entries, where both have them. */
-const telling = ['type', 'index', 'id', 'signature'] as const;
+const identifying = ['type', 'index', 'id', 'signature'] as const;
 
 /** As in OpenRouter's own SDK for `reasoning_details`: text continues the entry before it, anything else is a new entry. */
 function continues(last: JsonObject, entry: JsonObject): boolean {
   const grows = [...growing, 'signature'].some((name) => typeof entry[name] === 'string');
-  return grows && telling.every((name) => last[name] == null || entry[name] == null || last[name] === entry[name]);
+  return grows && identifying.every((name) => last[name] == null || entry[name] == null || last[name] === entry[name]);
 }
 
 function joinEntry(last: JsonObject, entry: JsonObject): void {

@@ -37,7 +37,7 @@ export class Warnings {
   }
 
   /** `take` with the warnings added to the start of the message. */
-  toldTo(take: TakeModelEvents): TakeModelEvents {
+  addTo(take: TakeModelEvents): TakeModelEvents {
     const warnings = this.list;
     if (warnings === undefined) return take;
     return (batch) =>

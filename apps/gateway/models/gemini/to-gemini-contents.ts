@@ -129,13 +129,13 @@ function toParts(content: MessageContent | null, rules: GeminiContentRules): Jso
   });
 }
 
-/** `tells`: parts that are not taken are named here; a function response names them itself. */
-function mediaParts(part: DataPart, { model, warnings }: GeminiContentRules, tells = true): JsonObject[] {
+/** `describes`: parts that are not taken are named here; a function response names them itself. */
+function mediaParts(part: DataPart, { model, warnings }: GeminiContentRules, describes = true): JsonObject[] {
   const sent = toSentPart('gemini', part);
   if (!('text' in sent)) return [{ inlineData: { mimeType: sent.mediaType, data: sent.data } }];
-  if (sent.told) {
+  if (sent.described) {
     warnings.add(notTaken(model, plainMediaType(part.mediaType)), 'messages');
-    return tells ? [{ text: sent.text }] : [];
+    return describes ? [{ text: sent.text }] : [];
   }
   return [{ text: part.name === undefined ? sent.text : `${part.name}:\n${sent.text}` }];
 }

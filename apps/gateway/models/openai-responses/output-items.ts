@@ -7,7 +7,7 @@ import type { StreamedCall, StreamedCalls } from '../conversation/streamed-calls
 interface OutputItem {
   raw: JsonObject;
   /** Some of the item's text has been passed on. */
-  told: boolean;
+  emitted: boolean;
   /** The item is complete; earlier forms were only a part. */
   done: boolean;
   /** The call of a `function_call`. */
@@ -15,13 +15,13 @@ interface OutputItem {
 }
 
 type Place = number | string;
-type Told = 'text_delta' | 'reasoning_delta';
+type EmittedText = 'text_delta' | 'reasoning_delta';
 
 export class OutputItems {
   /** Items in order of their beginning. */
   private readonly items = new Map<Place, OutputItem>();
   /** The part of text and of reasoning that was passed on last. */
-  private readonly lastPart: Partial<Record<Told, string>> = {};
+  private readonly lastPart: Partial<Record<EmittedText, string>> = {};
   refused = false;
 
   constructor(private readonly calls: StreamedCalls) {}
@@ -42,13 +42,13 @@ export class OutputItems {
   }
 
   /** A piece of text, of a refusal, or of reasoning. */
-  text(type: Told | 'refusal', event: JsonObject, out: ModelEvent[]): void {
+  text(type: EmittedText | 'refusal', event: JsonObject, out: ModelEvent[]): void {
     const place = placeOf(event, undefined);
     const item = this.at(place);
     if (item.done) return;
-    item.told = true;
+    item.emitted = true;
     const part = event['summary_index'] ?? (type === 'reasoning_delta' ? event['content_index'] : undefined) ?? '';
-    this.tell(type, textOrEmpty(event['delta']), `${place} ${JSON.stringify(part)}`, out);
+    this.emit(type, textOrEmpty(event['delta']), `${place} ${JSON.stringify(part)}`, out);
   }
 
   /** `response.function_call_arguments.delta` */
@@ -102,17 +102,17 @@ export class OutputItems {
     item.raw = raw;
     item.done = true;
     if (raw['type'] === 'function_call') return this.readCall(item, raw['arguments'], out);
-    if (item.told) return;
+    if (item.emitted) return;
     const isReasoning = raw['type'] === 'reasoning';
     for (const [at, part] of [...listOf(raw['summary']), ...listOf(raw['content'])].entries()) {
       const type = isReasoning ? 'reasoning_delta' : part['type'] === 'refusal' ? 'refusal' : 'text_delta';
       const text = textOrEmpty(part['text']) || textOrEmpty(part['refusal']);
-      this.tell(type, text, isReasoning ? `${place} ${at}` : `${place}`, out);
+      this.emit(type, text, isReasoning ? `${place} ${at}` : `${place}`, out);
     }
   }
 
   /** Separates parts of reasoning, and messages, from the one before. */
-  private tell(type: Told | 'refusal', text: string, part: string, out: ModelEvent[]): void {
+  private emit(type: EmittedText | 'refusal', text: string, part: string, out: ModelEvent[]): void {
     if (text === '') return;
     if (type === 'refusal') {
       this.refused = true;
@@ -133,16 +133,16 @@ export class OutputItems {
 
   /** Arguments that were passed on stay: complete arguments, which may be written differently, only add what is missing. */
   private settle(call: StreamedCall, whole: string, out: ModelEvent[]): void {
-    const told = call.arguments;
-    if (whole.startsWith(told)) return this.calls.append(call, whole.slice(told.length), out);
+    const emitted = call.arguments;
+    if (whole.startsWith(emitted)) return this.calls.append(call, whole.slice(emitted.length), out);
     this.calls.append(call, '', out);
-    const isSame = whole === '' || JSON.stringify(jsonObjectOf(told)) === JSON.stringify(jsonObjectOf(whole));
+    const isSame = whole === '' || JSON.stringify(jsonObjectOf(emitted)) === JSON.stringify(jsonObjectOf(whole));
     if (!isSame) call.broken = 'The arguments were sent twice, and differently';
   }
 
   private at(place: Place): OutputItem {
     let item = this.items.get(place);
-    if (item === undefined) this.items.set(place, (item = { raw: {}, told: false, done: false }));
+    if (item === undefined) this.items.set(place, (item = { raw: {}, emitted: false, done: false }));
     return item;
   }
 }

@@ -30,7 +30,7 @@ function toInputPart(part: ContentPart, { provider, model, warnings }: Responses
   if (media !== undefined) return media;
   if (read.kind !== 'data') throw unsupported(provider, describe(read));
   const sent = toSentPart('openai', read);
-  if ('text' in sent && sent.told === undefined) return inputText(sent.text);
+  if ('text' in sent && sent.described === undefined) return inputText(sent.text);
   warnings.add(notTaken(model, plainMediaType(read.mediaType)), 'messages');
   return inputText(`[${describe(read)}]`);
 }

@@ -128,8 +128,8 @@ function repeats(call: StreamedCall, fragment: Fragment): boolean {
   if (fragment.name !== '' && fragment.name !== call.name) return false;
   const again = parseObject(fragment.arguments);
   if (again === undefined) return false;
-  const told = parseObject(call.arguments);
-  return told !== undefined && JSON.stringify(told) === JSON.stringify(again);
+  const emitted = parseObject(call.arguments);
+  return emitted !== undefined && JSON.stringify(emitted) === JSON.stringify(again);
 }
 
 /** The fragment adds nothing but its other members. */

@@ -19,8 +19,11 @@ function toPart(part: ContentPart, model: string, warnings: Warnings): ContentPa
   if (read?.kind !== 'data') return part;
   const sent = toSentPart('openai', read);
   if ('text' in sent) {
-    if (sent.told) warnings.add(notTaken(model, plainMediaType(read.mediaType)), 'messages');
-    return { type: 'text', text: sent.told || read.name === undefined ? sent.text : `${read.name}:\n${sent.text}` };
+    if (sent.described) warnings.add(notTaken(model, plainMediaType(read.mediaType)), 'messages');
+    return {
+      type: 'text',
+      text: sent.described || read.name === undefined ? sent.text : `${read.name}:\n${sent.text}`,
+    };
   }
   const url = `data:${sent.mediaType};base64,${sent.data}`;
   if (part.type === 'image_url') return carried['url'] === url ? part : { ...part, image_url: { ...carried, url } };

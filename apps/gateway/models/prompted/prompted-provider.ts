@@ -10,7 +10,7 @@ import { type PromptedRequest, toPromptedRequest } from './to-prompted-request.j
 function withWarning(model: string, take: TakeModelEvents): TakeModelEvents {
   const warnings = new Warnings();
   warnings.add(formAskedInWords(model), 'response_format');
-  return warnings.toldTo(take);
+  return warnings.addTo(take);
 }
 
 export class PromptedProvider implements ModelProvider {
@@ -32,11 +32,11 @@ export class PromptedProvider implements ModelProvider {
       return;
     }
     const prompted = this.prompted(request);
-    const told = prompted.formInWords === true ? withWarning(request.model, take) : take;
+    const withWarnings = prompted.formInWords === true ? withWarning(request.model, take) : take;
     await this.inner.call(
       prompted.request,
       call,
-      prompted.mayCall ? new PromptedAnswer(prompted.offered, told).take : told,
+      prompted.mayCall ? new PromptedAnswer(prompted.offered, withWarnings).take : withWarnings,
     );
   }
 

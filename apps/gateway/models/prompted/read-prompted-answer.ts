@@ -20,7 +20,7 @@ export class PromptedAnswer {
   /** If `offered` is empty, calls are dropped together with their text. */
   constructor(
     private readonly offered: ReadonlySet<string>,
-    private readonly tell: TakeModelEvents,
+    private readonly emit: TakeModelEvents,
   ) {
     this.reader = new PromptedAnswerReader(offered);
   }
@@ -50,8 +50,8 @@ export class PromptedAnswer {
 
   private pass(read: ModelEvent[]): Flow {
     const failed = read.findIndex((event) => event.type === 'error');
-    if (failed === -1) return read.length > 0 ? this.tell(read) : undefined;
-    const flow = this.tell(read.slice(0, failed + 1));
+    if (failed === -1) return read.length > 0 ? this.emit(read) : undefined;
+    const flow = this.emit(read.slice(0, failed + 1));
     return flow instanceof Promise ? flow.then(() => 'enough' as const) : 'enough';
   }
 }

@@ -46,13 +46,13 @@ export class GuardedCall {
   constructor(
     private readonly circuit: CircuitBreaker,
     private readonly call: ModelCall,
-    private readonly tell: TakeModelEvents,
+    private readonly emit: TakeModelEvents,
   ) {}
 
   readonly take = (batch: readonly ModelEvent[]): Flow => {
     if (!this.judged) this.look(batch);
     this.complete = batch.at(-1)?.type === 'message_end';
-    return this.tell(batch);
+    return this.emit(batch);
   };
 
   /** Called however the call ended. */

@@ -53,7 +53,7 @@ class AnswerBody {
     private readonly answer: Pick<HttpAnswer, 'headers' | 'hurry'>,
     private readonly reader: AnswerReader,
     private readonly bounds: AnswerBounds,
-    private readonly tell: TakeModelEvents,
+    private readonly emit: TakeModelEvents,
   ) {}
 
   take(bytes: Uint8Array): Flow {
@@ -66,7 +66,7 @@ class AnswerBody {
     this.over = this.readEvents(this.sse.feed(bytes), out);
     // Only real events restart this wait; keep-alive comments do not.
     if (out.length > 0 && !this.over && this.reader.settled) this.answer.hurry(afterFinishMs);
-    const flow = out.length > 0 ? this.tell(out) : undefined;
+    const flow = out.length > 0 ? this.emit(out) : undefined;
     if (flow === 'enough') this.over = true;
     if (flow instanceof Promise) return flow.then((said) => this.after(said));
     return this.over ? 'enough' : undefined;
@@ -84,7 +84,7 @@ class AnswerBody {
     } catch (error) {
       return this.fail(error, out);
     }
-    return this.told(out);
+    return this.emitRead(out);
   }
 
   fail(error: unknown, out: ModelEvent[] = []): Flow {
@@ -92,11 +92,11 @@ class AnswerBody {
     // The finish reason had arrived, so the message is complete whatever happened to the connection afterwards.
     if (reader.settled && error instanceof AppError && error.code !== 'cancelled') reader.end(false, out);
     else reader.fail(toAppError(error), out);
-    return this.told(out);
+    return this.emitRead(out);
   }
 
-  private told(out: readonly ModelEvent[]): Flow {
-    return out.length > 0 ? this.tell(out) : undefined;
+  private emitRead(out: readonly ModelEvent[]): Flow {
+    return out.length > 0 ? this.emit(out) : undefined;
   }
 
   private after(said: 'enough' | undefined): 'enough' | undefined {

@@ -110,7 +110,7 @@ export class WireProvider implements ModelProvider {
           wire = other;
           answer = await this.open(wire.path, wire.body, request.model, call);
         }
-        await readAnswer(answer, wire.reader, this.bounds, warnings.toldTo(guarded.take));
+        await readAnswer(answer, wire.reader, this.bounds, warnings.addTo(guarded.take));
       }
     } catch (error) {
       await guarded.take([{ type: 'error', error: toAppError(error) }]);

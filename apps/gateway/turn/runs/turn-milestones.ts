@@ -50,12 +50,12 @@ export class TurnMilestones {
   private noteToken(): void {
     if (this.hasToken) return;
     this.hasToken = true;
-    this.tell('first token', {});
+    this.log('first token', {});
   }
 
   /** No call runs before the model's message has ended: the first event about a call says that all arguments are complete. */
   private noteArguments(): void {
-    for (const { id, name } of this.streaming) this.tell('arguments complete', { callId: id }, name);
+    for (const { id, name } of this.streaming) this.log('arguments complete', { callId: id }, name);
     this.calls += this.streaming.length;
     this.streaming = [];
   }
@@ -66,13 +66,13 @@ export class TurnMilestones {
   }
 
   private endRound(): void {
-    this.tell('round complete', { calls: this.calls });
+    this.log('round complete', { calls: this.calls });
     this.round += 1;
     this.calls = 0;
     this.ended = 0;
   }
 
-  private tell(message: string, more: Record<string, unknown>, tool?: string): void {
+  private log(message: string, more: Record<string, unknown>, tool?: string): void {
     const line: LogFields = {
       ...this.fields,
       duration: performance.now() - this.startedAt,

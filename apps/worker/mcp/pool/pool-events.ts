@@ -29,7 +29,7 @@ export type CloseReason = keyof typeof closeReasons;
 /** Why a call got no instance: connecting failed, all in use, too many calls on its instance, too many starts. */
 export type RefusalReason = 'circuit' | 'instances' | 'concurrency' | 'starts';
 
-/** `adopted`: a spare instance was used. */
+/** `adopted`: a standby instance was used. */
 export type ConnectOutcome = 'connected' | 'failed' | 'adopted';
 
 export interface PoolEvents {

@@ -5,7 +5,7 @@ import { credentialOf, type ConfiguredServer, type PoolUser } from '../servers/c
 import type { ToolConnection } from '../servers/connection.js';
 import type { CloseReason } from './pool-events.js';
 import type { ServerStarts } from '../servers/server-starts.js';
-import type { Spares } from './spares.js';
+import type { Standbys } from './standbys.js';
 
 export interface UseOptions {
   user: PoolUser;
@@ -58,7 +58,7 @@ export function logInstance(logger: Logger, { server, user }: Instance, message:
 }
 
 /** `waiting`: for permission to start. */
-const instanceStates = ['waiting', 'connecting', 'busy', 'idle', 'spare', 'closing'] as const;
+const instanceStates = ['waiting', 'connecting', 'busy', 'idle', 'standby', 'closing'] as const;
 
 export type InstanceState = (typeof instanceStates)[number];
 
@@ -72,7 +72,7 @@ export interface InstanceCount {
 export function countInstances(
   names: Iterable<string>,
   instances: readonly Instance[],
-  { spares, starts }: { spares: Pick<Spares, 'ready' | 'starting'>; starts: Pick<ServerStarts, 'waiting'> },
+  { standbys, starts }: { standbys: Pick<Standbys, 'ready' | 'starting'>; starts: Pick<ServerStarts, 'waiting'> },
 ): InstanceCount[] {
   const found = instances.map((instance) => ({ name: instance.server.name, state: stateOf(instance) }));
   const all = new Set([...names, ...found.map(({ name }) => name)]);
@@ -80,8 +80,8 @@ export function countInstances(
     const waiting = starts.waiting(server);
     const more: Partial<Record<InstanceState, number>> = {
       waiting,
-      spare: spares.ready(server),
-      connecting: spares.starting(server) - waiting,
+      standby: standbys.ready(server),
+      connecting: standbys.starting(server) - waiting,
     };
     return instanceStates.map((state) => {
       const same = found.filter((each) => each.name === server && each.state === state);

@@ -241,7 +241,7 @@ verifies(
   },
 );
 
-verifies('tools.pool-spares', 'what ends as soon as it runs is not replaced without end', async () => {
+verifies('tools.pool-standbys', 'what ends as soon as it runs is not replaced without end', async () => {
   const started: ToolServer[] = [];
   const open = async () => {
     if (started.length === 20) throw new Error('without end');
@@ -251,9 +251,9 @@ verifies('tools.pool-spares', 'what ends as soon as it runs is not replaced with
     const connection = new InProcessConnection(server);
     return { directory: 'd', connection, adopt: () => connection, discard: () => connection.close() };
   };
-  const { pool, census } = setUp({ scope: 'session', spares: { count: 2, open } });
+  const { pool, census } = setUp({ scope: 'session', standbys: { count: 2, open } });
   pool.warm();
-  await expect.poll(() => [census(), started.length]).toEqual([{ spare: 1 }, 2]);
+  await expect.poll(() => [census(), started.length]).toEqual([{ standby: 1 }, 2]);
   await pool.close();
 });
 

@@ -28,7 +28,7 @@ import {
 } from './pool-instance.js';
 import { StartRefused, type ServerStarts } from '../servers/server-starts.js';
 import { maxWaitingCalls, serversByName, unknownServer, type ConfiguredServers } from '../servers/servers.js';
-import { Spares } from './spares.js';
+import { Standbys } from './standbys.js';
 
 export type PoolWork<T> = (connection: ToolConnection, server: ConfiguredServer) => Promise<T>;
 
@@ -51,7 +51,7 @@ export class ServerPool {
   /** Instances removed from `byKey` that still have calls. */
   private readonly outgoing = new Set<Instance>();
   private readonly closing: ClosingInstances;
-  private readonly spares: Spares;
+  private readonly standbys: Standbys;
   private readonly deleted = new Set<string>();
   private listener?: PoolListener;
 
@@ -63,8 +63,8 @@ export class ServerPool {
   ) {
     this.servers = serversByName(configured);
     this.closing = new ClosingInstances(logger, events);
-    this.spares = new Spares({
-      room: (server) => server.maxInstances - this.of(server).length - this.spares.count(server.name),
+    this.standbys = new Standbys({
+      room: (server) => server.maxInstances - this.of(server).length - this.standbys.count(server.name),
       isCurrent: (server) => this.isCurrent(server),
       onFailed: (server, error, tookMs) => this.countFailure(server, error, tookMs),
       signal: this.stop.signal,
@@ -73,7 +73,7 @@ export class ServerPool {
   }
 
   warm(): void {
-    for (const server of this.servers.values()) this.spares.fill(server);
+    for (const server of this.servers.values()) this.standbys.fill(server);
   }
 
   /** Replaces the servers. Instances of changed or removed servers take no new calls, and end after their last one. */
@@ -86,7 +86,7 @@ export class ServerPool {
       const { server } = instance;
       if (!this.isCurrent(server)) this.retire(instance, this.servers.has(server.name) ? 'changed' : 'removed');
     }
-    this.spares.replace();
+    this.standbys.replace();
     this.warm();
   }
 
@@ -96,15 +96,15 @@ export class ServerPool {
 
   census(): InstanceCount[] {
     const instances = [...this.byKey.values(), ...this.outgoing, ...this.closing.all];
-    return countInstances(this.servers.keys(), instances, { spares: this.spares, starts: this.starts });
+    return countInstances(this.servers.keys(), instances, { standbys: this.standbys, starts: this.starts });
   }
 
-  /** Runs `ensure` with the directory of a spare, if any. A new session with this directory gets the spare instance. */
-  offerSpare<T extends { directory: string }>(
+  /** Runs `ensure` with the directory of a standby, if any. A new session with this directory gets the standby instance. */
+  offerStandby<T extends { directory: string }>(
     server: string,
     ensure: (directory: string | undefined) => Promise<T>,
   ): Promise<T> {
-    return this.spares.offer(this.servers.get(server), ensure);
+    return this.standbys.offer(this.servers.get(server), ensure);
   }
 
   listen(listener: PoolListener): void {
@@ -191,13 +191,13 @@ export class ServerPool {
     for (const instance of [...this.byKey.values(), ...this.outgoing]) {
       if (isThere(instance)) this.remove(instance, 'session_gone');
     }
-    await Promise.all([this.spares.endIn(directory), this.closing.ended(isThere)]);
+    await Promise.all([this.standbys.endIn(directory), this.closing.ended(isThere)]);
   }
 
   async close(): Promise<void> {
     this.stop.abort(new Error('the worker is stopping'));
     for (const instance of [...this.byKey.values(), ...this.outgoing]) this.remove(instance, 'stopping');
-    await Promise.all([this.spares.close(), this.closing.ended(() => true)]);
+    await Promise.all([this.standbys.close(), this.closing.ended(() => true)]);
   }
 
   private instance(server: ConfiguredServer, user: PoolUser): Instance {
@@ -218,8 +218,8 @@ export class ServerPool {
     instance.connection.then(
       (connection) => {
         instance.connected = connection;
-        // Spares are started only now, since a program may hang while it starts.
-        this.spares.used(server);
+        // Standbys are started only now, since a program may hang while it starts.
+        this.standbys.used(server);
         if (instance.inUse === 0) this.leaveIdle(instance);
         if (instance.leaving === undefined) this.circuits.forget(server.name);
         logInstance(this.logger, instance, 'tool server connected');
@@ -239,7 +239,7 @@ export class ServerPool {
 
   /** The start is not bound to the first call's signal, since others may wait too. @throws AppError tool_unavailable */
   private connect(server: ConfiguredServer, user: PoolUser, signal: AbortSignal): Promise<ToolConnection> {
-    const adopted = this.spares.adopt(server, user);
+    const adopted = this.standbys.adopt(server, user);
     if (adopted !== undefined) {
       this.events.onConnect(server.name, 'adopted');
       return Promise.resolve(adopted);
@@ -291,8 +291,8 @@ export class ServerPool {
   /** Undefined if there is room, else resolves when there is. @throws AppError tool_unavailable if all are in use */
   private makeRoom(server: ConfiguredServer): Promise<void> | undefined {
     const same = this.of(server);
-    if (same.length + this.spares.ready(server.name) < server.maxInstances) return undefined;
-    if (this.spares.endOne(server.name)) return undefined;
+    if (same.length + this.standbys.ready(server.name) < server.maxInstances) return undefined;
+    if (this.standbys.endOne(server.name)) return undefined;
     const idle = same.filter(({ inUse }) => inUse === 0);
     const oldest = idle.find(({ connected }) => connected !== undefined) ?? idle[0];
     if (oldest === undefined) throw this.refusal(server, 'instances');

@@ -25,7 +25,7 @@ import { absoluteWord, CommandRefused, resolveCommand, type Program } from '../.
 import type { StdioOptions } from '../wire/stdio-transport.js';
 import { ShownPaths, translated, type ShownDirectory } from './shown-paths.js';
 import { samplingOf } from './sampling.js';
-import type { ConfiguredServer, OpenServer, SpareInstance } from './configured-server.js';
+import type { ConfiguredServer, OpenServer, StandbyInstance } from './configured-server.js';
 
 export interface CommandParts {
   config: Pick<Config, 'tools' | 'isolation' | 'data_dir'>;
@@ -68,7 +68,7 @@ interface Started {
 
 export class CommandServer {
   readonly isolation: IsolationLevel;
-  readonly spares: ConfiguredServer['spares'];
+  readonly standbys: ConfiguredServer['standbys'];
   private readonly program: Program;
   /** Real paths that the configuration grants besides the program. */
   readonly paths: { read: readonly string[]; write: readonly string[] };
@@ -112,8 +112,8 @@ export class CommandServer {
           'directories of its program or of the workspaces: run it with isolation confined, or move them',
       );
     }
-    const { spares: count } = server;
-    this.spares = count === 0 ? undefined : { count, open: (signal) => this.openSpare(signal) };
+    const { standbys: count } = server;
+    this.standbys = count === 0 ? undefined : { count, open: (signal) => this.openStandby(signal) };
   }
 
   readonly open: OpenServer = async ({ sessionId, directory }, signal) => {
@@ -125,7 +125,7 @@ export class CommandServer {
     return this.show(await this.start(place, signal), { host, shown });
   };
 
-  private async openSpare(signal: AbortSignal): Promise<SpareInstance> {
+  private async openStandby(signal: AbortSignal): Promise<StandbyInstance> {
     const { workspaces } = this.parts;
     const directory = randomBytes(16).toString('hex');
     const host = workspaces.hostPath(directory);

@@ -17,7 +17,7 @@ export interface PoolUser {
 export type OpenServer = (user: PoolUser, signal: AbortSignal) => Promise<ToolConnection>;
 
 /** An instance without a session, in its own directory. */
-export interface SpareInstance {
+export interface StandbyInstance {
   directory: string;
   /** Not usable for calls, since paths are not mapped yet. */
   connection: Pick<ToolConnection, 'closed' | 'onClosed' | 'close'>;
@@ -54,7 +54,7 @@ export interface ConfiguredServer {
   changes: ChangePolicy;
   /** @throws AppError tool_unavailable */
   open: OpenServer;
-  spares?: { count: number; open(signal: AbortSignal): Promise<SpareInstance> } | undefined;
+  standbys?: { count: number; open(signal: AbortSignal): Promise<StandbyInstance> } | undefined;
 }
 
 /** A hash that distinguishes callers whose headers are sent to the server. */

@@ -13,7 +13,7 @@ const open = async (given: Parameters<typeof openToolServers>[1] = {}) => {
   await servers?.close();
   servers = await openToolServers(
     {
-      bad: { ...hostile(), spares: 1 },
+      bad: { ...hostile(), standbys: 1 },
       deaf: hostile('--ignore-term'),
       slow: hostile('--silent'),
       brief: { ...hostile(), idle_ttl_ms: 100 },
@@ -53,7 +53,7 @@ verifies(
     await servers.pool.endIn('ws_sess_a');
     expect(family.map(isAlive)).toEqual([false, false, false, false]);
     await ended;
-    await soon(states).toEqual({ 'deaf idle': 1, 'bad spare': 1 });
+    await soon(states).toEqual({ 'deaf idle': 1, 'bad standby': 1 });
     // A call that arrives late.
     await servers.workspaces.remove('ws_sess_a');
     await expect(servers.call('deaf', 'echo')).rejects.toMatchObject(gone);
@@ -84,11 +84,11 @@ verifies(
   },
 );
 
-verifies('sessions.deleted-ends-servers', 'a spare that the session has taken and not used', async () => {
+verifies('sessions.deleted-ends-servers', 'a standby that the session has taken and not used', async () => {
   servers.pool.warm();
-  await soon(states).toEqual({ 'bad spare': 1 });
-  const taken = await servers.pool.offerSpare('bad', async (directory) => ({ directory: directory! }));
-  expect(states()).toEqual({ 'bad spare': 1 });
+  await soon(states).toEqual({ 'bad standby': 1 });
+  const taken = await servers.pool.offerStandby('bad', async (directory) => ({ directory: directory! }));
+  expect(states()).toEqual({ 'bad standby': 1 });
   await servers.pool.endIn(taken.directory);
   expect(await countToolProcesses()).toBe(0);
   // Its owner removes the directory.

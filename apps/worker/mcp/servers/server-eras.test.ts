@@ -84,12 +84,16 @@ for (const name of ['silentAboutIt', 'unreadableInPipe', 'leaving', 'slow']) {
   });
 }
 
-verifies('tools.older-greeting', 'a program that the newer greeting has made deaf is spared it next time', async () => {
-  await expect(servers.call('stuck', 'echo')).rejects.toMatchObject({ code: 'tool_unavailable' });
-  expect(await servers.call('stuck', 'echo', { args: { text: 'here' } })).toMatchObject({
-    content: [{ type: 'text', text: 'here' }],
-  });
-});
+verifies(
+  'tools.older-greeting',
+  'a program that the newer greeting has made deaf is not sent it next time',
+  async () => {
+    await expect(servers.call('stuck', 'echo')).rejects.toMatchObject({ code: 'tool_unavailable' });
+    expect(await servers.call('stuck', 'echo', { args: { text: 'here' } })).toMatchObject({
+      content: [{ type: 'text', text: 'here' }],
+    });
+  },
+);
 
 verifies('tools.older-greeting', 'a slow program that speaks only the newer era is given its time', async () => {
   const startOf = async (session: string) => {

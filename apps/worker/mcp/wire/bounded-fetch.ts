@@ -72,7 +72,7 @@ export class BoundedFetch {
       throw new AppError('tool_unavailable', 'The tool server redirects to another origin');
     const method = init.method ?? 'GET';
     const headers: Record<string, string> = Object.fromEntries(new Headers(init.headers ?? {}));
-    const tellsNews = method === 'GET' || headers['mcp-method'] === 'subscriptions/listen';
+    const isSubscription = method === 'GET' || headers['mcp-method'] === 'subscriptions/listen';
     const signal = init.signal ?? new AbortController().signal;
     // All exchanges of a connection may share one signal.
     setMaxListeners(0, signal);
@@ -80,7 +80,7 @@ export class BoundedFetch {
     // The transports send JSON.
     const request = { method, path: url.pathname + url.search, headers, body: init.body as string | undefined };
     const totalMs = this.bounds.totalMs + (callScope.getStore()?.questionsMs ?? 0);
-    const deadline = tellsNews ? Infinity : steadyNow() + totalMs;
+    const deadline = isSubscription ? Infinity : steadyNow() + totalMs;
     const answer = await this.client.open(request, { signal, deadline });
     return this.response(answer, { ...init, method });
   };

@@ -170,7 +170,7 @@ verifies(
   },
 );
 
-verifies('tools.cancel-spares-server', 'silence is honour, deafness is the end', async () => {
+verifies('tools.cancel-keeps-server', 'silence is honour, deafness is the end', async () => {
   const cancelled = (tool: string) => {
     const controller = new AbortController();
     const call = servers.call('bad', tool, { session: 'sess_cancel', options: { signal: controller.signal } });

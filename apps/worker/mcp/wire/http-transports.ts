@@ -20,7 +20,7 @@ export interface HttpOptions {
 interface News {
   fetch: BoundedFetch['fetch'];
   /** Whether the notification stream is open or may open. */
-  mayTell: () => boolean;
+  mayBeOpen: () => boolean;
 }
 
 const terminateTimeoutMs = 1_000;
@@ -59,7 +59,7 @@ function persistentNews(fetch: BoundedFetch['fetch'], onAgain: () => void): News
   let listening: AbortSignal | undefined;
   let refused = false;
   const pause = new GrowingPause(listenPauseMs);
-  return { fetch: listen, mayTell: () => listening !== undefined && !refused };
+  return { fetch: listen, mayBeOpen: () => listening !== undefined && !refused };
 
   async function listen(url: string | URL, init: RequestInit = {}): Promise<Response> {
     const { method, signal } = init;
@@ -91,10 +91,10 @@ function persistentNews(fetch: BoundedFetch['fetch'], onAgain: () => void): News
  * A request that was accepted like a notification (202) gets no answer, so it fails at once. Some servers answer on the
  * notification stream, against the protocol, so with such a stream it waits.
  */
-function answeredOrRefused({ fetch, mayTell }: News): BoundedFetch['fetch'] {
+function answeredOrRefused({ fetch, mayBeOpen }: News): BoundedFetch['fetch'] {
   return async (url, init) => {
     const answer = await fetch(url, init);
-    if (answer.status !== 202 || mayTell() || !isRequest(init?.body)) return answer;
+    if (answer.status !== 202 || mayBeOpen() || !isRequest(init?.body)) return answer;
     await answer.body?.cancel();
     throw new AppError('invalid_tool_result', 'The tool server accepted the request but did not answer');
   };
