@@ -94,7 +94,7 @@ describe('audit of a call', () => {
     expect(performance.now() - start).toBeLessThan(2_000);
   });
 
-  test('deep values end, pictures are told by size', () => {
+  test('deep values end, pictures are described by size', () => {
     let deep: JsonObject = { password: canary };
     for (let level = 0; level < 500; level += 1) deep = { deep };
     expect(auditArguments(deep).arguments).toContain('too deep');

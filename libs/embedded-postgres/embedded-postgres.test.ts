@@ -87,12 +87,12 @@ verifies('operations.postgres-crash-blocks-nothing', 'its pid file names another
   expect(await query((await start()).url, 'select 1')).toEqual([[1]]);
 });
 
-verifies('operations.postgres-crash-told', 'the server is killed; its next start has the data', async () => {
-  let told: (error: EmbeddedPostgresError) => void = () => undefined;
+verifies('operations.postgres-crash-reported', 'the server is killed; its next start has the data', async () => {
+  let reported: (error: EmbeddedPostgresError) => void = () => undefined;
   const end = new Promise<EmbeddedPostgresError>((resolve) => {
-    told = resolve;
+    reported = resolve;
   });
-  const first = await start({ onUnexpectedEnd: (error) => told(error) });
+  const first = await start({ onUnexpectedEnd: (error) => reported(error) });
   await query(first.url, 'create table crashed as select 1 as value');
   process.kill(await serverPid(), 'SIGKILL');
   expect((await end).code).toBe('ended');
@@ -101,12 +101,12 @@ verifies('operations.postgres-crash-told', 'the server is killed; its next start
   expect(await query(second.url, 'select value from crashed')).toEqual([[1]]);
 });
 
-verifies('operations.postgres-crash-told', 'the shell that watches it is killed: the server ends too', async () => {
-  let told: (error: EmbeddedPostgresError) => void = () => undefined;
+verifies('operations.postgres-crash-reported', 'the shell that watches it is killed: the server ends too', async () => {
+  let reported: (error: EmbeddedPostgresError) => void = () => undefined;
   const end = new Promise<EmbeddedPostgresError>((resolve) => {
-    told = resolve;
+    reported = resolve;
   });
-  await start({ onUnexpectedEnd: (error) => told(error) });
+  await start({ onUnexpectedEnd: (error) => reported(error) });
   const pid = await serverPid();
   process.kill(readParent(pid)!, 'SIGKILL');
   expect((await end).code).toBe('ended');

@@ -6,15 +6,15 @@ import { type LogFields, silentLogger } from '#libs/logging/logger.js';
 import { verifies } from '../../test/verifies.js';
 import { boundServer } from './connections.js';
 
-verifies('reliability.connections', 'half of the descriptors, told, served again', async () => {
-  const told: LogFields[] = [];
+verifies('reliability.connections', 'half of the descriptors, reported, served again', async () => {
+  const reported: LogFields[] = [];
   let refused = 0;
   const server = createServer((_request, answer) => answer.end('here'));
   boundServer(server, {
     stuckReaderMs: 60_000,
     openFiles: 6,
     onBound: () => (refused += 1),
-    logger: { ...silentLogger, warn: (fields) => void told.push(fields) },
+    logger: { ...silentLogger, warn: (fields) => void reported.push(fields) },
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -31,7 +31,7 @@ verifies('reliability.connections', 'half of the descriptors, told, served again
   try {
     for (const expected of ['answered', 'answered', 'answered', 'closed', 'closed']) expect(await ask()).toBe(expected);
     expect(refused).toBe(2);
-    expect(told[0]).toMatchObject({ metadata: { connections: 3, openFiles: 6 } });
+    expect(reported[0]).toMatchObject({ metadata: { connections: 3, openFiles: 6 } });
     opened[0]!.destroy();
     await expect.poll(ask).toBe('answered');
   } finally {

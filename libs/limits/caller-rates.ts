@@ -164,7 +164,7 @@ export class CallerRates {
     return this.lease === 0 && this.tokens === 0;
   }
 
-  /** Whether the window must be told of tokens, or of returned requests. */
+  /** Whether the window must be charged for tokens, or of returned requests. */
   shouldSettle(now: number): boolean {
     return this.tokens > 0 || (this.lease > 0 && now >= this.leaseUntil);
   }

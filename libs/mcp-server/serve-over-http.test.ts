@@ -82,11 +82,11 @@ for (const name of clients) {
     expect(whoami.structuredContent).toEqual({ userId: 'anonymous', session: client.sessionId ?? 'none' });
 
     const cancel = new AbortController();
-    const told: number[] = [];
-    const onprogress = ({ progress }: { progress: number }) => void told.push(progress);
+    const reported: number[] = [];
+    const onprogress = ({ progress }: { progress: number }) => void reported.push(progress);
     const call = client.call({ name: 'hold', arguments: {} }, { signal: cancel.signal, onprogress });
     const failed = expect(call).rejects.toThrow();
-    await expect.poll(() => told, patient).toEqual([1]);
+    await expect.poll(() => reported, patient).toEqual([1]);
     cancel.abort();
     await failed;
     await expect.poll(() => tools.stopped, patient).toBe(1);

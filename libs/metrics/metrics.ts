@@ -213,7 +213,7 @@ export function createMetrics({ processMetrics = true, exemplars = false } = {})
       const { code, row } = toAppError(error);
       errors.inc({ type: row.type, code });
     },
-    /** The error of a tool's outcome; an error that tells the same is not counted again. */
+    /** The error of a tool's outcome; an error that says the same is not counted again. */
     countToolError(error: { code: ErrorCode }): void {
       if (counted.has(error)) return;
       counted.add(error);

@@ -1,4 +1,4 @@
-// How long a turn waited for models and tools, so that its own time can be told. Overlapping calls count once.
+// How long a turn waited for models and tools, so that its own time can be measured. Overlapping calls count once.
 
 class TurnClock {
   private running = 0;

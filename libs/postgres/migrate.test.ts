@@ -179,7 +179,7 @@ describe('migrate', () => {
     });
   });
 
-  verifies('migrations.refusal-told', 'password, none, database, rights', async () => {
+  verifies('migrations.refusal-reported', 'password, none, database, rights', async () => {
     const refused = async (change: (url: URL) => void) => {
       const url = new URL(database.url);
       change(url);

@@ -50,7 +50,7 @@ function setUp(text: string, environment: Record<string, string> = {}) {
 
 verifies(
   'operations.config-reload',
-  'a broken file is told in one line without its secrets, and changes nothing',
+  'a broken file is reported in one line without its secrets, and changes nothing',
   async () => {
     const { path, reloads, outcomes, applied, lines } = setUp(web('a'));
     for (const broken of [

@@ -48,7 +48,7 @@ const names = {
 
 export const errorTypeName = names.errorType;
 
-/** A request to the gateway. Its path may name files, so only the route is told. */
+/** A request to the gateway. Its path may name files, so only the route is reported. */
 export function requestSpan(method: string, route: string | undefined, requestId: string): SpanStart {
   return {
     name: route === undefined ? method : `${method} ${route}`,

@@ -148,8 +148,8 @@ describe('reserve of free space', () => {
     'a disk that is full, at the file and at the directory of the session',
     async () => {
       const full: unknown = await writeFile('/dev/full', 'x').catch((error: unknown) => error);
-      for (const told of [toFileError(full, 'new'), toStorageError(full, '/nowhere')]) {
-        expect(told).toMatchObject({ code: 'workspace_disk_full', cause: { code: 'ENOSPC' } });
+      for (const reported of [toFileError(full, 'new'), toStorageError(full, '/nowhere')]) {
+        expect(reported).toMatchObject({ code: 'workspace_disk_full', cause: { code: 'ENOSPC' } });
       }
     },
   );

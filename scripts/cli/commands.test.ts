@@ -26,7 +26,7 @@ verifies('operations.program', 'a word that is no command is answered with the n
   expect([nearestCommand('upgrade'), nearestCommand('x')]).toEqual([undefined, undefined]);
 });
 
-test('arguments that cannot be read are told with the usage', () => {
+test('arguments that cannot be read are reported with the usage', () => {
   expect(() => readArguments('replay', { args: ['--modle', 'x'], options: { model: { type: 'string' } } })).toThrow(
     /^Unknown option '--modle'\.\nUsage:\n {2}signalbox replay RUN_ID/,
   );

@@ -1,4 +1,4 @@
-// Arguments that are missing or cannot be read: told with how the command is used. All commands read theirs with Node's parser.
+// Arguments that are missing or cannot be read: reported with how the command is used. All commands read theirs with Node's parser.
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { usageOf, type CommandName } from './commands.js';
 

@@ -1,4 +1,4 @@
-// `signalbox policy simulate`: a draft of the policy over the calls that the audit tells of. Changes nothing.
+// `signalbox policy simulate`: a draft of the policy over the calls of the audit. Changes nothing.
 import { readFileSync } from 'node:fs';
 import { configSource } from '#libs/config/load-config.js';
 import { readConfig } from '#libs/config/read-config.js';

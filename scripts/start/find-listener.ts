@@ -3,12 +3,12 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Such as `process 4711 (node server.js)`; undefined where it cannot be told. */
+/** Such as `process 4711 (node server.js)`; undefined where it is unknown. */
 export function findListener(port: number): string | undefined {
   return process.platform === 'linux' ? findInProc(port) : findWithLsof(port);
 }
 
-/** Whether the process has a listening socket on the port; true too where that cannot be told. */
+/** Whether the process has a listening socket on the port; true too where that is unknown. */
 export function listensOn(port: number, pid: number): boolean {
   if (process.platform !== 'linux') return true;
   const sockets = listeningSockets(port);

@@ -97,7 +97,7 @@ verifies('operations.start-ready', 'not by the answer of another program on its 
   }
 });
 
-test('an address that this machine does not have is told with its setting', async () => {
+test('an address that this machine does not have is reported with its setting', async () => {
   const port = choosePort({ ...wanted, host: '192.0.2.1', name: 'gateway', port: 0, mayMove: false });
   await expect(port).rejects.toThrow('Set HOST');
 });
@@ -143,7 +143,7 @@ verifies('operations.start-says-what-runs', 'addresses, model, files, keys, isol
   expect(keyed).toContain("-H 'Authorization: Bearer YOUR_KEY'");
 });
 
-test('isolation is told with what is wrong with it, and not made up', () => {
+test('isolation is reported with what is wrong with it, and not made up', () => {
   const open = { name: 'isolation', status: 'degraded', reason: 'tool servers run without isolation' };
   expect(readIsolation([undefined, { checks: [{ name: 'store', status: 'ok' }, open] }])).toBe(open.reason);
   expect(readIsolation([undefined, { checks: [{ name: 'isolation', status: 'ok' }] }, 'text'])).toBeUndefined();

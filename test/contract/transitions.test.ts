@@ -96,8 +96,13 @@ function judge(name: string, cell: Cell<string>, { from, now, result, error, cha
   }
   const code = error instanceof AppError ? error.code : error;
   if ('ignored' in cell) {
-    const told = code === undefined || code === 'store_unavailable' ? cell.emit : code;
-    expect({ told, now, changed, audits }, name).toEqual({ told: cell.emit, now: from, changed: false, audits: 0 });
+    const reported = code === undefined || code === 'store_unavailable' ? cell.emit : code;
+    expect({ reported, now, changed, audits }, name).toEqual({
+      reported: cell.emit,
+      now: from,
+      changed: false,
+      audits: 0,
+    });
     return;
   }
   const ends = isTerminal(cell.next) && !isTerminal(from) && name.startsWith('call');

@@ -26,10 +26,10 @@ beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'signalbox-package-'));
   // Without scripts: what these tests run is built already.
   const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', directory];
-  const told = JSON.parse(execFileSync('npm', pack, { cwd: root, encoding: 'utf8' })) as (typeof packed & {
+  const reported = JSON.parse(execFileSync('npm', pack, { cwd: root, encoding: 'utf8' })) as (typeof packed & {
     filename: string;
   })[];
-  const { filename, ...rest } = told[0]!;
+  const { filename, ...rest } = reported[0]!;
   packed = rest;
   const installed = join(directory, 'node_modules/signalbox');
   mkdirSync(installed, { recursive: true });

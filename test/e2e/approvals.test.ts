@@ -14,14 +14,14 @@ import { metricOf } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
 
 const secret = 'whsec_c2lnbmFsYm94LXRlc3Q=';
-const told: { headers: IncomingHttpHeaders; body: string }[] = [];
+const reported: { headers: IncomingHttpHeaders; body: string }[] = [];
 /** How often the webhook fails for this file. */
 let failures = 1;
 const hook = createServer((request, reply) => {
   let body = '';
   request.on('data', (chunk: Buffer) => (body += chunk.toString()));
   request.on('end', () => {
-    told.push({ headers: request.headers, body });
+    reported.push({ headers: request.headers, body });
     const fails = body.includes('hook.txt') && failures-- > 0;
     reply.writeHead(fails ? 500 : 204).end();
   });
@@ -144,16 +144,16 @@ describe('the tools API', () => {
     const reason = expect.stringMatching(
       /`fetch` with method POST .*: - \{ name: allow-fetch, tool: workspace\/fetch, effect: allow \}$/,
     ) as string;
-    const told = { rule: 'default:builtin-open-world', reason };
+    const reported = { rule: 'default:builtin-open-world', reason };
     const single = await post(box.url, '/api/tools/call', { ...posting, session_id: 'tools' });
-    expect([single.status, approvalOf(single)]).toMatchObject([202, told]);
+    expect([single.status, approvalOf(single)]).toMatchObject([202, reported]);
     asking.follow(rounds({ toolCalls: [{ id: 'call_0', ...posting }] }, { text: 'done' }));
     const request = { messages: [user('Post')], tools: [workspaceTools] };
     const { body } = await post(box.url, '/v1/chat/completions', request);
-    expect(JSON.parse(body.choices[0]!.message.tool_calls![0]!.function.arguments)).toMatchObject(told);
+    expect(JSON.parse(body.choices[0]!.message.tool_calls![0]!.function.arguments)).toMatchObject(reported);
     for await (const chunk of turnEvents(box.url, request)) {
       if (chunk['type'] !== 'approval_required') continue;
-      expect(approvalIn(chunk)).toMatchObject(told);
+      expect(approvalIn(chunk)).toMatchObject(reported);
       await asking.decide(approvalIn(chunk).id, { decision: 'deny' });
     }
     expect.assertions(3);
@@ -193,11 +193,11 @@ verifies('approvals.once', 'fifty decisions at once', async () => {
 
 verifies('approvals.webhook', 'after a failure, with a signature that holds', async () => {
   await post(box.url, '/api/tools/call', { name: 'write_file', arguments: { path: 'hook.txt', content: 'x' } });
-  const ofHook = () => told.filter(({ body }) => body.includes('hook.txt'));
+  const ofHook = () => reported.filter(({ body }) => body.includes('hook.txt'));
   await expect.poll(() => ofHook().length, { timeout: 15_000 }).toBe(2);
   expect(ofHook()[0]!.headers['webhook-id']).toBe(ofHook()[1]!.headers['webhook-id']);
   expect(await metricOf(box.url, 'signalbox_approvals_pending')).toBeGreaterThan(0);
-  for (const { headers, body } of told) {
+  for (const { headers, body } of reported) {
     const {
       'webhook-id': id,
       'webhook-timestamp': at,

@@ -103,8 +103,8 @@ verifies('limits.budget-ends', 'after the round in which it was used up, without
   // The third call was asked for with the budget used up: it is refused, and the model answers.
   expect(body.tool_execution).toMatchObject({ stopped_by: 'budget', rounds: 4 });
   expect(body.tool_execution!.calls.map(({ success }) => success)).toEqual([true, true, false]);
-  const told = messagesOf(box.upstream.requests.at(-1)!).at(-1)!['content'];
-  expect(told).toMatch(/^The call was not run: the budget of \$3 for this month is used up\. /);
+  const reported = messagesOf(box.upstream.requests.at(-1)!).at(-1)!['content'];
+  expect(reported).toMatch(/^The call was not run: the budget of \$3 for this month is used up\. /);
   expect(body.warnings).toEqual([
     { message: expect.stringMatching(/^No more tools were used: the budget of \$3 for this month is used up\. Wait/) },
   ]);

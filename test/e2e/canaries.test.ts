@@ -15,7 +15,7 @@ const canaries = {
   caller: 'canary-caller-51d0c8',
   argument: 'canary-argument-e2f4',
 };
-const told: string[] = [];
+const reported: string[] = [];
 let http: Server;
 let box: Signalbox;
 
@@ -28,7 +28,7 @@ async function serve(request: IncomingMessage): Promise<object | undefined> {
   };
   if (id === undefined) return undefined;
   const echo = JSON.stringify([request.headers, params, Object.values(canaries).slice(0, 4)]);
-  if (method === 'tools/call') told.push(echo);
+  if (method === 'tools/call') reported.push(echo);
   const results: Record<string, object> = {
     initialize: {
       protocolVersion: params?.protocolVersion,
@@ -89,7 +89,7 @@ const ours = all.filter((name) => name !== 'argument');
 
 verifies('audit.canaries', 'in answers to failures', async () => {
   expect((await call({})).status).toBe(200);
-  expect(found(told.join('\n'), ['header', 'caller', 'argument'])).toEqual(['header', 'caller', 'argument']);
+  expect(found(reported.join('\n'), ['header', 'caller', 'argument'])).toEqual(['header', 'caller', 'argument']);
   const failure = await call({ fail: true });
   expect(failure.body).toContain('[redacted]');
   expect(found(failure.body, ours)).toEqual([]);

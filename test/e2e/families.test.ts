@@ -119,16 +119,16 @@ verifies('models.families.tool-loop', 'three rounds run here, as JSON', async ()
 });
 
 verifies('models.families.tool-loop', 'three rounds run here, streamed', async () => {
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   for (const [at, model] of models.entries()) {
     await putFile(`stream_${at}`);
     const body = { ...ask(model, `stream_${at}`), stream: true };
     const read = await readSse(await postJson(`${gateways[0]!.url}/api/chat/completions`, body));
     noRefusals();
     expect(read.done, JSON.stringify(read.events.at(-1))).toBe(true);
-    told.push(shown(joined(read.events)));
+    reported.push(shown(joined(read.events)));
   }
-  for (const events of told) expect(events).toEqual(told[0]);
+  for (const events of reported) expect(events).toEqual(reported[0]);
 });
 
 /** Joins the pieces of a text or a call, which providers split anywhere. */

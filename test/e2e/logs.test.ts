@@ -1,4 +1,4 @@
-// Every line that gateway and worker print, at the most talkative level, against the form that docs/logs.md tells of: its
+// Every line that gateway and worker print, at the most talkative level, against the form that docs/logs.md describes: its
 // fields, and the example of each kind.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect } from 'vitest';

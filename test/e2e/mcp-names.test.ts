@@ -48,18 +48,22 @@ for (const name of Object.keys(mcpClients) as (keyof typeof mcpClients)[]) {
   });
 }
 
-verifies('mcp.calls', 'structured content that is no object, which older clients refuse, is told as text', async () => {
-  path.worker.server.register({
-    name: 'list_numbers',
-    place: 'this test',
-    options: { description: 'Numbers.', input: z.object({}) },
-    handler: () => ({ content: [], structuredContent: [1, 2] as never }),
-  });
-  await withClients(server.url, Object.keys(mcpClients) as (keyof typeof mcpClients)[], async (client) => {
-    const find = async () => (await client.listTools()).find((tool) => tool.name === 'list_numbers');
-    await expect.poll(find, { timeout: 10_000 }).toBeDefined();
-    const answered = await client.call({ name: 'list_numbers', arguments: {} });
-    expect(answered.content).toEqual([{ type: 'text', text: '[1,2]' }]);
-    expect(answered).not.toHaveProperty('isError');
-  });
-});
+verifies(
+  'mcp.calls',
+  'structured content that is no object, which older clients refuse, is returned as text',
+  async () => {
+    path.worker.server.register({
+      name: 'list_numbers',
+      place: 'this test',
+      options: { description: 'Numbers.', input: z.object({}) },
+      handler: () => ({ content: [], structuredContent: [1, 2] as never }),
+    });
+    await withClients(server.url, Object.keys(mcpClients) as (keyof typeof mcpClients)[], async (client) => {
+      const find = async () => (await client.listTools()).find((tool) => tool.name === 'list_numbers');
+      await expect.poll(find, { timeout: 10_000 }).toBeDefined();
+      const answered = await client.call({ name: 'list_numbers', arguments: {} });
+      expect(answered.content).toEqual([{ type: 'text', text: '[1,2]' }]);
+      expect(answered).not.toHaveProperty('isError');
+    });
+  },
+);

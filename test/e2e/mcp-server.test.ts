@@ -100,12 +100,12 @@ for (const [name, connect] of Object.entries(mcpClients)) {
 
   verifies('mcp.progress', name, () =>
     withClient(async (client) => {
-      const told: number[] = [];
-      const onprogress = ({ progress }: { progress: number }) => told.push(progress);
+      const reported: number[] = [];
+      const onprogress = ({ progress }: { progress: number }) => reported.push(progress);
       const result = await client.call({ name: 'slow', arguments: { ms: 200, progress: true } }, { onprogress });
       expect(result.content).toEqual(text('done'));
-      expect(told.length).toBeGreaterThan(1);
-      expect(told).toEqual([...told].sort((left, right) => left - right));
+      expect(reported.length).toBeGreaterThan(1);
+      expect(reported).toEqual([...reported].sort((left, right) => left - right));
     }),
   );
 
@@ -124,8 +124,8 @@ for (const [name, connect] of Object.entries(mcpClients)) {
   );
 
   verifies('mcp.list-changed', name, async () => {
-    let told = 0;
-    const client = await connect(url, () => void told++);
+    let reported = 0;
+    const client = await connect(url, () => void reported++);
     const prefix = `late_${name.replaceAll(/\W/g, '_')}`;
     let registered = 0;
     const addTool = () => {
@@ -141,7 +141,7 @@ for (const [name, connect] of Object.entries(mcpClients)) {
       await vi.waitFor(
         () => {
           addTool();
-          expect(told).toBeGreaterThan(0);
+          expect(reported).toBeGreaterThan(0);
         },
         { timeout: 20_000, interval: 200 },
       );
@@ -158,11 +158,11 @@ verifies(
   async () => {
     const client = await lateSseClient(url, 300);
     try {
-      const told: number[] = [];
-      const onprogress = ({ progress }: { progress: number }) => void told.push(progress);
+      const reported: number[] = [];
+      const onprogress = ({ progress }: { progress: number }) => void reported.push(progress);
       const slow = { name: 'slow', arguments: { ms: 100, progress: true } };
       expect((await client.callTool(slow, undefined, { onprogress })).content).toEqual(text('done'));
-      expect(told.length).toBeGreaterThan(0);
+      expect(reported.length).toBeGreaterThan(0);
     } finally {
       await client.close();
     }
@@ -207,10 +207,10 @@ verifies('mcp.stdio', 'both eras; a session that the gateway has forgotten; a ga
       const echo = () => client.callTool({ name: 'echo', arguments: { text: mode } });
       const first = await echo();
       expect(first.content).toEqual([{ type: 'text', text: expect.stringMatching(`^sess_\\w+: ${mode}$`) }]);
-      const told: number[] = [];
-      const onprogress = ({ progress }: { progress: number }) => void told.push(progress);
+      const reported: number[] = [];
+      const onprogress = ({ progress }: { progress: number }) => void reported.push(progress);
       await client.callTool({ name: 'slow', arguments: { ms: 150, progress: true } }, { onprogress });
-      expect(told.length).toBeGreaterThan(0);
+      expect(reported.length).toBeGreaterThan(0);
       await expect(client.callTool({ name: 'none' })).rejects.toMatchObject({ data: { code: 'tool_not_found' } });
       if (mode === 'legacy') {
         for (const session of server.sessions) await rawRequest(url, { ...endOf(session) });

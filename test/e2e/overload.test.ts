@@ -9,18 +9,18 @@ import { verifies } from '../verifies.js';
 
 const limit = 20;
 let box: SignalboxHere;
-let told: Promise<void>;
+let reported: Promise<void>;
 let goOn!: () => void;
 
 const hold = () => {
-  told = new Promise<void>((resolve) => (goOn = resolve));
+  reported = new Promise<void>((resolve) => (goOn = resolve));
 };
 
 beforeAll(async () => {
   hold();
   box = await startSignalboxHere({
     script: async (request) => {
-      await told;
+      await reported;
       const said = messagesOf(request)[0]!['content'] as string;
       if (said === 'fail') return { status: 500, json: { error: { message: 'broken' } } };
       return said.startsWith('turn_') || said === 'later' ? effects(request) : { text: 'hi' };

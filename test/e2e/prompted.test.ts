@@ -95,18 +95,18 @@ interface Told {
 
 /** The events of an `/api` stream, with text and call arguments joined. */
 function joined(events: readonly JsonObject[]): unknown[] {
-  const told: { key: string; text: string; name?: string | undefined; rest?: JsonObject }[] = [];
+  const reported: { key: string; text: string; name?: string | undefined; rest?: JsonObject }[] = [];
   for (const event of events) {
     const { type, delta } = event as unknown as Told;
     const call = delta?.tool_calls?.[0];
     const key = `${type} ${call?.index ?? ''}`;
     const text = delta?.content ?? call?.function.arguments;
-    const last = told.at(-1);
+    const last = reported.at(-1);
     if (text !== undefined && last?.key === key) last.text += text;
-    else if (text === undefined) told.push({ key, text: '', rest: settled(event) });
-    else told.push({ key, text, name: call?.function.name });
+    else if (text === undefined) reported.push({ key, text: '', rest: settled(event) });
+    else reported.push({ key, text, name: call?.function.name });
   }
-  return told;
+  return reported;
 }
 
 const offers: [string, string, JsonObject][] = [
@@ -185,10 +185,10 @@ verifies('models.prompted.broken', 'each mistake is told to the model', async ()
   const { body } = await post(url, '/api/chat/completions', { messages, tools: [workspaceTools] });
   expect(body.choices[0]!.message.content).toBe('Sorry.');
   expect(body.tool_execution!.calls.map(({ success }) => success)).toEqual([false, false, false]);
-  const told = lastText().split('</function_result>');
-  expect(told[0]).toMatch(/no_such_tool failed:\n.*not found/);
-  expect(told[1]).toMatch(/read_file failed:\n.*not valid JSON/);
-  expect(told[2]).toMatch(/read_file failed:\n.*path/);
+  const reported = lastText().split('</function_result>');
+  expect(reported[0]).toMatch(/no_such_tool failed:\n.*not found/);
+  expect(reported[1]).toMatch(/read_file failed:\n.*not valid JSON/);
+  expect(reported[2]).toMatch(/read_file failed:\n.*path/);
 });
 
 verifies('models.prompted.cuts', 'calls of the last answer, past the bound, are neither run nor shown', async () => {

@@ -32,12 +32,12 @@ for (const [name, connect] of Object.entries(askedClients)) {
     });
   }
 
-  for (const [how, given, told] of answers.slice(1)) {
+  for (const [how, given, reported] of answers.slice(1)) {
     verifies('questions.mcp', `${name}: ${how}`, async () => {
       const client = await connect(asking.box.url, () => given);
       const text = textOf(await client.call({ name: 'book_http', arguments: {} }));
       await client.close();
-      expect(answersIn(text)).toMatchObject([told]);
+      expect(answersIn(text)).toMatchObject([reported]);
     });
   }
 

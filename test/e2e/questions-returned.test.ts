@@ -77,8 +77,8 @@ verifies('questions.returned', 'declined; no decision; content that does not fit
   expect(answersIn(last.message.content!)).toEqual([{ action: 'decline' }]);
   const other = await turn([user('Book')], 'by_api');
   await decide(other.asked[0]!.arguments['id'] as string, ada);
-  const told = await turn([user('Book'), other.message, answer(other.asked[0]!.id, 'done')], 'by_api');
-  expect(answersIn(told.message.content!)).toEqual([{ action: 'accept', content: ada.arguments }]);
+  const reported = await turn([user('Book'), other.message, answer(other.asked[0]!.id, 'done')], 'by_api');
+  expect(answersIn(reported.message.content!)).toEqual([{ action: 'accept', content: ada.arguments }]);
 });
 
 verifies('questions.tools-api', 'answers 202, and the same key has the outcome', async () => {

@@ -56,7 +56,7 @@ verifies('limits.rates-exact', 'ten times the limit of two keys of one owner, on
   }
 });
 
-verifies('limits.rates-told', 'in the shape of each', async () => {
+verifies('limits.rates-reported', 'in the shape of each', async () => {
   const key = await makeKey('bob', { requests_per_minute: 6 });
   const rpc = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_time', arguments: {} } };
   const requests: [string, object][] = [

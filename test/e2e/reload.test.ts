@@ -109,19 +109,23 @@ verifies('tools.reload', 'changed: a new instance for the next call, the unchang
   expect(read['metadata']).toMatchObject({ added: [], changed: ['other'], removed: [] });
 });
 
-verifies('operations.config-reload', 'a broken file changes nothing and is told until a good one is read', async () => {
-  write('mcpServers: { steady: { command: node, env: { KEY: canary-literal } }, [');
-  await expect.poll(async () => (await configurationHealth())?.status, patient).toBe('degraded');
-  expect(JSON.stringify(await configurationHealth())).not.toContain(directory);
-  expect(await reloads('rejected')).toBe(1);
-  expect((await where('other')).environment['GREETING']).toBe('canary-greeting-two');
-  configure({ steady, other: server('other', greeting) }, { tools: { timeout_ms: 61_000 } });
-  await expect.poll(async () => (await configurationHealth())?.status, patient).toBe('ok');
-  const needs = await box.workers[0]!.logged(({ message }) => String(message).includes('need a restart'));
-  expect(needs['metadata']).toEqual({ settings: ['tools.timeout_ms'] });
-  expect(await reloads('applied')).toBeGreaterThanOrEqual(4);
-  expect(JSON.stringify(box.workers[0]!.log)).not.toContain('canary');
-});
+verifies(
+  'operations.config-reload',
+  'a broken file changes nothing and is reported until a good one is read',
+  async () => {
+    write('mcpServers: { steady: { command: node, env: { KEY: canary-literal } }, [');
+    await expect.poll(async () => (await configurationHealth())?.status, patient).toBe('degraded');
+    expect(JSON.stringify(await configurationHealth())).not.toContain(directory);
+    expect(await reloads('rejected')).toBe(1);
+    expect((await where('other')).environment['GREETING']).toBe('canary-greeting-two');
+    configure({ steady, other: server('other', greeting) }, { tools: { timeout_ms: 61_000 } });
+    await expect.poll(async () => (await configurationHealth())?.status, patient).toBe('ok');
+    const needs = await box.workers[0]!.logged(({ message }) => String(message).includes('need a restart'));
+    expect(needs['metadata']).toEqual({ settings: ['tools.timeout_ms'] });
+    expect(await reloads('applied')).toBeGreaterThanOrEqual(4);
+    expect(JSON.stringify(box.workers[0]!.log)).not.toContain('canary');
+  },
+);
 
 verifies(
   'tools.reload',

@@ -83,16 +83,16 @@ verifies('apis.responses.stored', 'a conversation goes on by the id of its last 
   });
   const second = await create({ input: 'and now?', previous_response_id: first.id });
   expect(second.previous_response_id).toBe(first.id);
-  const told = messagesOf(box.upstream.requests.at(-1)!);
-  expect(told.map((message) => message['role'])).toEqual(['user', 'assistant', 'tool', 'assistant', 'user']);
-  expect(told[1]).toMatchObject({ content: 'Looking.', tool_calls: [{ function: { name: 'get_time' } }] });
-  expect(told[3]).toEqual({ role: 'assistant', content: 'Got time' });
+  const reported = messagesOf(box.upstream.requests.at(-1)!);
+  expect(reported.map((message) => message['role'])).toEqual(['user', 'assistant', 'tool', 'assistant', 'user']);
+  expect(reported[1]).toMatchObject({ content: 'Looking.', tool_calls: [{ function: { name: 'get_time' } }] });
+  expect(reported[3]).toEqual({ role: 'assistant', content: 'Got time' });
   const third = await create({ input: 'and then?', previous_response_id: second.id, instructions: 'Be kind.' });
   expect(third.status).toBe('completed');
   const again = messagesOf(box.upstream.requests.at(-1)!);
   expect(again[0]).toEqual({ role: 'system', content: 'Be kind.' });
-  expect(again.slice(1, 6)).toEqual(told);
-  expect(again).toHaveLength(told.length + 3);
+  expect(again.slice(1, 6)).toEqual(reported);
+  expect(again).toHaveLength(reported.length + 3);
 });
 
 verifies('apis.responses.stored', 'a conversation stays in its session, unless it says another', async () => {

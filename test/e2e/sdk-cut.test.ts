@@ -27,7 +27,7 @@ const offered = { tools: [{ type: 'mcp', server_label: 'workspace', allowed_tool
 const judges = [...openAiJudges, ...aiSdkJudges, ...langChainJudges];
 
 // Each is a separate conversation that waits now and then.
-describe.concurrent('every break, as every SDK tells it', () => {
+describe.concurrent('every break, as every SDK reports it', () => {
   for (const path of ['/v1', '/api']) {
     for (const judge of judges) {
       for (const [what, [, code]] of Object.entries(breaks)) {

@@ -88,8 +88,8 @@ verifies('apis.responses.retrieval', 'streamed again, from its beginning', async
   for await (const event of await client.responses.retrieve(response.id, { stream: true })) events.push(event);
   expect(events.map((event) => event.sequence_number)).toEqual(events.map((_event, at) => at));
   expect(events[0]!.type).toBe('response.created');
-  const { output_text: _, ...told } = again;
-  expect(events.at(-1)).toMatchObject({ type: 'response.completed', response: told });
+  const { output_text: _, ...reported } = again;
+  expect(events.at(-1)).toMatchObject({ type: 'response.completed', response: reported });
   await expect(client.responses.retrieve(response.id, { stream: true, starting_after: 3 })).rejects.toMatchObject({
     status: 400,
     param: 'starting_after',

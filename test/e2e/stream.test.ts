@@ -273,12 +273,12 @@ verifies('chat.stream.arrival', 'a server call is told fragment by fragment and 
         };
   const stream = await ask('/api', { tools: [functionTool('get_time', 'Tells the time', { type: 'object' })] });
   await stream.until('"name":"get_time"');
-  let told = '';
+  let reported = '';
   for (const [at, text] of pieces.entries()) {
     gates[at]!.open();
     if (at === pieces.length - 1) break;
-    told = JSON.stringify(text).slice(1, -1);
-    await stream.until(`"arguments":"${told}"`);
+    reported = JSON.stringify(text).slice(1, -1);
+    await stream.until(`"arguments":"${reported}"`);
     expect(stream.text).not.toContain('tool_progress');
   }
   const text = await stream.end();

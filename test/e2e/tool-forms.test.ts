@@ -107,9 +107,11 @@ verifies('chat.warnings', 'a tool of another provider is left out, on each API t
   const message = await (
     await postJson(`${box.url}/v1/messages`, { model, max_tokens: 9, messages, tools: [web] })
   ).json();
-  const told = (type: string) => ({ warnings: [{ message: expect.stringContaining(type) as string, param: 'tools' }] });
-  expect(message).toMatchObject({ content: [{ text: 'Hello' }], ...told('web_search_20250305') });
+  const reported = (type: string) => ({
+    warnings: [{ message: expect.stringContaining(type) as string, param: 'tools' }],
+  });
+  expect(message).toMatchObject({ content: [{ text: 'Hello' }], ...reported('web_search_20250305') });
   const response = await client.responses.create({ model, input: 'Go', tools: [{ type: 'web_search' }] });
-  expect(response).toMatchObject({ output_text: 'Hello', ...told('web_search') });
+  expect(response).toMatchObject({ output_text: 'Hello', ...reported('web_search') });
   expect(lastRequest()).not.toHaveProperty('tools');
 });

@@ -99,7 +99,7 @@ verifies('tools.servers-in-catalog', 'included, renamed, excluded, refused', asy
   expect(JSON.stringify(ready)).toContain('unsafe (refused)');
 });
 
-verifies('tools.servers-told', 'health says which, /api/servers why, to the operator only', async () => {
+verifies('tools.servers-reported', 'health says which, /api/servers why, to the operator only', async () => {
   const health = async () => (await fetch(`${box.url}/health/ready`)).text();
   const degraded =
     '"name":"servers","status":"degraded","reason":"not ready: away (unavailable), unsafe (refused)","details":{"count":11}';
@@ -147,11 +147,11 @@ for (const name of Object.keys(mcpClients) as (keyof typeof mcpClients)[]) {
       const listed = (await client.listTools()).map((tool) => tool.name);
       expect(listed).toEqual(expect.arrayContaining(['add', 'add_modern']));
       for (const tool of ['add', 'add_modern']) {
-        const told: number[] = [];
-        const onprogress = ({ progress }: { progress: number }) => void told.push(progress);
+        const reported: number[] = [];
+        const onprogress = ({ progress }: { progress: number }) => void reported.push(progress);
         const result = await client.call({ name: tool, arguments: { a: 2, b: 3 } }, { onprogress });
         expect([tool, result.content]).toEqual([tool, [{ type: 'text', text: '5' }]]);
-        expect([tool, result.structuredContent, told]).toEqual([tool, { sum: 5 }, [1, 2]]);
+        expect([tool, result.structuredContent, reported]).toEqual([tool, { sum: 5 }, [1, 2]]);
         const wrong = await client.call({ name: tool, arguments: { a: 'two' } });
         expect([tool, wrong.isError, wrong._meta!['signalbox/error_code']]).toEqual([
           tool,

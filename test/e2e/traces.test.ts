@@ -114,7 +114,7 @@ verifies('operations.traces', 'a streamed chat with a tool over HTTP', async () 
     'network.protocol.name': 'http',
     'signalbox.tool.server': 'web',
   });
-  expect(stack.told.at(-1)!['traceparent']).toBe(traceparentOf(mcp));
+  expect(stack.reported.at(-1)!['traceparent']).toBe(traceparentOf(mcp));
   const rows = await stack.box.rows('select trace_id from audit_events where call_id = $1', [callId]);
   expect(rows).toEqual([{ trace_id: traceId }]);
 });
@@ -206,13 +206,13 @@ verifies('operations.traces', 'a call of an MCP client, below the span that it n
   const [link] = call.links;
   const [request] = await stack.collector.trace(link!.traceId, 1);
   expect(request).toMatchObject({ name: 'POST /mcp', spanId: link!.spanId });
-  expect(stack.told.at(-1)!['traceparent']).toBe(traceparentOf(spans.find(({ kind }) => kind === 'client')!));
+  expect(stack.reported.at(-1)!['traceparent']).toBe(traceparentOf(spans.find(({ kind }) => kind === 'client')!));
 });
 
 verifies('operations.traces', 'what a caller does not sample is passed on, and not sent', async () => {
   const { traceId, spanId, headers } = callerTrace('00');
   await post(stack.url, '/v1/chat/completions', chat('call look', offer('web')), headers);
-  const passed = [stack.box.upstream.requests.at(-1)!.headers['traceparent'], stack.told.at(-1)!['traceparent']];
+  const passed = [stack.box.upstream.requests.at(-1)!.headers['traceparent'], stack.reported.at(-1)!['traceparent']];
   for (const traceparent of passed) expect(traceparent).toMatch(new RegExp(`^00-${traceId}-(?!${spanId}).{16}-00$`));
   await fetch(`${stack.url}/health/ready`);
   await fetch(`${stack.url}/metrics`);
@@ -239,10 +239,10 @@ verifies('operations.traces', 'latencies name traces', async () => {
   ];
   for (const name of names) {
     const pattern = `^signalbox_${name}_seconds_bucket\\{.*\\} \\d+ # \\{trace_id="(.{32})"\\} [\\d.e-]+ [\\d.]+$`;
-    const told = [...metrics.matchAll(new RegExp(pattern, 'gm'))].map(([, traceId]) => traceId!);
-    expect(told.length, name).toBeGreaterThan(0);
+    const reported = [...metrics.matchAll(new RegExp(pattern, 'gm'))].map(([, traceId]) => traceId!);
+    expect(reported.length, name).toBeGreaterThan(0);
     expect(
-      told.filter((traceId) => !traces.has(traceId)),
+      reported.filter((traceId) => !traces.has(traceId)),
       name,
     ).toEqual([]);
   }

@@ -112,8 +112,8 @@ verifies('chat.auto.parallel', 'those that only read do not wait for each other'
   const kinds = async (parallel_tool_calls: boolean) => {
     const request = { messages: ask('times'), tools: [workspaceTools], stream: true, parallel_tool_calls };
     const { events } = await readSse(await postJson(`${box.url}/api/chat/completions`, request));
-    const told = events.filter((event) => event['status'] === 'queued' || event['type'] === 'tool_result');
-    return told.map((event) => event['status'] ?? 'result');
+    const reported = events.filter((event) => event['status'] === 'queued' || event['type'] === 'tool_result');
+    return reported.map((event) => event['status'] ?? 'result');
   };
   const oneByOne = ['queued', 'result', 'queued', 'result', 'queued', 'result'];
   // In any order: a quick tool may end before another is reported.
@@ -165,11 +165,11 @@ verifies('chat.tools.failures', 'each failure is told to the model', async () =>
     'tool_not_found',
   ]);
   expect(stream.events.at(-1)).toMatchObject({ type: 'done', finish_reason: 'stop' });
-  const told = messagesOf(lastRequest()).filter((message) => message['role'] === 'tool');
-  expect(told).toHaveLength(5);
-  expect(told[0]!['content']).toContain('no_such_tool');
-  expect(JSON.stringify(told)).not.toContain(box.workspacesDir);
-  const ids = told.map((message) => message['tool_call_id'] as string);
+  const reported = messagesOf(lastRequest()).filter((message) => message['role'] === 'tool');
+  expect(reported).toHaveLength(5);
+  expect(reported[0]!['content']).toContain('no_such_tool');
+  expect(JSON.stringify(reported)).not.toContain(box.workspacesDir);
+  const ids = reported.map((message) => message['tool_call_id'] as string);
   const audit = await query('select call_id from audit_events where call_id = any($1)', [ids]);
   expect(audit).toHaveLength(5);
 });

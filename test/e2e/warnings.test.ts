@@ -52,8 +52,8 @@ for (const path of ['/v1', '/api']) {
     const whole = (await (await postJson(url(), request)).json()) as JsonObject;
     expect(whole).toMatchObject({ tool_execution: { rounds: 2 }, warnings });
     const { events } = await readSse(await postJson(url(), { ...request, stream: true }));
-    const told = events.filter((event) => event['warnings'] !== undefined);
-    expect(told).toMatchObject([{ choices: [{ finish_reason: 'stop' }], tool_execution: { rounds: 2 }, warnings }]);
+    const reported = events.filter((event) => event['warnings'] !== undefined);
+    expect(reported).toMatchObject([{ choices: [{ finish_reason: 'stop' }], tool_execution: { rounds: 2 }, warnings }]);
     expect(await (await postJson(url(), { model, messages })).json()).not.toHaveProperty('warnings');
   });
 
@@ -81,8 +81,8 @@ verifies('chat.warnings', 'Anthropic’s SDK reads messages', async () => {
   const asked = { model, max_tokens: 10, messages, tools: [{ name: 'mine', input_schema: parameters }] };
   expect(await anthropic.messages.create(asked)).toMatchObject({ stop_reason: 'end_turn', warnings });
   const stream = anthropic.messages.stream(asked);
-  const told: object[] = [];
-  stream.on('streamEvent', (event) => void (event.type === 'message_delta' && told.push(event)));
+  const reported: object[] = [];
+  stream.on('streamEvent', (event) => void (event.type === 'message_delta' && reported.push(event)));
   expect(await stream.finalText()).toBe('ok');
-  expect(told).toMatchObject([{ warnings }]);
+  expect(reported).toMatchObject([{ warnings }]);
 });

@@ -1,5 +1,5 @@
 // The gateway of detached turns that wait for approvals is killed. Whatever order its death, the decision, the expiry and the
-// reaping come in, each call runs once or its model is told, and each run ends.
+// reaping come in, each call runs once or its model gets the reason, and each run ends.
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { type StartedProcess } from '../support/services/start-process.js';
@@ -47,8 +47,8 @@ const slug = (text: string) => text.replace(/\W+/g, '_');
 
 const runOf = async (session: string) =>
   (
-    await box.rows<{ state: string; told: string }>(
-      'select state, answer::text as told from runs where session_id = $1',
+    await box.rows<{ state: string; reported: string }>(
+      'select state, answer::text as reported from runs where session_id = $1',
       [session],
     )
   )[0]!;
@@ -66,35 +66,35 @@ async function deny({ approvalId }: Held): Promise<void> {
 
 /** What happens after the death, and what then is in the file and in the answer of the model. */
 const orders = {
-  approved: { happens: (turn: Held) => approve(turn), file: 'one', told: 'Result: ' },
+  approved: { happens: (turn: Held) => approve(turn), file: 'one', reported: 'Result: ' },
   edited: {
     happens: (turn: Held) => approve(turn, { arguments: write('file.txt', 'two').arguments }),
     file: 'two',
-    told: 'Result: ',
+    reported: 'Result: ',
   },
-  denied: { happens: deny, file: undefined, told: 'Not today' },
-  expired: { happens: expire, file: undefined, told: 'Nobody approved' },
+  denied: { happens: deny, file: undefined, reported: 'Not today' },
+  expired: { happens: expire, file: undefined, reported: 'Nobody approved' },
   'interrupted, approved': {
     happens: (turn: Held) => interrupted(turn).then(() => approve(turn)),
     file: 'one',
-    told: 'Result: ',
+    reported: 'Result: ',
   },
   'interrupted, denied': {
     happens: (turn: Held) => interrupted(turn).then(() => deny(turn)),
     file: undefined,
-    told: 'Not today',
+    reported: 'Not today',
   },
   'interrupted, expired': {
     happens: (turn: Held) => interrupted(turn).then(() => expire(turn)),
     file: undefined,
-    told: 'Nobody approved',
+    reported: 'Nobody approved',
   },
 } as const;
 
-async function ended(turn: Held, { file, told }: { file: string | undefined; told: string }): Promise<void> {
+async function ended(turn: Held, { file, reported }: { file: string | undefined; reported: string }): Promise<void> {
   await expect.poll(() => stateOf(turn.session), patient).toBe('done');
   expect(await asking.fileOf(turn.session, 'file.txt')).toBe(file);
-  expect((await runOf(turn.session)).told).toContain(told);
+  expect((await runOf(turn.session)).reported).toContain(reported);
   const rows = await box.rows<{ state: string }>(
     `select audit.state from tool_calls call join audit_events audit on audit.call_id = call.id and audit.kind = 'tool_call'
      where call.session_id = $1 and call.state = audit.state`,
@@ -159,8 +159,8 @@ verifies('approvals.alone', 'a turn that was about to give its request to the ca
   await expect(post(doomed.url, '/v1/chat/completions', { ...request, on_disconnect: 'detach' })).rejects.toThrow();
   box.gateways.pop();
   await expect.poll(() => stateOf('returned'), patient).toBe('done');
-  const { told } = await runOf('returned');
-  const { toolCalls } = JSON.parse(told) as { toolCalls: { id: string; function: { name: string } }[] };
+  const { reported } = await runOf('returned');
+  const { toolCalls } = JSON.parse(reported) as { toolCalls: { id: string; function: { name: string } }[] };
   expect(toolCalls.map((call) => call.function.name)).toEqual(['approval_request']);
   const message = { role: 'assistant', content: null, tool_calls: toolCalls };
   const answer = answerTo(toolCalls[0]!.id, { decision: 'approve' });

@@ -42,8 +42,8 @@ for (const when of ['during', 'after'] as const) {
       await new Promise((resolve) => setTimeout(resolve, 10_000));
       web.answer(path);
     }
-    const told = await json;
-    expect([told.status, await told.json()]).toMatchObject([
+    const reported = await json;
+    expect([reported.status, await reported.json()]).toMatchObject([
       200,
       { success: true, content: expect.stringContaining('effect') },
     ]);

@@ -123,13 +123,13 @@ for (const [path, how, awayMs] of [
     // Waits for time itself: leases and locks must expire.
     await new Promise((resolve) => setTimeout(resolve, awayMs));
     proxy.restore();
-    const { status, told } = await call;
+    const { status, reported } = await call;
     expect(status).toBe(200);
     await expect.poll(spoolRows, { timeout: 10_000 }).toEqual(workers.map(() => 0));
-    expect(await audits(told.id!)).toEqual([{ state: 'completed' }]);
+    expect(await audits(reported.id!)).toEqual([{ state: 'completed' }]);
     expect(web.count(path)).toBe(1);
     await probe.servesAgain();
-    expect(await audits(told.id!)).toHaveLength(1);
+    expect(await audits(reported.id!)).toHaveLength(1);
   });
 }
 
@@ -148,9 +148,9 @@ verifies(
       line['message'] === 'an outcome cannot be spooled: it is kept in memory';
     await Promise.any(workers.map((worker) => worker.logged(kept)));
     proxy.restore();
-    const { status, told } = await call;
+    const { status, reported } = await call;
     expect(status).toBe(200);
-    expect(await audits(told.id!)).toEqual([{ state: 'completed' }]);
+    expect(await audits(reported.id!)).toEqual([{ state: 'completed' }]);
     expect(web.count('/no-disk')).toBe(1);
     await expect(readdir(spool)).rejects.toThrow();
   },
@@ -163,7 +163,7 @@ verifies('reliability.store-away-ends', 'refused, while a model answers in a sto
   proxy.refuse();
   web.answer('/model');
   expect((await turn).status).toBe(200);
-  const runs = () => box.rows('select state, answer is not null as told from runs');
+  const runs = () => box.rows('select state, answer is not null as reported from runs');
   proxy.restore();
-  await expect.poll(runs, { timeout: 10_000, interval: 50 }).toEqual([{ state: 'done', told: true }]);
+  await expect.poll(runs, { timeout: 10_000, interval: 50 }).toEqual([{ state: 'done', reported: true }]);
 });

@@ -21,7 +21,7 @@ const box = askingProcessesOfFile();
 const lives = { timeout: 40_000, interval: 200 };
 
 /** Collects the events of a tools API stream; `asked` gets the id of each question. */
-async function told(url: string, tool: string, asked: (id: string) => unknown): Promise<JsonObject> {
+async function reported(url: string, tool: string, asked: (id: string) => unknown): Promise<JsonObject> {
   const body = { name: tool, arguments: {}, session_id: `faults_${tool}` };
   for await (const event of eventsOf(url, '/api/tools/call', body)) {
     if (event['type'] === 'approval_required') await asked((event['approval'] as JsonObject)['id'] as string);
@@ -39,7 +39,7 @@ for (const tool of ['book_http', 'book_new_http']) {
       await toolsReady(hasty.url);
       await expect.poll(async () => (await offeredTools(hasty.url)).has(tool), lives).toBe(true);
       let id = '';
-      const result = await told(hasty.url, tool, (asked) => (id = asked));
+      const result = await reported(hasty.url, tool, (asked) => (id = asked));
       expect(answersIn(result['content'] as string)).toEqual([{ action: 'cancel' }]);
       expect(await shown(id)).toMatchObject({ state: 'expired', decided_by: null });
       expect((await decide(id, ada)).status).toBe(409);
@@ -137,9 +137,9 @@ verifies(
     const runs = async () =>
       Promise.all(
         sessions.map(async (session) => {
-          const sql = 'select state, answer::text as told from runs where session_id = $1';
-          const [run] = await asking.box.rows<{ state: string; told: string }>(sql, [session]);
-          return [run!.state, run!.told];
+          const sql = 'select state, answer::text as reported from runs where session_id = $1';
+          const [run] = await asking.box.rows<{ state: string; reported: string }>(sql, [session]);
+          return [run!.state, run!.reported];
         }),
       );
     await expect.poll(runs, lives).toEqual(ended);
@@ -152,7 +152,7 @@ verifies(
   'the outcome is not known, and nobody can answer any more',
   async () => {
     let id = '';
-    const result = await told(asking.box.url, 'book_http', async (asked) => {
+    const result = await reported(asking.box.url, 'book_http', async (asked) => {
       id = asked;
       for (const worker of box().workers) worker.kill('SIGKILL');
       await asking.box.startWorker();

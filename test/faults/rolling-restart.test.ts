@@ -118,9 +118,9 @@ verifies(
     expect(everyone.flatMap(errorsIn)).toEqual([]);
     // No turn ran twice: each accepted turn was answered by the gateway that accepted it.
     // The log line is written after the answer.
-    const told = () => everyone.flatMap(outcomesIn);
-    await expect.poll(() => told().length, { timeout: 10_000 }).toBeGreaterThanOrEqual(clients.answers.length);
-    expect(told()).toEqual(clients.answers.map(() => 'ok'));
+    const reported = () => everyone.flatMap(outcomesIn);
+    await expect.poll(() => reported().length, { timeout: 10_000 }).toBeGreaterThanOrEqual(clients.answers.length);
+    expect(reported()).toEqual(clients.answers.map(() => 'ok'));
     expect(clients.answers.length).toBeGreaterThan(2 * atOnce);
     for (const { name, body } of clients.answers) {
       expect(body.choices[0]!.message.content).toBe(`done ${name}`);

@@ -54,7 +54,7 @@ async function attempts(): Promise<{ attempt: number; state: string }[]> {
 
 verifies('reliability.worker-drains', 'SIGTERM with a call running: it ends, nothing is delivered again', async () => {
   const { worker, gateway } = await fresh();
-  const told = readSse(await postJson(`${gateway.url}/api/chat/completions`, turn));
+  const reported = readSse(await postJson(`${gateway.url}/api/chat/completions`, turn));
   await web.reached(path);
   const ended = worker.stop();
   await worker.logged((line) => line['message'] === 'stopping: SIGTERM');
@@ -64,7 +64,7 @@ verifies('reliability.worker-drains', 'SIGTERM with a call running: it ends, not
   const answeredAt = performance.now();
   expect(await ended).toBe(0);
   expect(performance.now() - answeredAt).toBeLessThan(withinMs(5_000));
-  const { events, done } = await told;
+  const { events, done } = await reported;
   expect(events.find((event) => event['type'] === 'tool_result')).toMatchObject({ result: { success: true } });
   expect(done).toBe(true);
   expect(await attempts()).toEqual([{ attempt: 1, state: 'completed' }]);
@@ -74,7 +74,7 @@ verifies('reliability.worker-drains', 'SIGTERM with a call running: it ends, not
 
 verifies('reliability.second-signal', 'a worker with a call, a gateway with a stream', async () => {
   const { worker, gateway } = await fresh();
-  const told = readSse(await postJson(`${gateway.url}/api/chat/completions`, turn)).then(
+  const reported = readSse(await postJson(`${gateway.url}/api/chat/completions`, turn)).then(
     ({ done }) => done,
     () => false,
   );
@@ -88,12 +88,12 @@ verifies('reliability.second-signal', 'a worker with a call, a gateway with a st
     expect(performance.now() - since).toBeLessThan(withinMs(1_000));
   }
 
-  expect(await told).toBe(false);
+  expect(await reported).toBe(false);
 });
 
 verifies('reliability.gateway-drains', 'SIGTERM with a stream and a tool call under way', async () => {
   const { gateway } = await fresh();
-  const told = readSse(await postJson(`${gateway.url}/api/chat/completions`, turn));
+  const reported = readSse(await postJson(`${gateway.url}/api/chat/completions`, turn));
   await web.reached(path);
   const args = { url: `${web.url}${path}-api`, method: 'POST' };
   const tool = postJson(`${gateway.url}/api/tools/call`, { name: 'fetch', arguments: args });
@@ -110,7 +110,7 @@ verifies('reliability.gateway-drains', 'SIGTERM with a stream and a tool call un
   expect(refused.every(({ headers }) => Number(headers.get('retry-after')) > 0)).toBe(true);
   expect(await Promise.all(refused.map(codeOf))).toEqual(Array(3).fill('shutting_down'));
   web.answer(path);
-  const { events, done } = await told;
+  const { events, done } = await reported;
   expect(events.at(-1)).toMatchObject({ type: 'done', finish_reason: 'stop' });
   expect(done).toBe(true);
   web.answer(`${path}-api`);

@@ -65,7 +65,7 @@ afterAll(async () => {
 });
 
 class Storm {
-  readonly told: string[] = [];
+  readonly reported: string[] = [];
   private readonly random = seededRandom(seed);
   private readonly stopped = new Set<StartedProcess>();
   private readonly under: Promise<unknown>[] = [];
@@ -83,7 +83,7 @@ class Storm {
     const kinds = ['kill', 'kill', 'stop', 'stop', 'cut'] as const;
     const kind = kinds[this.below(kinds.length)]!;
     if (kind === 'cut') {
-      this.told.push('cut');
+      this.reported.push('cut');
       proxies[this.below(proxies.length)]!.cut();
       return;
     }
@@ -92,7 +92,7 @@ class Storm {
     // At least one of each kind stays; a total outage is covered by another test.
     if (victims.length < 2) return;
     const victim = victims[this.below(victims.length)]!;
-    this.told.push(`${kind} ${of}`);
+    this.reported.push(`${kind} ${of}`);
     this.under.push(kind === 'kill' ? this.replace(of, victim) : this.hold(victim, this.random() * longestStopMs));
   }
 
@@ -132,7 +132,7 @@ verifies(
   `${atOnce} turns at every moment, ${stormMs / 1_000} s of kills, stops and cuts`,
   async () => {
     const storm = new Storm();
-    onTestFailed(() => console.error(`STORM_SEED=${seed}: ${storm.told.join(', ')}`));
+    onTestFailed(() => console.error(`STORM_SEED=${seed}: ${storm.reported.join(', ')}`));
     const clients = new KeyedClients({
       prefix: 'storm-',
       gateways: box.gateways,

@@ -48,8 +48,8 @@ async function recorded(callId: string) {
 
 /** Blocks the event loop of a real worker with a statement that a debugger runs in it. */
 async function blockLoop(ms: number): Promise<void> {
-  const told = box.workers[0]!.stray.find((line) => line.startsWith('Debugger listening on '));
-  const socket = new WebSocket(told!.replace('Debugger listening on ', ''));
+  const reported = box.workers[0]!.stray.find((line) => line.startsWith('Debugger listening on '));
+  const socket = new WebSocket(reported!.replace('Debugger listening on ', ''));
   await once(socket as unknown as NodeJS.EventEmitter, 'open');
   const expression = `{ const until = Date.now() + ${ms}; while (Date.now() < until); }`;
   socket.send(JSON.stringify({ id: 1, method: 'Runtime.evaluate', params: { expression } }));
@@ -74,11 +74,11 @@ for (const [how, stop] of Object.entries(still)) {
       { name: 'fetch', arguments: { url: `${web.url}${path}`, method: 'POST' } },
       'text/event-stream',
     );
-    const told = readSse(answer);
+    const reported = readSse(answer);
     await web.reached(path);
     const since = performance.now();
     const goOn = await stop();
-    const { events } = await told;
+    const { events } = await reported;
     const tookMs = performance.now() - since;
     expect(events.at(-1)).toMatchObject({
       type: 'tool_result',

@@ -8,7 +8,7 @@ export interface Companion {
   /** What it told when it was ready. */
   words: readonly string[];
   /** Whether it has told this, or tells it soon. */
-  tells(line: string): Promise<boolean>;
+  reports(line: string): Promise<boolean>;
   end(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export async function startCompanion(child: ChildProcessByStdio<Writable, Readab
   if (ready !== 'ready') throw new Error('a process of the scene did not start');
   return {
     words,
-    tells: async (line) => {
+    reports: async (line) => {
       const late = AbortSignal.timeout(soonMs);
       while (!lines.includes(line) && !late.aborted)
         await once(output, 'line', { signal: late }).catch(() => undefined);

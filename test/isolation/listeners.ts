@@ -48,7 +48,7 @@ export async function openListeners(probe: string, directory: string): Promise<L
     abstractName,
     datagramPath,
     proxyPort: portOf(proxy),
-    received: (text) => local.tells(`datagram ${text}`),
+    received: (text) => local.reports(`datagram ${text}`),
     close: async () => {
       udp.close();
       await local.end();

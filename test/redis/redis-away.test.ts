@@ -51,10 +51,10 @@ describe.skipIf(noRedis !== undefined)(`Redis away${noRedis === undefined ? '' :
     await web.reached('/restarted');
     await redis.restart();
     web.answer('/restarted');
-    const { status, told } = await call;
+    const { status, reported } = await call;
     expect(status).toBe(200);
     expect(web.count('/restarted')).toBe(1);
-    expect(await audits(told.id!)).toEqual([{ state: 'completed' }]);
+    expect(await audits(reported.id!)).toEqual([{ state: 'completed' }]);
   });
 
   for (const [how, away, back] of [
@@ -79,7 +79,7 @@ describe.skipIf(noRedis !== undefined)(`Redis away${noRedis === undefined ? '' :
     const answers = await Promise.all([1, 2, 3].map(() => probe.post('/api/tools/call', getTime)));
     probe.expectRefused(answers);
     for (const { tookMs } of answers) expect(tookMs).toBeLessThan(withinMs(1_500));
-    expect(answers.map(({ told }) => told.error?.message)).toEqual(answers.map(() => 'The store is full'));
+    expect(answers.map(({ reported }) => reported.error?.message)).toEqual(answers.map(() => 'The store is full'));
     expect(await openCalls()).toEqual([]);
     expect((await jobs()).sort()).toEqual(before.sort());
   });
@@ -128,6 +128,6 @@ describe.skipIf(noRedis !== undefined)(`Redis away${noRedis === undefined ? '' :
     const [held, waited] = await Promise.all([first, second]);
     expect([held.status, waited.status]).toEqual([200, 200]);
     expect(web.count('/flushed')).toBe(1);
-    for (const { told } of [held, waited]) expect(await audits(told.id!)).toEqual([{ state: 'completed' }]);
+    for (const { reported } of [held, waited]) expect(await audits(reported.id!)).toEqual([{ state: 'completed' }]);
   });
 });

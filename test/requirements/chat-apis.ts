@@ -6,7 +6,7 @@ export const chatApisRequirements = {
   'apis.messages.events': 'on /v1/messages a stream is one message of whole blocks, one after the other',
   'apis.messages.faults': 'on /v1/messages one fault is named by its field',
   'apis.messages.own-content':
-    'on /v1/messages blocks that only Anthropic knows are sent to it as they came, and told to others as text',
+    'on /v1/messages blocks that only Anthropic knows are sent to it as they came, and sent to others as text',
   'apis.messages.own-tools':
     'on /v1/messages Anthropic’s own tools are sent to it as they came; others get those that the caller runs as functions',
   'apis.messages.read': 'on /v1/messages a request is read as Anthropic reads it',
@@ -22,6 +22,6 @@ export const chatApisRequirements = {
   'apis.responses.sdk': 'the official OpenAI SDK reads every response, streamed and not',
   'apis.responses.retrieval':
     'the official OpenAI SDK lists the input of a stored response, streams it again and cancels it',
-  'apis.responses.stored': 'a stored response can be gone on with, told again and deleted, by its caller only',
+  'apis.responses.stored': 'a stored response can be gone on with, returned again and deleted, by its caller only',
   'apis.runs': 'on every chat API the same Idempotency-Key and body is one run with one answer',
 } as const;

@@ -6,7 +6,7 @@ export const chimechAnalyzeRequirements = {
   'chimech.analyze.data': 'the format of data and the types, gaps and ranges of its columns are found',
   'chimech.analyze.summary': 'a summary is a model’s where one answers; otherwise it is extracted, and says so',
   'chimech.analyze.bad-content':
-    'damaged, empty, binary and wrongly encoded content is told as what it is, with what could be read',
+    'damaged, empty, binary and wrongly encoded content is reported as what it is, with what could be read',
   'chimech.analyze.bounded':
     'content above the size limit, parsing that does not end, and a cancelled call end with an error, and the next call is served',
   'chimech.analyze.idle':

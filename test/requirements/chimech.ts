@@ -4,7 +4,7 @@ export const chimechRequirements = {
   'chimech.analyze-and-search': 'Chimech analyses code and searches imported documents for clients of SDK 1.x and 2.x',
   'chimech.authorize': 'authorize of Chimech runs before each handler and may be replaced',
   'chimech.bad-arguments':
-    'damaged, empty, huge and wrongly encoded arguments of each tool are told as what they are, in Chinese or English',
+    'damaged, empty, huge and wrongly encoded arguments of each tool are reported as what they are, in Chinese or English',
   'chimech.clients': 'clients of SDK 1.x and 2.x list and call the tools of Chimech over HTTP and over stdio',
   'chimech.conversation': 'turns of a session, or of a named conversation of one caller, are remembered, bounded',
   'chimech.embeddings': 'the client of the gateway that tools are given asks for embeddings too',

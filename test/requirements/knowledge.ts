@@ -6,10 +6,10 @@ export const knowledgeRequirements = {
   'knowledge.filters': 'hits are filtered by category, source and days, and sorted by date where asked for',
   'knowledge.paging': 'the pages of a search neither overlap nor leave anything out',
   'knowledge.snippets': 'a hit shows the part of its document that was found, with the words marked',
-  'knowledge.bounded': 'queries, filters and pages have bounds, and what is beyond them is told',
+  'knowledge.bounded': 'queries, filters and pages have bounds, and what is beyond them is reported',
   'knowledge.formats': 'Markdown, text, HTML, PDF and Word files are read, in whatever encoding they are',
   'knowledge.incremental':
     'a second import reads what has changed, and removes documents without a file only where asked for',
   'knowledge.bad-files': 'a file that cannot be read is named with its reason, and the others are imported',
-  'knowledge.import-command': 'npm run kb:import tells what it did by its exit code and a summary',
+  'knowledge.import-command': 'npm run kb:import reports what it did by its exit code and a summary',
 } as const;

@@ -1,6 +1,6 @@
 export const limitsRequirements = {
   'limits.rates-exact': 'a key is served exactly its requests a minute, by however many gateways, whoever else asks',
-  'limits.rates-told': 'above a rate the answer is 429 with Retry-After and x-ratelimit headers, in every API',
+  'limits.rates-reported': 'above a rate the answer is 429 with Retry-After and x-ratelimit headers, in every API',
   'limits.rates-tokens': 'a key that has used its tokens of the minute is refused until they leave it',
   'limits.rates-away': 'without the shared counters each gateway limits for itself, and serves',
   'limits.rates-free': 'without keys nobody has rates unless they are configured',

@@ -14,7 +14,7 @@ export const mcpRequirements = {
   'mcp.client-entries':
     'the entries for Cursor and Claude Desktop in the documents are valid, and what they start is there',
   'mcp.failures': 'what a tool fails with is a result that carries the code; an unknown tool or method is an error',
-  'mcp.guarded': 'the MCP endpoint checks Host and Origin and tells its errors as JSON-RPC',
+  'mcp.guarded': 'the MCP endpoint checks Host and Origin and returns its errors as JSON-RPC',
   'mcp.list-changed': 'an MCP client that listens is told when the tools change',
   'mcp.names': 'MCP clients see names of tools that the strictest of them takes; the tools’ own names go on working',
   'mcp.lists': 'official MCP clients of both eras list the tools of the catalog, and describe one',
@@ -23,7 +23,7 @@ export const mcpRequirements = {
     'clients and tool servers on the SDKs 1.x and 2.x meet through the gateway in every pairing, progress included',
   'mcp.plain-json': 'an MCP client that takes no stream, or has no session, is answered plain JSON',
   'mcp.progress': 'progress of a tool reaches the MCP client that asked for it, growing',
-  'mcp.sse': 'clients of 2024 (HTTP+SSE) are served at /sse by the same code, and are told their answers on its stream',
+  'mcp.sse': 'clients of 2024 (HTTP+SSE) are served at /sse by the same code, and get their answers on its stream',
   'mcp.stdio': 'npm run mcp:stdio is an MCP server on standard input and output, and the gateway behind it',
   'mcp.stops': 'a stop of the gateway ends the MCP streams that only wait, and waits for the calls',
   'mcp.workspaces':

@@ -2,7 +2,7 @@ export const modelRequirements = {
   'models.abort': 'leaving or aborting closes the upstream connection within 50 ms',
   'models.backpressure': 'a slow reader slows the upstream',
   'models.circuit': 'a provider that fails again and again is not asked for a while, and its callers are told at once',
-  'models.concurrency': 'calls under way at once are bounded, a call too many is told so',
+  'models.concurrency': 'calls under way at once are bounded, a call too many is refused at once',
   'models.context-window':
     'a request that certainly does not fit into the context window is refused before the model is asked, no other is',
   'models.count-tokens': 'tokens of a request are counted by the model that would answer it, or not at all',
@@ -16,12 +16,13 @@ export const modelRequirements = {
     'a caller gets the same answer whichever family gave it, streamed or whole, wherever its bytes are cut',
   'models.families.lists': 'the models of every family can be listed, page by page',
   'models.families.request':
-    'a request is written as its family wants it; what a family cannot say is told or refused by name',
+    'a request is written as its family wants it; what a family cannot say is reported or refused by name',
   'models.families.restart':
-    'a message that begins again in the middle of a stream is told once, and none of its first calls run',
+    'a message that begins again in the middle of a stream is emitted once, and none of its first calls run',
   'models.families.result-order':
     'results stand directly behind their calls, in the order of the calls, however a caller posts them',
-  'models.families.schemas': 'a schema is widened to what a family can say, never narrowed, and what was lost is told',
+  'models.families.schemas':
+    'a schema is widened to what a family can say, never narrowed, and what was lost is reported',
   'models.families.state':
     'thinking and signatures go back unchanged, in their place, to the provider that made them only',
   'models.families.strict-schemas': 'a tool goes out as strict only with a schema that OpenAI takes as strict',
@@ -29,12 +30,12 @@ export const modelRequirements = {
     'a tool loop looks the same to a caller whichever family answers, and breaks no rule of it',
   'models.families.types': 'what is sent to a model and what is read of it has the types of the official SDKs',
   'models.media-types':
-    'media go out under the name that a family knows; what it does not take is told in text, with a warning, and ends no turn',
+    'media go out under the name that a family knows; what it does not take is described in text, with a warning, and ends no turn',
   'models.open-end': 'an answer with its finish reason ends soon, also when the upstream leaves the connection open',
   'models.openai.byte-boundaries': 'an answer means the same wherever its bytes are cut',
   'models.openai.call-ids': 'ids of calls are rewritten for providers that take only their own form',
   'models.openai.choices': 'with n > 1 each choice keeps its index and its finish reason',
-  'models.openai.content-type': 'streamed or whole is told by the content type of the answer',
+  'models.openai.content-type': 'streamed or whole is recognized by the content type of the answer',
   'models.openai.extras': 'members of an answer that are not known are passed on',
   'models.openai.kept-members':
     'members of a message or a call that a provider wants back go back to it as they came, and to no other',
@@ -46,15 +47,15 @@ export const modelRequirements = {
     'OpenAI’s API of a request follows from the configuration or the model, and a server without it is asked over the other',
   'models.openai.whole-answers': 'a whole answer reads into the same events as a streamed one',
   'models.parameters':
-    'parameters that a model refuses, in this size or together, are left out or lowered, and each is told in a warning',
+    'parameters that a model refuses, in this size or together, are left out or lowered, and each is reported in a warning',
   'models.prompted.bounds': 'a model that writes its calls as text costs bounded time and memory, whatever it writes',
-  'models.prompted.broken': 'a written call that cannot be read is told to the model as the error of that call',
+  'models.prompted.broken': 'a written call that cannot be read is returned to the model as the error of that call',
   'models.prompted.cut-call': 'a written call that was cut by max_tokens is not run, and is no text',
   'models.prompted.cuts': 'a written call means the same wherever the answer is cut, and no piece of a tag is shown',
   'models.prompted.dialects': 'calls that a model writes as text are read in every form that models use',
   'models.prompted.loop': 'a model without tool use is served like one that has it, run here, by the client or mixed',
   'models.prompted.none': 'a model with tools none is offered none; a call that must be made is refused',
-  'models.prompted.request': 'a model without tool use is told the tools, the choice and the history in text',
+  'models.prompted.request': 'a model without tool use gets the tools, the choice and the history as text',
   'models.prompted.text': 'text of a model that may call streams at once and is left as it is',
   'models.retry-budget':
     'retries of a provider are a share of its calls, so that one that fails gets hardly more load than one that answers',

@@ -1,7 +1,7 @@
 export const operationsRequirements = {
   'costs.counted': 'the promises and kilobytes that a request makes in gateway and worker do not grow',
   'operations.milestones':
-    'at debug the log tells of the first token of a turn, of the complete arguments of each call, and of the end of each round',
+    'at debug the log reports the first token of a turn, the complete arguments of each call, and the end of each round',
   'operations.config-all-problems-at-once':
     'everything that is wrong with a configuration is listed at once, with its key, its origin and the nearest known key',
   'operations.config-builtin-server': 'the builtin workspace server is configured unless disabled or replaced',
@@ -14,11 +14,11 @@ export const operationsRequirements = {
   'operations.config-precedence': 'the environment wins over the file, the file over the defaults',
   'operations.config-provider-by-key': "each provider's key alone switches it on",
   'operations.config-reload':
-    'SIGHUP and a changed file put tool servers into force without a restart; what needs one is named, a bad file changes nothing and is told',
+    'SIGHUP and a changed file put tool servers into force without a restart; what needs one is named, a bad file changes nothing and is reported',
   'operations.config-secrets-by-file': 'secrets come from the environment or *_FILE, never literally from the file',
   'operations.config-secrets-unprintable': 'no secret of the configuration is ever printed',
   'operations.config-variables': '${NAME} in the file is expanded from the environment; an unset one is an error',
-  'operations.data-dir-unusable': 'a data directory that cannot be used is told as such, naming DATA_DIR',
+  'operations.data-dir-unusable': 'a data directory that cannot be used is reported as such, naming DATA_DIR',
   'operations.docs-current': 'documents that are made from the code are current',
   'operations.errors-one-table': 'error table, documentation and metric labels list the same codes',
   'operations.env-file':
@@ -32,7 +32,7 @@ export const operationsRequirements = {
   'operations.log-forgery': 'no value can forge a log line or repaint a terminal',
   'operations.log-kinds': 'requests, model calls and tool calls have one line each, in the documented form',
   'operations.log-line': 'a log line has exactly the specified fields',
-  'operations.log-repeats': 'what is away is told at growing intervals, however often it is met',
+  'operations.log-repeats': 'what is away is reported at growing intervals, however often it is met',
   'operations.log-secrets': 'no secret reaches the log',
   'operations.log-unread': 'a log that nobody reads takes a bounded amount of memory, and holds nothing up',
   'operations.metrics-access': 'metrics are for this machine, else for who has the token',
@@ -50,8 +50,8 @@ export const operationsRequirements = {
     'routes of the operator answer other callers with 401 or 403 in the usual shape, in gateway and worker',
   'operations.open-api-true': 'what the gateway answers is what the OpenAPI document says',
   'operations.postgres-crash-blocks-nothing': 'what a crash of ours leaves of the database blocks no later start',
-  'operations.postgres-crash-told':
-    'a database that ends by itself is told to its owner, and its data is there next time',
+  'operations.postgres-crash-reported':
+    'a database that ends by itself is reported to its owner, and its data is there next time',
   'operations.postgres-ends-with-owner': 'the embedded database ends when its owner is killed',
   'operations.postgres-locked-down':
     'the embedded database listens on loopback only, to a role without privileges with a random password',
@@ -64,7 +64,8 @@ export const operationsRequirements = {
   'operations.postgres-two-first-starts': 'two first starts at once make one database',
   'operations.redis-sentinel': 'a Redis that sentinels watch over is followed to its new master',
   'operations.redis-unusable': 'a Redis that cannot be used ends the start with the reason, without its password',
-  'operations.redis-url': 'an address of Redis that cannot be read is told with what is wrong, without its password',
+  'operations.redis-url':
+    'an address of Redis that cannot be read is reported with what is wrong, without its password',
   'operations.redis-warnings': 'a Redis that may lose jobs is warned of, with what to set',
   'operations.program':
     'every command is one program’s, signalbox, with help, an example and sentences for what goes wrong',
@@ -84,7 +85,7 @@ export const operationsRequirements = {
   'operations.start-says-what-runs': 'npm start prints what it started, the isolation level and a request to try',
   'operations.start-second-signal': 'a stop of npm start says what it waits for, and a second signal ends it at once',
   'operations.start-stops-in-order': 'npm start stops the gateway, then the worker, then the database',
-  'operations.start-taken-port': 'a taken port is told with who has it and which setting moves it',
+  'operations.start-taken-port': 'a taken port is reported with who has it and which setting moves it',
   'schemas.usage-sums': 'usage of two rounds is summed member by member, details included',
   'operations.traces':
     'one trace leads from the request through the queue to the MCP call and the model call, each given the traceparent of its own span',

@@ -56,11 +56,11 @@ export const reliabilityRequirements = {
   'migrations.applied-once': 'several processes that start at once apply each migration once',
   'migrations.drift-refused': 'a migration that was changed after it was applied stops the start and is named',
   'migrations.prisma-ledger': 'applied migrations stand in Prisma’s own ledger',
-  'migrations.refusal-told': 'a database that will not have us ends the start, and what has to be mended is named',
+  'migrations.refusal-reported': 'a database that will not have us ends the start, and what has to be mended is named',
   'processes.heartbeats': 'processes are known as alive by heartbeats, timed by the database',
   'processes.beat-again': 'a heartbeat that could not be written is tried again at once, not at its next time',
   'processes.lease-is-known': 'a process knows by its own clock whether others may have given it up',
-  'processes.leaving-is-told': 'a worker that takes no more work says so at once',
+  'processes.leaving-reported': 'a worker that takes no more work says so at once',
   'processes.stop-without-store': 'a process whose database is away at the end of its stop has stopped all the same',
   'reaper.clears-what-is-old': 'events, runs and calls go when their time is over, the audit stays',
   'reaper.calls-of-resumable-runs':
@@ -99,7 +99,7 @@ export const reliabilityRequirements = {
     'whatever is killed under load: one terminal state and one audit row a call, unsafe effects at most once, all turns complete',
   'reliability.lost-jobs-added-again': 'a planned call whose job the queue has lost is added again',
   'reliability.connections':
-    'connections leave descriptors for what answers them: those above are closed, counted and told, and there is room again when some close',
+    'connections leave descriptors for what answers them: those above are closed, counted and reported, and there is room again when some close',
   'reliability.pipelines':
     'requests that a client sends without waiting for answers are bounded in number, and all of them end when it goes',
   'reliability.stuck-readers':
@@ -176,5 +176,5 @@ export const reliabilityRequirements = {
     'what the transition table says of a run is what the store does, and nothing where nothing is said',
   'worker.lost-answer': 'an outcome whose writing got no answer is replied like any other',
   'reliability.workspaces-away':
-    'a directory of the workspaces that cannot be written is told at the start and in readiness by its setting, calls fail with a code of the server, and it comes back by itself',
+    'a directory of the workspaces that cannot be written is reported at the start and in readiness by its setting, calls fail with a code of the server, and it comes back by itself',
 } as const;

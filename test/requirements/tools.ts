@@ -48,7 +48,7 @@ export const toolRequirements = {
   'tools.discovery-shared':
     'which era and transport a server speaks is found out once for all workers, and anew where it is no longer so',
   'tools.early-progress-bounded':
-    'of what a tool reports before its call is told as queued the latest is kept, in bounded memory',
+    'of what a tool reports before its call is reported as queued the latest is kept, in bounded memory',
   'tools.egress-bounded':
     'connections of a tool server through the proxy are bounded in number, head and time, and end with it; each bound is counted',
   'tools.egress-guarded':
@@ -108,7 +108,7 @@ export const toolRequirements = {
   'tools.own-server-http':
     'a server made with the decorators serves Streamable HTTP to clients of both eras, to allowed callers only, and stops in order',
   'tools.param-headers':
-    'arguments that a tool server wants in headers are told there, and a tool that declares them wrongly is not offered',
+    'arguments that a tool server wants in headers are sent there, and a tool that declares them wrongly is not offered',
   'tools.own-server-stdio':
     'a server made with the decorators serves standard input and output, for clients of both eras',
   'tools.unwanted-start-ends': 'a server that is starting is ended when nobody waits for it any more',
@@ -117,7 +117,7 @@ export const toolRequirements = {
   'tools.pool-standbys':
     'a new session gets an instance that runs already, in a workspace where no other session has ever been',
   'tools.refusal-means-nothing-ran':
-    'a call that is refused because a store is away does not run: where nobody can say so, its outcome is told as unknown',
+    'a call that is refused because a store is away does not run: where nobody can say so, its outcome is reported as unknown',
   'tools.large-arguments-by-journal':
     'large arguments stay out of the queue, and the tool gets them whole from the journal',
   'tools.slow-queue':
@@ -145,7 +145,7 @@ export const toolRequirements = {
   'tools.hanging-start':
     'a server that does not come to its end of a start leaves no process behind, and the error names the setting',
   'tools.results-as-text':
-    'structured content of any JSON value is told as text where no text is beside it, and an empty result in words',
+    'structured content of any JSON value is returned as text where no text is beside it, and an empty result in words',
   'tools.results-carried': 'every kind of content of a result is carried as it came, what is broken is named as text',
   'tools.results-clamped': 'a large result is kept whole in the workspace and the model gets head, tail and path',
   'tools.session-affinity': 'all calls of a session to servers that keep something a session run in one worker',
@@ -158,8 +158,8 @@ export const toolRequirements = {
     "a command server gets the session's directory, a short environment and no name of the host's directories",
   'tools.servers-in-catalog':
     'tools of command and URL servers are offered and called like builtin ones, and audited with their isolation',
-  'tools.servers-told':
-    'every gateway tells each tool server with its state and isolation, and why one that is configured does not run',
+  'tools.servers-reported':
+    'every gateway lists each tool server with its state and isolation, and why one that is configured does not run',
   'tools.session-reopened': 'a server that has forgotten its session is asked again in a new one',
   'tools.sessions-http': 'sessions are made, shown with their use and expiry, listed and removed over HTTP',
   'tools.stateless-anywhere': 'calls that leave nothing behind in a worker run in any, and pay for no lease',

@@ -53,14 +53,14 @@ export const aiSdkJudges: Judge[] = providers.flatMap(([name, open]) => {
 
 /** All parts of a stream, including errors, which readers of the text alone would only get through `onError`. */
 async function readParts(options: Parameters<typeof streamText>[0]) {
-  let told: unknown;
-  const result = streamText({ ...options, onError: ({ error }) => void (told = error) });
+  let reported: unknown;
+  const result = streamText({ ...options, onError: ({ error }) => void (reported = error) });
   const finishReasons: string[] = [];
   for await (const part of result.fullStream) {
     if (part.type === 'error') throw part.error;
     if (part.type === 'finish-step') finishReasons.push(part.finishReason);
   }
-  if (told !== undefined) throw told;
+  if (reported !== undefined) throw reported;
   return { result, finishReasons };
 }
 

@@ -88,12 +88,12 @@ export async function openDefaultInstall(): Promise<DefaultInstall> {
     await writeFile(join(checkout, 'signalbox.yaml'), text);
     if (whole === undefined) return;
     const said = () => output.slice(before).join('').split('\n');
-    const tells = (name: string, message: string) =>
+    const reports = (name: string, message: string) =>
       said().some((line) => line.includes(`:"${name}"`) && line.includes(message));
     await eventually(
       async () =>
-        ['gateway', 'worker'].every((service) => tells(service, 'the configuration was read again')) &&
-        changed.every((name) => tells(name, 'tools of a server were published')) &&
+        ['gateway', 'worker'].every((service) => reports(service, 'the configuration was read again')) &&
+        changed.every((name) => reports(name, 'tools of a server were published')) &&
         (changed.length === 0 || (await allReady(url))),
       30_000,
     ).catch((cause: unknown) => {

@@ -87,7 +87,7 @@ export async function runGolden(golden: GoldenCase, run: GoldenRun): Promise<Gol
     const answer = await answered(request, state, ports as unknown as TurnPorts, rounds);
     gets.push(answer);
     if (results === undefined || answer['error'] !== undefined) break;
-    request = followUp(request, told(answer, rounds[0]), results);
+    request = followUp(request, reported(answer, rounds[0]), results);
   }
   const reads = inner.exchanges.map((exchange) => exchange.reads);
   return withoutMintedIds({ sends: inner.exchanges.map(({ sends }) => sends), reads, gets });
@@ -140,7 +140,10 @@ async function answered(
 }
 
 /** The answer as the model sees it next: from the store if a round was kept, otherwise as posted by the caller. */
-function told(answer: GoldenAnswer, round: Omit<PlannedRound, 'runId' | 'lastEvent'> | undefined): AssistantMessage {
+function reported(
+  answer: GoldenAnswer,
+  round: Omit<PlannedRound, 'runId' | 'lastEvent'> | undefined,
+): AssistantMessage {
   if (round !== undefined) return toAssistant({ ...round, runId: 'run_1', lastEvent: 0, calls: [] });
   return (answer['choices'] as { message: AssistantMessage }[] | undefined)![0]!.message;
 }

@@ -76,8 +76,8 @@ export class GoldenProvider implements ModelProvider {
         for (const event of batch) note(event, exchange.reads);
         return take(batch);
       });
-      const told = warnings.addTo(named);
-      await readAnswer(answer, reader, { provider: 'up', maxEventChars: 1_000_000 }, told);
+      const reported = warnings.addTo(named);
+      await readAnswer(answer, reader, { provider: 'up', maxEventChars: 1_000_000 }, reported);
     }
   }
 

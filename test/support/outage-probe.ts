@@ -5,7 +5,7 @@ import { withinMs } from './within-ms.js';
 
 export interface Answer {
   status: number;
-  told: { error?: { code: string; message: string }; id?: string };
+  reported: { error?: { code: string; message: string }; id?: string };
   tookMs: number;
   /** The Retry-After header, in seconds as text. */
   retry: string | null;
@@ -21,9 +21,9 @@ export class OutageProbe {
   async post(path: string, body: object): Promise<Answer> {
     const startedAt = performance.now();
     const answer = await postJson(`${this.gatewayUrl()}${path}`, body);
-    const told = (await answer.json()) as Answer['told'];
+    const reported = (await answer.json()) as Answer['reported'];
     const tookMs = performance.now() - startedAt;
-    return { status: answer.status, told, tookMs, retry: answer.headers.get('retry-after') };
+    return { status: answer.status, reported, tookMs, retry: answer.headers.get('retry-after') };
   }
 
   /** For example `200 degraded`. */
@@ -42,8 +42,8 @@ export class OutageProbe {
   }
 
   expectRefused(answers: readonly Answer[]): void {
-    for (const { status, told, tookMs, retry } of answers) {
-      expect([status, told.error?.code]).toEqual([503, 'store_unavailable']);
+    for (const { status, reported, tookMs, retry } of answers) {
+      expect([status, reported.error?.code]).toEqual([503, 'store_unavailable']);
       expect(Number(retry)).toBeGreaterThan(0);
       expect(tookMs).toBeLessThan(withinMs(2_300));
     }

@@ -16,7 +16,7 @@ export function toolScript(request: ReceivedRequest): ScriptedAnswer {
   const calls = firstCalls[asked];
   if (calls === undefined) return { text: ['Hel', 'lo'] };
   if (messages.at(-1)!.role !== 'tool') return { text: ['Looking', '.'], toolCalls: calls };
-  return { text: ['Got ', told(messages)] };
+  return { text: ['Got ', reported(messages)] };
 }
 
 const lookup = { id: 'upstream_1', name: 'lookup', arguments: { key: 'höhe' } };
@@ -29,7 +29,7 @@ const firstCalls: Record<string, (typeof lookup | typeof clock)[]> = {
 };
 
 /** Checks that every call was answered, in order. The clock's answer may have any content. */
-function told(messages: AskedMessage[]): string {
+function reported(messages: AskedMessage[]): string {
   const calls = messages.flatMap((message) => message.tool_calls ?? []);
   const results = messages.filter((message) => message.role === 'tool');
   return calls

@@ -35,19 +35,19 @@ export interface TracedSignalbox {
   /** With one that never answers. */
   stuck: StartedProcess;
   /** `_meta` of the calls that the tool server `web` got. */
-  told: Record<string, unknown>[];
+  reported: Record<string, unknown>[];
   /** The URLs of what `plain` loaded, once it has ended. */
   loadedByPlain(): Promise<string[]>;
   close(): Promise<void>;
 }
 
 export async function startTracedSignalbox(): Promise<TracedSignalbox> {
-  const told: Record<string, unknown>[] = [];
+  const reported: Record<string, unknown>[] = [];
   const [collector, hanging, coverage, web] = await Promise.all([
     startTraceCollector(),
     startTraceCollector({ hangs: true }),
     temporaryDirectory(),
-    startWebServer(told),
+    startWebServer(reported),
   ]);
   const box = await startSignalbox({
     script,
@@ -88,7 +88,7 @@ export async function startTracedSignalbox(): Promise<TracedSignalbox> {
       timeout: 25_000,
       interval: 100,
     });
-    return { box, url, collector, plain, stuck, told, loadedByPlain: () => loaded(coverage.path), close };
+    return { box, url, collector, plain, stuck, reported, loadedByPlain: () => loaded(coverage.path), close };
   } catch (error) {
     await close();
     throw error;
@@ -106,10 +106,10 @@ function script(request: ReceivedRequest): ScriptedAnswer {
 }
 
 /** An MCP server over HTTP, of an older era, with sessions. */
-async function startWebServer(told: Record<string, unknown>[]) {
+async function startWebServer(reported: Record<string, unknown>[]) {
   const server = createServer((request, response) => {
     if (request.method !== 'POST') return void response.writeHead(405).end();
-    void answerOf(request, told).then((answer) => {
+    void answerOf(request, reported).then((answer) => {
       if (answer === undefined) return response.writeHead(202).end();
       const headers = { 'content-type': 'application/json', 'mcp-session-id': 'session-of-web' };
       return response.writeHead(200, headers).end(JSON.stringify(answer));
@@ -126,14 +126,14 @@ async function startWebServer(told: Record<string, unknown>[]) {
   };
 }
 
-async function answerOf(request: IncomingMessage, told: Record<string, unknown>[]): Promise<object | undefined> {
+async function answerOf(request: IncomingMessage, reported: Record<string, unknown>[]): Promise<object | undefined> {
   const { id, method, params } = JSON.parse(await text(request)) as {
     id?: number;
     method?: string;
     params?: { name?: string; _meta?: Record<string, unknown> };
   };
   if (id === undefined) return undefined;
-  if (method === 'tools/call') told.push(params!._meta!);
+  if (method === 'tools/call') reported.push(params!._meta!);
   const schema = { inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } };
   const results: Record<string, object> = {
     initialize: {

@@ -73,7 +73,7 @@ export class KnowledgeBase {
     return searchWords(this.database, { query, terms, filters }, signal);
   }
 
-  /** Undefined where there are no embeddings, or none now: words find something all the same, and the mode tells. */
+  /** Undefined where there are no embeddings, or none now: words find something all the same, and the mode shows it. */
   private async byMeaning(text: string, filters: SearchFilters, signal: AbortSignal): Promise<Ranked[] | undefined> {
     const { embeddings, logger } = this.options;
     if (embeddings === undefined) return undefined;

@@ -1,4 +1,4 @@
-// What only Anthropic knows: its blocks and its tools, sent to Anthropic as they came and told to other families.
+// What only Anthropic knows: its blocks and its tools, sent to Anthropic as they came and sent to other families as text.
 import { expect } from 'vitest';
 import { readConfig } from '#libs/config/read-config.js';
 import { contentText } from '#libs/schemas/content-block.js';
@@ -62,11 +62,11 @@ verifies('apis.messages.own-content', 'in a tool result', () => {
       content: [{ type: 'text', text: 'one' }, reference, found, fetched, later],
     },
   ]);
-  const [, told] = read({ messages }).messages as [unknown, { content: string; blocks: [] }];
-  expect(told.content).toBe(
+  const [, reported] = read({ messages }).messages as [unknown, { content: string; blocks: [] }];
+  expect(reported.content).toBe(
     'one\n[tool_reference weather]\nTides\nhttps://a.example/tides\nHigh at noon\n[document https://a.example/a.pdf]\n[hologram]',
   );
-  expect(contentText(told.blocks)).toBe(told.content);
+  expect(contentText(reported.blocks)).toBe(reported.content);
   expect(sent({ messages: [call, result(reference)] }).messages.at(-1)!.content).toMatchObject([
     { content: [reference] },
   ]);

@@ -81,10 +81,10 @@ verifies('apis.messages.events', 'blocks begin, grow and end in order, also of c
   expect([open, next]).toEqual([undefined, 7]);
 });
 
-verifies('apis.messages.events', 'the first call is told while it comes', () => {
+verifies('apis.messages.events', 'the first call is emitted while it comes', () => {
   const renderer = new MessageSseRenderer('msg_1');
-  const told = turn.slice(0, 4).map((event) => renderer.render(event));
-  expect(told[3]).toContain('{\\"path\\":\\"x\\"}');
+  const reported = turn.slice(0, 4).map((event) => renderer.render(event));
+  expect(reported[3]).toContain('{\\"path\\":\\"x\\"}');
 });
 
 verifies('apis.messages.events', 'a call that was cut never became one', () => {

@@ -2,17 +2,17 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { StreamedText, textOf, toArguments } from './free-text.js';
 
-/** The text as it is told piece by piece, and after the last piece. */
+/** The text as it is emitted piece by piece, and after the last piece. */
 function streamed(json: string, cuts: readonly number[] = []): string {
   const text = new StreamedText();
   const ends = [...new Set(cuts.map((cut) => cut % (json.length + 1)))].sort((left, right) => left - right);
   let from = 0;
-  let told = '';
+  let reported = '';
   for (const end of [...ends, json.length]) {
-    told += text.add(json.slice(from, end));
+    reported += text.add(json.slice(from, end));
     from = end;
   }
-  return told + text.end();
+  return reported + text.end();
 }
 
 test('any text arrives as it is, wherever its arguments are cut', () => {
@@ -30,7 +30,7 @@ test('any text arrives as it is, wherever its arguments are cut', () => {
   );
 });
 
-test('what is told while it arrives does not wait for the end', () => {
+test('what is emitted while it arrives does not wait for the end', () => {
   const text = new StreamedText();
   expect(text.add('{"inp')).toBe('');
   expect(text.add('ut": "*** Begin\\')).toBe('*** Begin');

@@ -58,11 +58,11 @@ verifies('models.families.request', 'Anthropic: a history that ends with the ass
   const older = writeRequest('anthropic', { messages: said, model: 'claude-opus-4-5' });
   expect((older.json['messages'] as object[]).at(-1)).toMatchObject({ role: 'assistant' });
   for (const model of ['claude-opus-4-6', 'claude-sonnet-4-6', 'claude-opus-4-8', 'claude-sonnet-5']) {
-    const { json, told } = writeRequest('anthropic', { messages: said, model });
+    const { json, reported } = writeRequest('anthropic', { messages: said, model });
     expect((json['messages'] as object[]).slice(-2)).toMatchObject([
       { role: 'assistant' },
       { role: 'user', content: [{ text: 'Continue.' }] },
     ]);
-    expect(told()).toMatchObject([{ param: 'messages', message: expect.stringContaining(model) }]);
+    expect(reported()).toMatchObject([{ param: 'messages', message: expect.stringContaining(model) }]);
   }
 });

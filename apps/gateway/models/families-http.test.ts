@@ -43,7 +43,7 @@ async function ask(request: Partial<ModelRequest> = {}): Promise<ModelEvent[]> {
 const said = (words: string) => [start(0, { type: 'text', text: '' }), text(0, words), stop(0)];
 const counted = { usage: { input_tokens: 10, output_tokens: 1 } };
 
-verifies('models.families.goes-on', 'Anthropic pauses: sent back as it is, told as one message', async () => {
+verifies('models.families.goes-on', 'Anthropic pauses: sent back as it is, emitted as one message', async () => {
   const search = { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'x' } };
   const { requests } = await open('anthropic', [
     { chunks: [message(counted), ...said('a'), start(1, search), stop(1), ...ends('pause_turn')] },
@@ -157,7 +157,7 @@ verifies('models.families.request', 'the key is in a header, never in the addres
   }
 });
 
-verifies('models.families.schemas', 'what was lost is told with every answer', async () => {
+verifies('models.families.schemas', 'what was lost is reported with every answer', async () => {
   await open('gemini', () => ({ chunks: [finish('STOP', [{ text: 'ok' }])] }));
   const parameters = { type: 'object', properties: { p: { type: 'string', contentEncoding: 'x' } } };
   const tools = [{ name: 'f', parameters }];

@@ -11,8 +11,8 @@ const png = 'iVBORw0KGgo=';
 const kinds: Kind[] = ['anthropic', 'gemini', 'openai'];
 
 function sent(kind: Kind, messages: ChatMessage[]) {
-  const { json, told } = writeRequest(kind, { messages, model: 'm', tools: [{ name: 'look' }] });
-  return { text: JSON.stringify(json[kind === 'gemini' ? 'contents' : 'messages']), warnings: told() };
+  const { json, reported } = writeRequest(kind, { messages, model: 'm', tools: [{ name: 'look' }] });
+  return { text: JSON.stringify(json[kind === 'gemini' ? 'contents' : 'messages']), warnings: reported() };
 }
 const asUser = (kind: Kind, part: ContentPart) => sent(kind, [{ role: 'user', content: [part] }]);
 const asResult = (kind: Kind, block: ContentBlock) =>
@@ -49,7 +49,7 @@ for (const kind of kinds) {
   }
 
   for (const type of ['image/tiff', 'image/bmp', 'image/x-icon', 'application/zip', 'video/x-unknown']) {
-    verifies('models.media-types', `${kind}: ${type} is told in text, with a warning`, () => {
+    verifies('models.media-types', `${kind}: ${type} is described in text, with a warning`, () => {
       for (const part of [picture(type, 'AAAA'), file(type, 'AAAA')]) {
         const { text, warnings } = asUser(kind, part);
         expect(text).toContain(`${type}, 3 bytes]`);

@@ -1,4 +1,4 @@
-// Parameters that a model refuses, or not in this size or together: what is sent instead, and what is told of it.
+// Parameters that a model refuses, or not in this size or together: what is sent instead, and what is reported of it.
 import { expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { type Kind, writeRequest } from '../../../test/fixtures/read-family.js';
@@ -7,9 +7,9 @@ import type { ModelRequest } from './model-provider.js';
 import { toPromptedRequest } from './prompted/to-prompted-request.js';
 
 function asked(kind: Kind, model: string, parameters: JsonObject, more: Partial<ModelRequest> = {}) {
-  const { json, told } = writeRequest(kind, { model, parameters, ...more });
+  const { json, reported } = writeRequest(kind, { model, parameters, ...more });
   const sent = kind === 'gemini' ? ((json['generationConfig'] ?? {}) as JsonObject) : (json as JsonObject);
-  return { json, sent, params: told().map(({ param }) => param) };
+  return { json, sent, params: reported().map(({ param }) => param) };
 }
 const gemini = (model: string, parameters: JsonObject, more?: Partial<ModelRequest>) =>
   asked('gemini', model, parameters, more);

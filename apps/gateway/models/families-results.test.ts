@@ -14,7 +14,7 @@ const blocks: ContentBlock[] = [
   { type: 'resource', resource: { uri: 'file:///a.txt', mimeType: 'text/plain', text: 'inside' } },
   { type: 'resource_link', uri: 'https://x.test/a', name: 'link' },
 ];
-const told = [
+const reported = [
   'a',
   '[image image/png, 3 bytes]',
   '[audio audio/wav, 3 bytes]',
@@ -35,13 +35,13 @@ const last = (kind: Kind, model: string) => {
 };
 
 verifies('models.tool-results', 'OpenAI takes text, and pictures behind the results', () => {
-  expect(last('openai', 'deepseek-chat')).toEqual({ role: 'tool', tool_call_id: 'c1', content: told });
+  expect(last('openai', 'deepseek-chat')).toEqual({ role: 'tool', tool_call_id: 'c1', content: reported });
   const sent = written('openai', { messages, tools: [{ name: 'look' }], model: 'gpt-4o' })['messages'] as object[];
   expect(sent.slice(2)).toEqual([
     {
       role: 'tool',
       tool_call_id: 'c1',
-      content: told.replace('[image image/png, 3 bytes]', '[image image/png, 3 bytes: picture 1 below]'),
+      content: reported.replace('[image image/png, 3 bytes]', '[image image/png, 3 bytes: picture 1 below]'),
     },
     {
       role: 'user',
@@ -95,7 +95,7 @@ verifies('models.tool-results', 'Gemini takes pictures, sounds and documents bes
   expect(last('gemini', 'gemini-2.5-flash')).toEqual({
     role: 'user',
     parts: [
-      { functionResponse: { name: 'look', response: { output: told } } },
+      { functionResponse: { name: 'look', response: { output: reported } } },
       { inlineData: { mimeType: 'image/png', data: 'BBBB' } },
       { inlineData: { mimeType: 'audio/wav', data: 'CCCC' } },
       { inlineData: { mimeType: 'application/pdf', data: 'DDDD' } },

@@ -75,11 +75,11 @@ describe.each(recorded)('%s', (server, tools) => {
     }
   });
 
-  verifies('models.families.schemas', `${server}: what is not said is told`, () => {
+  verifies('models.families.schemas', `${server}: what is not said is reported`, () => {
     for (const { name, parameters = {} } of tools) {
       const given = keywordsOf(parameters);
       const { schema, lost } = toGeminiSchema(parameters);
-      for (const keyword of lost) expect(given, `${name}: nothing is told that was not there`).toContain(keyword);
+      for (const keyword of lost) expect(given, `${name}: nothing is reported that was not there`).toContain(keyword);
       const said = keywordsOf(schema);
       const silent = [...given].filter((keyword) => !said.has(keyword) && !lost.includes(keyword));
       expect(

@@ -131,15 +131,15 @@ verifies('chat.functions', 'function_call as the choice, and results by the name
   const { messages } = read({
     messages: [user, call('a'), call('b'), result('A'), result('B'), call('c'), result('C')],
   });
-  const told = messages.flatMap((message) =>
+  const reported = messages.flatMap((message) =>
     message.role === 'assistant'
       ? message.tool_calls!.map(({ id, function: { arguments: args } }) => [id, args])
       : message.role === 'tool'
         ? [[message.tool_call_id, message.content]]
         : [],
   );
-  const [a, b, , , c] = told.map(([id]) => id);
-  expect(told).toEqual([
+  const [a, b, , , c] = reported.map(([id]) => id);
+  expect(reported).toEqual([
     [a, '{"city":"a"}'],
     [b, '{"city":"b"}'],
     [a, 'A'],

@@ -120,7 +120,7 @@ const faults: [name: string, body: unknown, code: string, param: string][] = [
     'messages[0].content[0].image_url.url',
   ],
 ];
-test('what is missing is said to be required, and what may be chosen is told', () => {
+test('what is missing is said to be required, and what may be chosen is listed', () => {
   const messages = [{ role: 'tool', content: 'x' }];
   expect(() => read({})).toThrow(/^messages: is required$/);
   expect(() => read({ messages })).toThrow(/^messages\[0\].tool_call_id: is required$/);

@@ -143,7 +143,7 @@ verifies('chat.json.fold', 'text of all rounds, the client call, members that no
 
 const runOf = (answer: TurnAnswer) => ({ id: answer.runId, answer: answer as unknown as JsonObject }) as StoredRun;
 
-verifies('chat.json.fold', 'an answer told again folds into itself', () => {
+verifies('chat.json.fold', 'an answer emitted again folds into itself', () => {
   const answer = fold(turn);
   expect(fold(storedEvents(runOf(answer), []))).toEqual(answer);
 });
@@ -153,16 +153,16 @@ verifies(
   'on the finish of a stream and beside choices; what an upstream said of the same name is replaced',
   () => {
     const warnings = [{ message: 'Left out.', param: 'seed' }];
-    const told = [
+    const reported = [
       ...turn.slice(0, -1),
       { ...turn.at(-1)!, extras: { chunk: { warnings: [] } }, warnings } as TurnEvent,
     ];
-    for (const chunks of [strict(told), typed(told)]) {
+    for (const chunks of [strict(reported), typed(reported)]) {
       expect(chunks.filter((chunk) => 'warnings' in chunk)).toEqual([chunks.at(-1)]);
       expect(chunks.at(-1)).toMatchObject({ warnings, tool_execution: turnExecution });
     }
-    expect(renderJson(fold(told), rendering)).toMatchObject({ warnings });
-    expect(fold(storedEvents(runOf(fold(told)), []))).toEqual(fold(told));
+    expect(renderJson(fold(reported), rendering)).toMatchObject({ warnings });
+    expect(fold(storedEvents(runOf(fold(reported)), []))).toEqual(fold(reported));
     expect(JSON.stringify([strict(turn), typed(turn), renderJson(fold(turn), rendering)])).not.toContain('warnings');
   },
 );

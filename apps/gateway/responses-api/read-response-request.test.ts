@@ -174,7 +174,7 @@ verifies('apis.responses.read', 'a result may answer the response before', () =>
   });
 });
 
-verifies('apis.responses.read', 'credentials for a server are neither kept nor told again', () => {
+verifies('apis.responses.read', 'credentials for a server are neither kept nor returned', () => {
   const headers = { Authorization: 'canary' };
   const tools = [{ type: 'mcp', server_label: 'a', authorization: 'canary', headers }];
   expect(JSON.stringify(read({ tools }))).not.toContain('canary');

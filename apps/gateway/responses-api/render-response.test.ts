@@ -128,16 +128,16 @@ verifies('apis.responses.events', 'a refusal is a part of its own kind', () => {
   expect(fold(refused).output).toEqual([
     { type: 'message', id: itemId('msg', 0), role: 'assistant', status: 'completed', content },
   ]);
-  const told = streamed(refused).filter(({ type }) => type.startsWith('response.refusal'));
-  expect(told).toMatchObject([{ delta: 'I cannot ' }, { delta: 'do that.' }, { refusal: content[0]!.refusal }]);
+  const reported = streamed(refused).filter(({ type }) => type.startsWith('response.refusal'));
+  expect(reported).toMatchObject([{ delta: 'I cannot ' }, { delta: 'do that.' }, { refusal: content[0]!.refusal }]);
 });
 
 verifies('apis.errors', 'the last events of a response that broke make an SDK throw', () => {
   const renderer = new ResponseSseRenderer(rendering);
   const before = renderer.renderError(new AppError('model_timeout', 'too slow'), 'req_1');
   expect(readFrames(before).map((event) => event['type'])).toEqual(['error']);
-  const told = turnWithCalls.slice(0, 2).map((event) => renderer.render(event));
-  const broken = readFrames(told.join('') + renderer.renderError(new AppError('model_stream_cut', 'cut'), 'req_1'));
+  const reported = turnWithCalls.slice(0, 2).map((event) => renderer.render(event));
+  const broken = readFrames(reported.join('') + renderer.renderError(new AppError('model_stream_cut', 'cut'), 'req_1'));
   const [failed, error] = broken.slice(-2);
   expect(failed).toMatchObject({
     type: 'response.failed',

@@ -23,7 +23,7 @@ async function worker(id: string, servers: object[] | number): Promise<PostgresP
 }
 
 verifies(
-  'tools.servers-told',
+  'tools.servers-reported',
   'the worst of what workers say; what only starts in one, and what none has',
   async () => {
     const refused = { name: 'files', state: 'refused', reason: 'not installed' };

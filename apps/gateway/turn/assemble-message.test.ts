@@ -17,7 +17,7 @@ const assembler = () =>
 const start = { type: 'message_start', model: 'm', responseId: '' } as const;
 const text = { type: 'text_delta', text: 'said' } as const;
 
-test('what came before a failure in the same batch is told, what follows is not', () => {
+test('what came before a failure in the same batch is emitted, what follows is not', () => {
   const answer = assembler();
   const error = new AppError('model_error', 'no');
   expect(answer.take([start, text, { type: 'error', error }, text])).toBe('enough');

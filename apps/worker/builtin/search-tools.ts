@@ -1,4 +1,4 @@
-// Tools of the builtin server `workspace` that search files, read stored results, and tell the time.
+// Tools of the builtin server `workspace` that search files, read stored results, and give the time.
 import { z } from 'zod';
 import { AppError } from '#libs/schemas/errors.js';
 import { McpServer, McpTool } from '#libs/mcp-server/decorators.js';

@@ -17,7 +17,7 @@ verifies('tools.results-carried', 'every kind of content, as it came', () => {
   expect(readToolResult({ content }, undefined)).toEqual({ state: 'completed', blocks: content, durationMs: 0 });
 });
 
-verifies('tools.results-carried', 'what is no picture, sound or known kind is told as text', () => {
+verifies('tools.results-carried', 'what is no picture, sound or known kind is returned as text', () => {
   const content = [
     { type: 'image', data: 'not base64!', mimeType: 'image/png' },
     { type: 'image', data: png, mimeType: 'text/html' },
@@ -79,7 +79,7 @@ test('structured content keeps what its tool promised, where it promised somethi
 });
 
 verifies('tools.results-as-text', 'structured content without a text beside it', () => {
-  const told = (result: object) => readToolResult(result, undefined).blocks;
+  const reported = (result: object) => readToolResult(result, undefined).blocks;
   for (const [structuredContent, text] of [
     [{ sum: 3, none: null }, '{"sum":3,"none":null}'],
     [[1, 'two'], '[1,"two"]'],
@@ -93,11 +93,14 @@ verifies('tools.results-as-text', 'structured content without a text beside it',
     }
   }
   const image = { type: 'image', data: png, mimeType: 'image/png' };
-  expect(told({ content: [image], structuredContent: { a: 1 } })).toEqual([{ type: 'text', text: '{"a":1}' }, image]);
-  expect(told({ content: [{ type: 'text', text: 'one' }], structuredContent: { a: 1 } })).toEqual([
+  expect(reported({ content: [image], structuredContent: { a: 1 } })).toEqual([
+    { type: 'text', text: '{"a":1}' },
+    image,
+  ]);
+  expect(reported({ content: [{ type: 'text', text: 'one' }], structuredContent: { a: 1 } })).toEqual([
     { type: 'text', text: 'one' },
   ]);
-  expect(told({ content: [], structuredContent: null })).toEqual([]);
+  expect(reported({ content: [], structuredContent: null })).toEqual([]);
 });
 
 verifies('tools.results-as-text', 'a failure that is only structured', () => {

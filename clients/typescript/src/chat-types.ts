@@ -121,7 +121,7 @@ export interface ToolCallDelta {
   function: { name?: string; arguments: string };
 }
 
-/** A decision that the turn waits for, as told by a call of `approval_request`. */
+/** A decision that the turn waits for, as shown by a call of `approval_request`. */
 export type ApprovalRequest = Omit<RequiredApproval, 'kind' | 'arguments'> &
   Partial<Pick<RequiredApproval, 'kind' | 'arguments'>>;
 
@@ -162,7 +162,7 @@ export type GatewayEvent = Chunk &
 
 /**
  * After the death of a gateway: the events with numbers above `to` do not count any more. Another gateway asks the model again
- * for the message that broke off, and tells again the results of calls that have run.
+ * for the message that broke off, and repeats the results of calls that have run.
  */
 export interface RewindEvent {
   type: 'rewind';

@@ -80,7 +80,7 @@ export class TurnStream implements AsyncIterable<ChatEvent> {
     this.signal?.throwIfAborted();
     const deadline = new RequestTimer(this.http.idleTimeoutMs);
     const request = this.nextRequest();
-    /** How many events the reader has, of those that are told again from the first on. */
+    /** How many events the reader has, of those that are sent again from the first on. */
     let known = request === this.source.start ? 0 : this.seen.length;
     try {
       const response = await this.open(request, deadline);
@@ -103,7 +103,7 @@ export class TurnStream implements AsyncIterable<ChatEvent> {
           yield { type: 'rewind', to: event.to };
           continue;
         }
-        // A turn that is told again from its first event lacks events that were withdrawn meanwhile.
+        // A turn that is sent again from its first event lacks events that were withdrawn meanwhile.
         if (seen !== undefined) {
           this.seen.length = known;
           yield { type: 'rewind', to: this.lastN };

@@ -132,7 +132,7 @@ verifies('audit.signed-checkpoints', 'the end cut off and every list of it set b
   expect((await audited.verify({ publicKeys })).problems).toEqual(['no checkpoint is signed']);
 });
 
-test('a checkpoint that was removed while a gateway runs is told in its log', async () => {
+test('a checkpoint that was removed while a gateway runs is reported in its log', async () => {
   const errors: string[] = [];
   const kept = new AuditKeeper({
     database: audited.database,

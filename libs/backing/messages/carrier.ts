@@ -8,7 +8,7 @@ export interface Carrier {
   readonly limits: EnvelopeLimits;
   /** The physical channel of a channel; many channels may share one. */
   physicalName(channel: string): string;
-  /** Sends all of them in this order, in one step; a failure does not tell which were sent. */
+  /** Sends all of them in this order, in one step; a failure does not say which were sent. */
   send(messages: readonly CarriedMessage[]): Promise<unknown>;
   /** A new connection without subscriptions. Ends by the carrier's own deadlines. */
   openLink(events: LinkEvents): Promise<ListenLink>;

@@ -57,8 +57,8 @@ verifies('sessions.deleted-ends-servers', 'its worker is waited for, deleted or 
   expect(await store.takeExpired(10)).toMatchObject([{ id: 'a', directory: next }]);
   order.push('taken');
   await freeing;
-  const told = (name: string) => JSON.stringify({ version: 1, principal: 'local', id: 'a', directory: name });
-  expect(order).toEqual([told(directory), 'freed', 'deleted', told(next), 'freed', 'taken']);
+  const reported = (name: string) => JSON.stringify({ version: 1, principal: 'local', id: 'a', directory: name });
+  expect(order).toEqual([reported(directory), 'freed', 'deleted', reported(next), 'freed', 'taken']);
   expect(warned).toEqual([]);
   await registry.close();
 });

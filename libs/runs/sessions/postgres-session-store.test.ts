@@ -155,7 +155,7 @@ describe('PostgresProcessRegistry', () => {
     await registry.close();
   });
 
-  verifies('processes.leaving-is-told', 'at once; the row stays for whoever reaps its queue', async () => {
+  verifies('processes.leaving-reported', 'at once; the row stays for whoever reaps its queue', async () => {
     const registry = new PostgresProcessRegistry(database, { logger: silentLogger });
     await registry.register({ id: 'worker-3', kind: 'worker', details: {} });
     await registry.leave();

@@ -44,14 +44,14 @@ async function fallSilent(worker: string): Promise<void> {
 verifies('leases.one-worker', 'three workers ask for twenty sessions at once, many times each', async () => {
   const sessions = Array.from({ length: 20 }, (_, at) => ({ principal: `p${at % 2}`, sessionId: `s${at}` }));
   const asked = sessions.flatMap((each) => [...workers, ...workers].map((worker) => ({ each, worker })));
-  const told = await Promise.all(asked.map(({ each, worker }) => leases.take(each, worker)));
+  const reported = await Promise.all(asked.map(({ each, worker }) => leases.take(each, worker)));
   for (const each of sessions) {
-    const answers = told
+    const answers = reported
       .filter((_lease, at) => asked[at]!.each === each)
       .map((lease) => `${lease!.worker} ${lease!.fence}`);
     expect(new Set(answers).size).toBe(1);
   }
-  expect(new Set(told.map((lease) => lease!.fence)).size).toBe(sessions.length);
+  expect(new Set(reported.map((lease) => lease!.fence)).size).toBe(sessions.length);
 });
 
 verifies('leases.one-worker', 'asked for while another is being given it', async () => {
@@ -142,15 +142,15 @@ verifies('processes.beat-again', 'a statement that was stuck, and a long interva
   await impatient.close();
 });
 
-verifies('processes.stop-without-store', 'the row is left to its expiry, and that is told', async () => {
+verifies('processes.stop-without-store', 'the row is left to its expiry, and that is logged', async () => {
   const gone = openDatabase({ url: testDatabase.url, poolSize: 1, timeoutMs: 5_000, applicationName: 'test' });
-  const told: string[] = [];
-  const logger = { ...silentLogger, warn: (_fields: object, message: string) => void told.push(message) };
+  const reported: string[] = [];
+  const logger = { ...silentLogger, warn: (_fields: object, message: string) => void reported.push(message) };
   const registry = new PostgresProcessRegistry(gone, { logger });
   await registry.register({ id: 'worker-6', kind: 'worker', details: {} });
   await gone.close();
   await registry.close();
-  expect(told).toEqual([expect.stringContaining('until its heartbeat expires')]);
+  expect(reported).toEqual([expect.stringContaining('until its heartbeat expires')]);
 });
 
 verifies('processes.lease-is-known', 'held without a gap, or not at all', async () => {

@@ -32,7 +32,7 @@ const signals = (what: string, title: string, of: readonly Kind[] = ['worker', '
   on(
     what,
     title,
-    (victim) => ({ args: [String(victim.pid)], happened: () => victim.tells(`signal ${signalNumber}`) }),
+    (victim) => ({ args: [String(victim.pid)], happened: () => victim.reports(`signal ${signalNumber}`) }),
     { of },
   );
 
@@ -85,7 +85,7 @@ const memory: readonly Attack[] = [
   })),
   ...on('memory-file-write', 'write `/proc/…/mem`', (victim) => ({
     args: [String(victim.pid), victim.scratch],
-    happened: () => victim.tells('overwritten'),
+    happened: () => victim.reports('overwritten'),
   })),
   ...on('ptrace-attach', 'trace (attach)', ({ pid, address, secret }) => ({ args: [String(pid), address, secret] })),
   ...on('ptrace-seize', 'trace (seize)', ({ pid }) => ({ args: [String(pid)] }), { of: ['worker'] }),
@@ -94,7 +94,7 @@ const memory: readonly Attack[] = [
   })),
   ...on('process-vm-write', 'process_vm_writev', (victim) => ({
     args: [String(victim.pid), victim.scratch],
-    happened: () => victim.tells('overwritten'),
+    happened: () => victim.reports('overwritten'),
   })),
   ...on('pidfd-getfd', 'take a descriptor', ({ pid, descriptor, secret }) => ({
     args: [String(pid), String(descriptor), secret],
@@ -110,7 +110,10 @@ const sent: readonly Attack[] = [
   ...signals('sigqueue', 'queue a signal', ['worker']),
   ...signals('pidfd-signal', 'signal by descriptor', ['worker']),
   ...signals('sigio', 'let a pipe signal it', ['worker']),
-  ...on('kill-all', 'signal everything, and so', (victim) => ({ args: [], happened: () => victim.tells('signal 23') })),
+  ...on('kill-all', 'signal everything, and so', (victim) => ({
+    args: [],
+    happened: () => victim.reports('signal 23'),
+  })),
 ];
 
 const settings: readonly Attack[] = [

@@ -208,7 +208,7 @@ verifies('chimech.analyze.code', 'languages are guessed from snippets, or not at
   expect(await guessed('SELECT * FROM users WHERE id = 1;')).toBe('unknown');
 });
 
-verifies('chimech.analyze.bad-content', 'damaged code says where, and what could be read is told', async () => {
+verifies('chimech.analyze.bad-content', 'damaged code says where, and what could be read is reported', async () => {
   const { structure, warnings } = await read(
     'function good(a) {\n  return a;\n}\nfunction bad( { if (a { return 1;\n}\nconst after = () => 1;\n',
     'js',

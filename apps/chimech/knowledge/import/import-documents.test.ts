@@ -58,10 +58,10 @@ verifies('knowledge.formats', 'each of them, with titles, categories and dates',
     expect(await found(phrase), phrase).toEqual([path]);
   expect([...(await found('evil')), ...(await found('Home'))]).toEqual([]);
   const { hits } = await knowledge.base.search({ query: 'fox bear wolf whale parrot flamingo' }, signal());
-  const told = Object.fromEntries(
+  const reported = Object.fromEntries(
     hits.map(({ id, title, category, date }) => [id, [title, category, date.slice(0, 10)]]),
   );
-  expect(told).toMatchObject({
+  expect(reported).toMatchObject({
     'test/guides/a.md': ['First guide', 'basics', '2024-02-03'],
     'test/guides/b.markdown': ['Second guide', 'guides', expect.any(String)],
     'test/c.txt': ['c', 'general', '2025-06-07'],

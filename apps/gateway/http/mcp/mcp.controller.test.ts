@@ -63,21 +63,21 @@ for (const [name, request, status, code] of cases) {
   verifies('mcp.sse', `refused: ${name}`, async () => {
     const body = request.method === 'GET' ? {} : { body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' };
     const answer = await rawRequest(http.url, { ...body, ...request });
-    const told: unknown = JSON.parse(answer.text);
-    expect([answer.status, told]).toMatchObject([status, { jsonrpc: '2.0', error: { data: { code } } }]);
+    const reported: unknown = JSON.parse(answer.text);
+    expect([answer.status, reported]).toMatchObject([status, { jsonrpc: '2.0', error: { data: { code } } }]);
   });
 }
 
 verifies('mcp.sse', 'the SDK 1.x client lists, calls with progress, and leaves nothing to wait for', () =>
   withClients(http.url, ['the 1.x client, HTTP+SSE'], async (client) => {
     expect((await client.listTools()).map((tool) => tool.name)).toEqual(['count']);
-    const told: number[] = [];
+    const reported: number[] = [];
     const onprogress = ({ progress }: { progress: number }) => {
-      told.push(progress);
+      reported.push(progress);
       goOn();
     };
     const { content } = await client.call({ name: 'count', arguments: {} }, { onprogress });
-    expect([content, told]).toEqual([[{ type: 'text', text: 'done' }], [1]]);
+    expect([content, reported]).toEqual([[{ type: 'text', text: 'done' }], [1]]);
     await expect(client.call({ name: 'none' })).rejects.toMatchObject({ code: -32_602 });
     await expect(client.request('no/such', {})).rejects.toMatchObject({ code: -32_601 });
     // The calls no longer count as turns: a shutdown waits for nothing.

@@ -19,16 +19,16 @@ const broken: [string, object[]][] = [
 ];
 
 for (const [where, before] of broken) {
-  verifies('models.families.restart', `${where}: what was told is not told twice`, async () => {
+  verifies('models.families.restart', `${where}: what was emitted is not emitted twice`, async () => {
     for (const again of [message(), other]) {
       const events = await readStream('anthropic', [message(), ...before, again, ...whole]);
-      const told = events.filter(({ type }, at) => type !== 'message_start' || at === 0);
-      expect(foldEvents(told)).toMatchObject(expected);
+      const reported = events.filter(({ type }, at) => type !== 'message_start' || at === 0);
+      expect(foldEvents(reported)).toMatchObject(expected);
     }
   });
 }
 
-verifies('models.families.restart', 'the first event alone, told again, begins nothing', async () => {
+verifies('models.families.restart', 'the first event alone, sent again, begins nothing', async () => {
   const events = await readStream('anthropic', [
     message(),
     ...whole.slice(0, 2),
@@ -40,15 +40,19 @@ verifies('models.families.restart', 'the first event alone, told again, begins n
   expect(foldEvents(events)).toMatchObject(expected);
 });
 
-verifies('models.families.restart', 'a message that says something else is told anew, and its calls only', async () => {
-  for (const words of ['Bye', 'He']) {
-    const second = [start(0, { type: 'text', text: words }), stop(0), ...ends('end_turn')];
-    const events = await readStream('anthropic', [message(), ...whole.slice(0, -2), other, ...second]);
-    const again = events.findLastIndex(({ type }) => type === 'message_start');
-    expect(again).toBeGreaterThan(0);
-    expect(foldEvents(events.slice(again))).toMatchObject({ text: words, calls: [], finish: 'stop' });
-  }
-});
+verifies(
+  'models.families.restart',
+  'a message that says something else is emitted anew, and its calls only',
+  async () => {
+    for (const words of ['Bye', 'He']) {
+      const second = [start(0, { type: 'text', text: words }), stop(0), ...ends('end_turn')];
+      const events = await readStream('anthropic', [message(), ...whole.slice(0, -2), other, ...second]);
+      const again = events.findLastIndex(({ type }) => type === 'message_start');
+      expect(again).toBeGreaterThan(0);
+      expect(foldEvents(events.slice(again))).toMatchObject({ text: words, calls: [], finish: 'stop' });
+    }
+  },
+);
 
 verifies('models.families.restart', 'the same call by another thought is one call', async () => {
   const thought = (words: string, signature: string) => [
@@ -87,7 +91,7 @@ verifies('models.families.restart', 'the same call by another thought is one cal
   });
 });
 
-verifies('models.families.restart', 'more text before a call that was begun is told anew', async () => {
+verifies('models.families.restart', 'more text before a call that was begun is emitted anew', async () => {
   const events = await readStream('anthropic', [
     message(),
     textBlock,
@@ -101,7 +105,7 @@ verifies('models.families.restart', 'more text before a call that was begun is t
   expect(foldEvents(events.slice(again))).toMatchObject(expected);
 });
 
-verifies('models.families.restart', 'an error and a cut while it is told again', async () => {
+verifies('models.families.restart', 'an error and a cut while it is sent again', async () => {
   const begun = [message(), textBlock, text(0, 'Hello'), other, textBlock, text(0, 'H')];
   const error = { type: 'error', error: { type: 'api_error', message: 'no' } };
   expect(foldEvents(await readStream('anthropic', [...begun, error]))).toMatchObject({

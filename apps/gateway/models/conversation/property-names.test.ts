@@ -105,8 +105,8 @@ verifies('models.property-names', 'a call whose arguments are broken, or cut, an
     simpleRequest({ tools: [{ name: 't', parameters: { properties: { $top: {} } } }] }),
     rule,
   );
-  const told: ModelEvent[] = [];
-  const take = withOwnPropertyNames(tools, (batch) => void told.push(...batch));
+  const reported: ModelEvent[] = [];
+  const take = withOwnPropertyNames(tools, (batch) => void reported.push(...batch));
   const begins = (index: number, name: string): ModelEvent => ({ type: 'tool_call_start', index, id: 'x', name });
   const piece = (index: number, text: string): ModelEvent => ({ type: 'tool_call_delta', index, arguments: text });
   const ends = { type: 'tool_call_end', id: 'x' } as const;
@@ -115,7 +115,7 @@ verifies('models.property-names', 'a call whose arguments are broken, or cut, an
   void take([begins(1, 'u'), piece(1, '{"_top":1}')]);
   void take([{ ...ends, index: 0, name: 't', arguments: '{"_top', parseError: 'broken' }]);
   void take([{ ...ends, index: 1, name: 'u', arguments: '{"_top":1}' }, begins(2, 't'), piece(2, '{"_top":')]);
-  expect(told).toEqual([
+  expect(reported).toEqual([
     begins(0, 't'),
     begins(1, 'u'),
     piece(1, '{"_top":1}'),

@@ -47,7 +47,7 @@ interface Member {
   required: boolean;
 }
 
-/** Kinds of values, told by a parameter's name or description. */
+/** Kinds of values, recognized by a parameter's name or description. */
 const kinds = {
   email: /^email$|\b(?:e ?mail|mail|recipients?|cc|bcc)\b|邮箱|收件人/,
   url: /\b(?:url|uri|urls|uris|links?|href|website|endpoint)\b|网址|链接/,

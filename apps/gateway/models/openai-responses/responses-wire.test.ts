@@ -53,7 +53,7 @@ verifies(
   },
 );
 
-verifies('models.openai.wires', 'an unknown model, a refusal, and a path that is configured are told', async () => {
+verifies('models.openai.wires', 'an unknown model, a refusal, and a path that is configured are reported', async () => {
   const { requests } = await start([
     { status: 404, json: { error: { message: 'The model does not exist', code: 'model_not_found' } } },
     { status: 400, json: { error: { message: 'no', param: 'input' } } },
@@ -177,9 +177,9 @@ verifies('models.families.request', 'Responses: messages become items, long ids 
     { type: 'function_call_output', call_id, output: [{ type: 'input_text', text: 'r' }] },
   ]);
   const sound = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } };
-  const { json, told } = writeRequest('responses', { messages: [{ role: 'user', content: [sound] }] });
+  const { json, reported } = writeRequest('responses', { messages: [{ role: 'user', content: [sound] }] });
   expect(json['input']).toEqual([{ role: 'user', content: [{ type: 'input_text', text: '[audio/wav]' }] }]);
-  expect(told()).toEqual([expect.objectContaining({ message: expect.stringContaining('audio/wav') as string })]);
+  expect(reported()).toEqual([expect.objectContaining({ message: expect.stringContaining('audio/wav') as string })]);
 });
 
 verifies(

@@ -77,7 +77,7 @@ verifies('models.openai.known-servers', 'Mistral is sent no field that it refuse
     temperature: 0,
     safe_prompt: true,
   });
-  // Another server of its models takes them, and tells no usage unless asked.
+  // Another server of its models takes them, and reports no usage unless asked.
   expect(await sent({}, { parameters, model: 'mistral-small' })).toMatchObject({
     seed: 1,
     user: 'u',
@@ -121,7 +121,7 @@ test('connections are used again', async () => {
   expect(upstream!.connections()).toBeLessThanOrEqual(2);
 });
 
-test('lists models, tells no list from a failure', async () => {
+test('lists models, distinguishes no list from a failure', async () => {
   const signal = new AbortController().signal;
   use('http://127.0.0.1:9/v1');
   await expect(provider.listModels(signal)).rejects.toThrow('cannot be reached');

@@ -17,7 +17,7 @@ import {
 import { withinMs } from '../../../../test/support/within-ms.js';
 import { verifies } from '../../../../test/verifies.js';
 
-verifies('models.retries', 'Retry-After is honoured, the observer told, then it succeeds', async () => {
+verifies('models.retries', 'Retry-After is honoured, the observer notified, then it succeeds', async () => {
   const { requests } = await start([
     { status: 429, headers: { 'retry-after-ms': '30' }, json: { error: { message: 'slow' } } },
     { status: 503, headers: { 'retry-after': '0' }, json: {} },
@@ -87,7 +87,7 @@ verifies('models.upstream-cut', 'a finish reason before the cut makes it whole',
 
 verifies(
   'models.open-end',
-  'usage is waited for, and then the end is told, however long the connection stays',
+  'usage is waited for, and then the end is emitted, however long the connection stays',
   async () => {
     const finish = { choices: [{ delta: { content: 'x' }, finish_reason: 'stop' }] };
     const late = () => new Promise((resolve) => setTimeout(resolve, 200));
@@ -229,7 +229,7 @@ test('an answer larger than allowed is refused', async () => {
 
 verifies(
   'models.concurrency',
-  'one call more than max_concurrency is told so at once; ended calls make room',
+  'one call more than max_concurrency is refused at once; ended calls make room',
   async () => {
     await start([{ text: 'x', end: 'stall' }, { text: 'y' }], { max_concurrency: 1 });
     const first = oneByOne((take) => provider.call(asking(), calling(), take))[Symbol.asyncIterator]();

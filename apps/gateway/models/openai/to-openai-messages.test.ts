@@ -27,12 +27,12 @@ const replayed = (message: AssistantMessage, reasoningReplay: OpenAiMessageRules
   (toOpenAiMessages([message], rules({ reasoningReplay }))[0] as AssistantMessage).reasoning_content;
 
 verifies('models.openai.reasoning-replay', 'always, tool_turns, never', () => {
-  const told = { reasoning_content: 'told' };
-  expect(replayed({ ...called, ...told }, 'always')).toBe('told');
-  expect(replayed({ ...plain, ...told }, 'always')).toBe('told');
-  expect(replayed({ ...called, ...told }, 'tool_turns')).toBe('told');
-  expect(replayed({ ...plain, ...told }, 'tool_turns')).toBeUndefined();
-  expect(replayed({ ...called, ...told }, 'never')).toBeUndefined();
+  const reported = { reasoning_content: 'told' };
+  expect(replayed({ ...called, ...reported }, 'always')).toBe('told');
+  expect(replayed({ ...plain, ...reported }, 'always')).toBe('told');
+  expect(replayed({ ...called, ...reported }, 'tool_turns')).toBe('told');
+  expect(replayed({ ...plain, ...reported }, 'tool_turns')).toBeUndefined();
+  expect(replayed({ ...called, ...reported }, 'never')).toBeUndefined();
 });
 
 verifies('models.openai.reasoning-replay', 'from provider state when the client dropped it, else ""', () => {

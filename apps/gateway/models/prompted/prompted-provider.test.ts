@@ -120,7 +120,7 @@ verifies('models.prompted.request', 'the choice', async () => {
   expect(await rulesOf({ parallelToolCalls: false })).toContain('at most one block');
 });
 
-verifies('models.prompted.request', 'none: no tools are told, and text is text', async () => {
+verifies('models.prompted.request', 'none: no tools are described, and text is text', async () => {
   await start(() => ({ text: says }));
   const events = await ask({ tools: [getTime], toolChoice: 'none' });
   expect(messages()).toEqual([{ role: 'user', content: 'hi' }]);
@@ -196,7 +196,7 @@ verifies('models.abort', 'leaving an answer whose calls are read closes the upst
 
 verifies(
   'models.prompted.none',
-  'tools are left out, history is told as text, a call cannot be asked for',
+  'tools are left out, history is written as text, a call cannot be asked for',
   async () => {
     await start(() => ({ text: 'x' }), 'none');
     expect(foldEvents(await ask({ tools: [getTime], toolChoice: 'auto' }))).toMatchObject({

@@ -234,7 +234,7 @@ verifies('models.router.fallback', 'moves on while nothing was sent, and says wh
   expect(attempts).toEqual(['broken fallback model_error', 'cut fallback model_stream_cut']);
 });
 
-verifies('models.router.fallback', 'never after something was sent; the last failure is told', async () => {
+verifies('models.router.fallback', 'never after something was sent; the last failure is reported', async () => {
   const half = await up(() => ({ chunks: [{ choices: [{ delta: { content: 'half' } }] }], end: 'fin' }));
   const spare = await up(() => ({ status: 429, headers: { 'retry-after': '7' }, json: {} }));
   const router = route({

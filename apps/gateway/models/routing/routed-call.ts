@@ -53,7 +53,7 @@ export class RoutedCall {
     this.model = candidates[0]?.model ?? 'none';
   }
 
-  /** @param measure told of the last event without waiting for the flow of its receiver, and of the end */
+  /** @param measure notified of the last event without waiting for the flow of its receiver, and of the end */
   async run(request: Omit<ModelRequest, 'model'>, measure?: CallMeasure): Promise<void> {
     const { call, candidates, parts } = this;
     this.leave = measure?.enter(call.runId);

@@ -162,7 +162,7 @@ verifies('models.abort', 'a call that is left while it connects', async () => {
 
 verifies(
   'models.concurrency',
-  'what only asks for a list is told while all calls are taken, and takes no place',
+  'what only asks for a list is answered while all calls are taken, and takes no place',
   async () => {
     const transport = await transportTo((socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nx'), 1);
     const call = { signal: new AbortController().signal, deadline: Date.now() + 10_000 };

@@ -130,9 +130,9 @@ verifies('apis.responses.codex', 'calls come back in the form of their tool, str
   const fold = new ResponseFold(rendering());
   for (const event of events) fold.add(event);
   expect(fold.answer.output).toEqual(output);
-  const told = streamed(events);
-  expect(told.flatMap((event) => (event.type === 'response.output_item.done' ? [event.item] : []))).toEqual(output);
-  const ofPatch = told.filter((event) => 'item_id' in event && event.item_id === 'ctc_0');
+  const reported = streamed(events);
+  expect(reported.flatMap((event) => (event.type === 'response.output_item.done' ? [event.item] : []))).toEqual(output);
+  const ofPatch = reported.filter((event) => 'item_id' in event && event.item_id === 'ctc_0');
   expect(ofPatch.map(({ type }) => type)).toEqual([
     'response.custom_tool_call_input.delta',
     'response.custom_tool_call_input.delta',
@@ -191,7 +191,7 @@ verifies('apis.responses.codex', 'the input of a stored response is in the calle
   expect(data[1]).toMatchObject({ call_id: 'a', input: '*** Begin\n' });
 });
 
-verifies('apis.responses.codex', 'items of other tools are told as calls, results and text', () => {
+verifies('apis.responses.codex', 'items of other tools are returned as calls, results and text', () => {
   const action = { type: 'exec', command: ['ls'] };
   const { messages } = read({
     input: [

@@ -157,8 +157,8 @@ verifies('tools.results-kept', 'equal calls at once run once; a failure answers 
   const aborted = ask({ args: { q: 'at once' }, context: { signal: gone } });
   release();
   expect((await aborted).outcome.error?.code).toBe('tool_failed');
-  const told = (await all).map(({ outcome }) => [outcome.state, outcome.cached]);
-  expect(told.filter(([, cached]) => cached === true)).toHaveLength(5);
+  const reported = (await all).map(({ outcome }) => [outcome.state, outcome.cached]);
+  expect(reported.filter(([, cached]) => cached === true)).toHaveLength(5);
   expect(runs()).toBe(2);
 });
 

@@ -92,7 +92,7 @@ export class CachedResults {
       const read = toolOutcomeSchema.safeParse(text === undefined ? undefined : JSON.parse(text));
       return read.success ? read.data : undefined;
     } catch (error) {
-      this.parts.logger.warn({ error }, 'kept results of tools cannot be read');
+      this.parts.logger.warn({ error }, 'cached results of tools cannot be read');
       return undefined;
     }
   }

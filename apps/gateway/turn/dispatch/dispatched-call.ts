@@ -232,7 +232,9 @@ export class DispatchedCall implements ReplyListener {
     const control: ToolControl = { version: 1, kind: 'cancel', callIds: [this.job.callId], reason };
     const sent = this.services.channels
       .publish(channelNames.workers, JSON.stringify(control), AbortSignal.timeout(storeTimeoutMs))
-      .catch((error: unknown) => this.services.logger.warn({ error }, 'workers could not be told of a cancelled call'));
+      .catch((error: unknown) =>
+        this.services.logger.warn({ error }, 'workers could not be notified of a cancelled call'),
+      );
     if (!this.started && (await this.end(outcome))) {
       this.queued.takeOut();
       this.settle(outcome);

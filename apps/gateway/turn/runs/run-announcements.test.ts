@@ -14,38 +14,38 @@ const channels = {
   },
 };
 const of = (...runs: string[]) => runs.map((run) => channelNames.runEvents(run));
-const toldOf = (run: string) => once(published, channelNames.runEvents(run), { signal: AbortSignal.timeout(5_000) });
+const reportOf = (run: string) => once(published, channelNames.runEvents(run), { signal: AbortSignal.timeout(5_000) });
 
 beforeEach(() => {
   sent = [];
 });
 
-test('what happens within a moment is told once a run', async () => {
+test('what happens within a moment is announced once a run', async () => {
   const announcements = new RunAnnouncements(channels);
-  const second = toldOf('b');
+  const second = reportOf('b');
   for (const run of ['a', 'b', 'a', 'a']) announcements.announce(run);
   expect(sent).toEqual([]);
   await second;
   expect(sent).toEqual(of('a', 'b'));
 });
 
-test('what happens later is told anew, also after one that was lost', async () => {
+test('what happens later is announced anew, also after one that was lost', async () => {
   const announcements = new RunAnnouncements(channels);
   for (const run of ['lost', 'a', 'a']) {
-    const next = toldOf(run);
+    const next = reportOf(run);
     announcements.announce(run);
     await next;
   }
   expect(sent).toEqual(of('lost', 'a', 'a'));
 });
 
-test('closing tells what still waits at once, and only once', async () => {
+test('closing announces what still waits at once, and only once', async () => {
   const announcements = new RunAnnouncements(channels);
   announcements.announce('a');
   announcements.close();
   expect(sent).toEqual(of('a'));
   announcements.close();
-  const last = toldOf('b');
+  const last = reportOf('b');
   announcements.announce('b');
   await last;
   expect(sent).toEqual(of('a', 'b'));

@@ -137,14 +137,14 @@ verifies(
       const options = { description: 'Nothing.', input: z.object({}) };
       server.register({ name, place: 'this test', options, handler: () => 'x' });
     };
-    const told = on(events, 'listed', { signal: AbortSignal.timeout(10_000) });
+    const reported = on(events, 'listed', { signal: AbortSignal.timeout(10_000) });
     const { published, close } = await openCatalog(configured);
-    await told.next();
+    await reported.next();
     let added = 0;
     const storm = setInterval(() => add(`storm_${(added += 1)}`), 10);
     try {
       // At the start, and three times during the changes.
-      for (let at = 0; at < 3; at += 1) await told.next();
+      for (let at = 0; at < 3; at += 1) await reported.next();
     } finally {
       clearInterval(storm);
     }

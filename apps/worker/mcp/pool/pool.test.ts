@@ -31,12 +31,12 @@ function setUp(given: Partial<ConfiguredServer> = {}) {
     },
     ...given,
   });
-  const told: string[] = [];
+  const reported: string[] = [];
   const events: PoolEvents = {
-    onConnect: (name, outcome) => void told.push(`${name} ${outcome}`),
-    onClosed: (name, reason) => void told.push(`${name} closed: ${reason}`),
-    onRefused: (name, reason) => void told.push(`${name} refused: ${reason}`),
-    onBound: (name, bound) => void told.push(`${name} bound: ${bound}`),
+    onConnect: (name, outcome) => void reported.push(`${name} ${outcome}`),
+    onClosed: (name, reason) => void reported.push(`${name} closed: ${reason}`),
+    onRefused: (name, reason) => void reported.push(`${name} refused: ${reason}`),
+    onBound: (name, bound) => void reported.push(`${name} bound: ${bound}`),
   };
   const pool = new ServerPool({ servers: [configured], refused: [] }, silentLogger, events);
   /** The number of instances by state, without zeros. */
@@ -47,7 +47,7 @@ function setUp(given: Partial<ConfiguredServer> = {}) {
         .filter(({ count }) => count > 0)
         .map(({ state, count }) => [state, count]),
     );
-  return { probe, server, opened, configured, pool, told, census };
+  return { probe, server, opened, configured, pool, reported, census };
 }
 
 const call = (connection: ToolConnection, tool: string, args = {}) =>
@@ -79,7 +79,7 @@ verifies(
   'tools.pool-one-instance',
   'never shared between sessions or principals, the longest unused one goes',
   async () => {
-    const { pool, opened, told, census } = setUp({ scope: 'session', maxInstances: 3 });
+    const { pool, opened, reported, census } = setUp({ scope: 'session', maxInstances: 3 });
     const echo = (options: UseOptions) =>
       pool.use('probe', options, (connection) => call(connection, 'append', { text: '' }));
     await echo(use('a', 's'));
@@ -90,15 +90,15 @@ verifies(
     await echo(use('c', 's'));
     expect([opened.length, pool.instances]).toEqual([4, 3]);
     await expect.poll(() => opened.map(({ closed }) => closed)).toEqual([false, true, false, false]);
-    expect(told.filter((each) => each.includes('closed'))).toEqual(['probe closed: room']);
+    expect(reported.filter((each) => each.includes('closed'))).toEqual(['probe closed: room']);
     expect(census()).toEqual({ idle: 3 });
     await pool.close();
-    expect(told.filter((each) => each === 'probe closed: stopping')).toHaveLength(3);
+    expect(reported.filter((each) => each === 'probe closed: stopping')).toHaveLength(3);
   },
 );
 
 verifies('tools.pool-bounded', 'every instance is in use', async () => {
-  const { pool, probe, told, census } = setUp({ scope: 'session', maxInstances: 2 });
+  const { pool, probe, reported, census } = setUp({ scope: 'session', maxInstances: 2 });
   const running = ['s', 't'].map((session) =>
     pool.use('probe', use('a', session), (connection) => call(connection, 'slow', { ms: 60_000 })),
   );
@@ -106,20 +106,20 @@ verifies('tools.pool-bounded', 'every instance is in use', async () => {
   expect(census()).toEqual({ busy: 2 });
   const third = pool.use('probe', use('a', 'u'), async () => 1);
   await expect(third).rejects.toMatchObject({ code: 'tool_unavailable', message: expect.stringContaining('busy') });
-  expect(told.at(-1)).toBe('probe refused: instances');
+  expect(reported.at(-1)).toBe('probe refused: instances');
   await pool.close();
   expect((await Promise.allSettled(running)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
 });
 
 verifies('tools.pool-bounded', 'no call of an instance comes to an end in time', async () => {
-  const { pool, probe, told } = setUp();
+  const { pool, probe, reported } = setUp();
   const running = [1, 2].map(() =>
     pool.use('probe', use(), (connection) => call(connection, 'slow', { ms: 60_000 })).catch(() => undefined),
   );
   await expect.poll(() => probe.running).toBe(2);
   const third = pool.use('probe', { ...use(), deadline: Date.now() + 20 }, async () => 1);
   await expect(third).rejects.toMatchObject({ code: 'tool_unavailable', message: expect.stringContaining('busy') });
-  expect(told.at(-1)).toBe('probe refused: concurrency');
+  expect(reported.at(-1)).toBe('probe refused: concurrency');
   await pool.close();
   await Promise.all(running);
 });
@@ -174,7 +174,7 @@ test('a session that leaves waits for its own instances only', async () => {
 });
 
 verifies('tools.crash-noticed', 'running calls fail, the next one starts anew', async () => {
-  const { pool, server, opened, probe, told } = setUp();
+  const { pool, server, opened, probe, reported } = setUp();
   const running = pool.use('probe', use(), (connection) => call(connection, 'slow', { ms: 5_000 }));
   await expect.poll(() => probe.running).toBe(1);
   await server.close();
@@ -182,7 +182,7 @@ verifies('tools.crash-noticed', 'running calls fail, the next one starts anew', 
   const again = await pool.use('probe', use(), (connection) => call(connection, 'append', { text: 'x' }));
   expect(again.content).toEqual([{ type: 'text', text: 'appended' }]);
   expect(opened).toHaveLength(2);
-  expect(told).toEqual(['probe connected', 'probe closed: ended', 'probe connected']);
+  expect(reported).toEqual(['probe connected', 'probe closed: ended', 'probe connected']);
   await pool.close();
 });
 
@@ -195,13 +195,13 @@ verifies(
       tries += 1;
       return Promise.reject(new Error('away'));
     };
-    const { pool, told } = setUp({ open, scope: 'session' });
+    const { pool, reported } = setUp({ open, scope: 'session' });
     const ask = (session: string) => pool.use('probe', use('a', session), async () => 1);
     for (let at = 0; at < 10; at += 1) await expect(ask('s')).rejects.toThrow();
     expect(tries).toBe(5);
     await expect(ask('s')).rejects.toMatchObject({ code: 'tool_unavailable' });
-    expect(told.filter((each) => each === 'probe failed')).toHaveLength(5);
-    expect(told.at(-1)).toBe('probe refused: circuit');
+    expect(reported.filter((each) => each === 'probe failed')).toHaveLength(5);
+    expect(reported.at(-1)).toBe('probe refused: circuit');
     await expect(pool.use('other', use(), async () => 1)).rejects.toMatchObject({ code: 'tool_unavailable' });
     const now = performance.now();
     const clock = vi.spyOn(performance, 'now').mockReturnValue(now + 31_000);
@@ -219,7 +219,7 @@ verifies(
   'tools.pool-bounded',
   'an instance that ends each time before it has answered is left alone, those of others are not',
   async () => {
-    const { pool, server, opened, told } = setUp({ scope: 'session' });
+    const { pool, server, opened, reported } = setUp({ scope: 'session' });
     const crash = () => pool.use('probe', use(), () => server.close().then(() => Promise.reject(new Error('crashed'))));
     const answer = (session?: string) => pool.use('probe', use('local', session), async () => 'answered');
     for (let at = 0; at < 4; at += 1) await expect(crash()).rejects.toThrow('crashed');
@@ -228,7 +228,7 @@ verifies(
     // The first one had answered.
     expect(opened).toHaveLength(10);
     await expect(crash()).rejects.toMatchObject({ code: 'tool_unavailable' });
-    expect([opened.length, told.at(-1)]).toEqual([10, 'probe refused: circuit']);
+    expect([opened.length, reported.at(-1)]).toEqual([10, 'probe refused: circuit']);
     expect(await answer('another')).toBe('answered');
     const now = performance.now();
     const clock = vi.spyOn(performance, 'now').mockReturnValue(now + 31_000);

@@ -152,28 +152,28 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('%s', (way) => {
   test('the context of a call', async () => {
     const { call, tools } = await connected(way);
     const context = { requestId: 'req_1', userId: 'alice', sessionId: 'sess_1', workspaceDirectory: 'dir' };
-    const told: unknown[] = [];
-    await call('object', {}, { onProgress: (progress) => told.push(progress) }, toCallMeta(context));
+    const reported: unknown[] = [];
+    await call('object', {}, { onProgress: (progress) => reported.push(progress) }, toCallMeta(context));
     expect(tools.seen[0]).toMatchObject({ requestId: 'req_1', userId: 'alice', sessionId: 'sess_1' });
     expect(tools.seen[0]!.workspace).toBeDefined();
     // Progress after the end of a call is dropped; if not, the next call would get it.
     tools.seen[0]!.reportProgress(9);
-    await call('text', { text: 'x' }, { onProgress: (progress) => told.push(progress) });
-    expect(told).toEqual([]);
+    await call('text', { text: 'x' }, { onProgress: (progress) => reported.push(progress) });
+    expect(reported).toEqual([]);
   });
 
   test('progress comes in order and bounded, none after the end; a cancelled call ends at once with its reason', async () => {
     const { call, tools } = await connected(way);
     const stop = new AbortController();
-    const told: unknown[] = [];
-    const calling = call('wait', {}, { signal: stop.signal, onProgress: (progress) => told.push(progress) });
-    await expect.poll(() => told).toHaveLength(2);
+    const reported: unknown[] = [];
+    const calling = call('wait', {}, { signal: stop.signal, onProgress: (progress) => reported.push(progress) });
+    await expect.poll(() => reported).toHaveLength(2);
     const reason = new Error('enough');
     stop.abort(reason);
     await expect(calling).rejects.toBe(reason);
     tools.late!();
     await expect.poll(() => tools.aborted).toHaveLength(1);
-    expect(told).toEqual([{ progress: 1, total: 2, message: 'x'.repeat(2_000) }, { progress: 2 }]);
+    expect(reported).toEqual([{ progress: 1, total: 2, message: 'x'.repeat(2_000) }, { progress: 2 }]);
     await expect(call('text', { text: 'no' }, { signal: stop.signal })).rejects.toBe(reason);
   });
 
@@ -181,9 +181,9 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('%s', (way) => {
     const { call, tools, server, connection } = await connected(way);
     let closed = 0;
     connection.onClosed(() => (closed += 1));
-    const told: unknown[] = [];
-    const calling = call('wait', {}, { onProgress: (progress) => told.push(progress) });
-    await expect.poll(() => told).toHaveLength(2);
+    const reported: unknown[] = [];
+    const calling = call('wait', {}, { onProgress: (progress) => reported.push(progress) });
+    await expect.poll(() => reported).toHaveLength(2);
     await server.close();
     await expect(calling).rejects.toMatchObject({ code: 'tool_crashed' });
     await expect.poll(() => tools.aborted).toHaveLength(1);
@@ -196,9 +196,9 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('%s', (way) => {
     const { call, tools, server, connection } = await connected(way);
     let changes = 0;
     connection.onToolsChanged(() => (changes += 1));
-    const told: unknown[] = [];
-    const calling = call('wait', {}, { onProgress: (progress) => told.push(progress) });
-    await expect.poll(() => told).toHaveLength(2);
+    const reported: unknown[] = [];
+    const calling = call('wait', {}, { onProgress: (progress) => reported.push(progress) });
+    await expect.poll(() => reported).toHaveLength(2);
     server.remove('text');
     await expect.poll(() => changes).toBeGreaterThan(0);
     const before = changes;
@@ -233,8 +233,12 @@ test('a flood of progress is cut off', async () => {
   }
   const server = createMcpServer(new Flood(), { logger: silentLogger });
   open.push(server);
-  let told = 0;
-  const options = { signal: new AbortController().signal, maxTimeoutMs: 10_000, onProgress: () => void (told += 1) };
+  let reported = 0;
+  const options = {
+    signal: new AbortController().signal,
+    maxTimeoutMs: 10_000,
+    onProgress: () => void (reported += 1),
+  };
   await new InProcessConnection(server).callTool({ tool: 'flood', arguments: {}, meta: {} }, options);
-  expect(told).toBeLessThan(5_000);
+  expect(reported).toBeLessThan(5_000);
 });

@@ -231,8 +231,8 @@ verifies('tools.named-paths', 'told at the start; a whole home directory is refu
     read: [],
     write: [join(named, 'notes'), join(named, 'closed')],
   });
-  const told = log.filter(({ message }) => message.startsWith('this tool server may use the files'));
-  expect(told.map(({ fields }) => fields.metadata)).toContainEqual({ read: [join(named, 'notes')], write: [] });
+  const reported = log.filter(({ message }) => message.startsWith('this tool server may use the files'));
+  expect(reported.map(({ fields }) => fields.metadata)).toContainEqual({ read: [join(named, 'notes')], write: [] });
   expect(configured.refused.find(({ name }) => name === 'wholeHome')?.reason).toContain('all files of a user');
 });
 

@@ -130,7 +130,7 @@ verifies('tools.hanging-start', 'a call whose time is over before says so, and n
   await expect.poll(countToolProcesses, { timeout: 12_000 }).toBe(before);
 });
 
-test('a server that cannot be reached is told without its address', async () => {
+test('a server that cannot be reached is reported without its address', async () => {
   const gone = httpServer((_request, response) => response.end());
   await gone.start();
   const { origin } = new URL(gone.url);

@@ -122,18 +122,18 @@ const openPosts = httpServer((request, response, body) => {
   const { id, method, params } = body as Rpc;
   if (request.method === 'GET') {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write('event: endpoint\ndata: /mcp\n\n');
-    tell = (message) => void response.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
+    report = (message) => void response.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
     return;
   }
   if (method === 'tools/call') {
     posted.push(response);
-    return tell(result(id, 'told'));
+    return report(result(id, 'told'));
   }
   response.writeHead(202).end();
-  if (method === 'initialize') return tell(greeting(id, params));
-  if (id !== undefined) tell(notKnown(id));
+  if (method === 'initialize') return report(greeting(id, params));
+  if (id !== undefined) report(notKnown(id));
 });
-let tell: (message: object) => void = () => undefined;
+let report: (message: object) => void = () => undefined;
 /** Speaks as `hostileServer` does, but for its listing, which never comes, and its news, which are a page without end. */
 const slowLister = httpServer((request, response, body) => {
   const { id, method, params } = body as Rpc;

@@ -108,9 +108,9 @@ afterAll(async () => {
 
 verifies('tools.list-changed-heard', 'after the time of the longest call, and after a break', async () => {
   await servers.use('own', async (connection) => {
-    const told = new EventEmitter();
-    connection.onToolsChanged(() => told.emit('change'));
-    const change = () => once(told, 'change', { signal: AbortSignal.timeout(10_000) });
+    const reported = new EventEmitter();
+    connection.onToolsChanged(() => reported.emit('change'));
+    const change = () => once(reported, 'change', { signal: AbortSignal.timeout(10_000) });
     const options = { signal: AbortSignal.timeout(10_000), maxTimeoutMs: 10_000, onProgress: () => undefined };
     // Of its own exchange: it began after that of the stream.
     const late = connection.callTool({ tool: 'wait', arguments: {}, meta: {} }, options);
@@ -138,11 +138,11 @@ for (const transport of ['http', 'sse'] as const) {
     Object.assign(older, { tools: ['one'], refuse: 0, refused: 0 });
     const streaming = once(olderServer, 'stream', { signal });
     await servers.use(transport, async (connection) => {
-      const told = new EventEmitter();
+      const reported = new EventEmitter();
       let changes = 0;
-      connection.onToolsChanged(() => told.emit('change', (changes += 1)));
+      connection.onToolsChanged(() => reported.emit('change', (changes += 1)));
       await streaming;
-      const changed = once(told, 'change', { signal });
+      const changed = once(reported, 'change', { signal });
       older.tools = ['two'];
       // The SDK would ask no more.
       older.refuse = transport === 'http' ? 2 : 0;
