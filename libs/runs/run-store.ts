@@ -1,6 +1,6 @@
 // The store of truth for turns. Ports only; the PostgreSQL adapters are beside it.
 // Every method ends within the store's deadline or throws AppError store_unavailable.
-import type { NewApproval } from '#libs/approvals/approval.js';
+import type { NewApproval } from '#libs/waits/wait.js';
 import type { Dialect } from '#libs/schemas/dialect.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ProviderState, ToolCall } from '#libs/schemas/message.js';

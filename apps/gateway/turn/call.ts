@@ -1,6 +1,6 @@
 // One call that a model, or a caller of the tools API, asked for: the text as it comes in, who runs the call, its row in the
 // journal, its job in the queue, its approval, and its outcome.
-import type { NewApproval } from '#libs/approvals/approval.js';
+import type { NewApproval } from '#libs/waits/wait.js';
 import { mintSealedReference, type SealedReference } from '#libs/backing/sealed-values.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { AuditContext, PlannedCall, StoredCall } from '#libs/runs/run-store.js';
