@@ -115,7 +115,7 @@ export const takeDue = `/* waits.due */ update approvals set notices = notices +
   returning ${waitColumns}, notices`;
 
 /** How many calls wait for people, and how long the oldest has waited. */
-export const count = `/* waits.count */ select count(*)::int as count,
+export const countWaiting = `/* waits.count */ select count(*)::int as count,
     coalesce(extract(epoch from clock_timestamp() - min(created_at)) * 1000, 0)::float8 as "oldestAgeMs"
   from approvals where kind in ${kindsForPeople} and state = 'waiting' and expires_at > clock_timestamp()`;
 

@@ -211,7 +211,7 @@ export class WaitStore {
 
   /** How many calls wait for people, and how long the oldest has waited: 0 if none waits. */
   async waiting(): Promise<{ count: number; oldestAgeMs: number }> {
-    return (await this.database.query<{ count: number; oldestAgeMs: number }>(statements.count, []))[0]!;
+    return (await this.database.query<{ count: number; oldestAgeMs: number }>(statements.countWaiting, []))[0]!;
   }
 
   async waitingOf(principal: string, ids: readonly string[]): Promise<{ waiting: number; written: string[] }> {

@@ -9,9 +9,9 @@ import type { WaitAnnouncements } from '#libs/waits/wait-announcements.js';
 import { isForPeople, stopClocks } from '#libs/waits/wait-kinds.js';
 import type { Approver, WaitQuery, WaitStore } from '#libs/waits/wait-store.js';
 import type { ApprovalWebhook } from './approval-webhook.js';
-import { readAnswer, type ReadAnswerPorts } from './read-answer.js';
+import { checkDecision, type DecisionPorts } from './check-decision.js';
 
-export interface WaitPorts extends ReadAnswerPorts {
+export interface WaitPorts extends DecisionPorts {
   store: WaitStore;
   announcements: WaitAnnouncements;
   webhook: ApprovalWebhook | undefined;
@@ -66,7 +66,11 @@ export class Waits {
     const wait = await this.get(id, caller);
     // The state is checked first, so that a late approver gets no errors about arguments.
     if (wait.state !== 'waiting') throw alreadyDecided(wait);
-    const decided = await store.decide(wait, await readAnswer(wait, decision, this.ports, caller), approverOf(caller));
+    const decided = await store.decide(
+      wait,
+      await checkDecision(wait, decision, this.ports, caller),
+      approverOf(caller),
+    );
     if (decided === undefined) {
       await this.sweep();
       throw alreadyDecided(await this.get(id, caller));

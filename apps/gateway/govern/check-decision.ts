@@ -11,17 +11,17 @@ import type { ArgumentValidator, ToolCatalog } from '../tools/tool-catalog.js';
 import { toolOfCall } from '../tools/tool-of-call.js';
 import { type Decide, whyDenied } from './decide.js';
 
-export interface ReadAnswerPorts {
+export interface DecisionPorts {
   catalog: Pick<ToolCatalog, 'find'>;
   validator: ArgumentValidator;
   decide: Decide;
 }
 
 /** The decision with what it gives, checked. @throws AppError invalid_tool_arguments, invalid_value, tool_denied */
-export async function readAnswer(
+export async function checkDecision(
   wait: Wait,
   decision: WaitDecision,
-  ports: ReadAnswerPorts,
+  ports: DecisionPorts,
   caller: RequestContext,
 ): Promise<WaitDecision> {
   const { arguments: given, ...rest } = decision;
@@ -30,7 +30,7 @@ export async function readAnswer(
   return given === undefined ? rest : { ...rest, arguments: editedOf(wait, given, ports, caller) };
 }
 
-function contentOf({ name, server, schema }: Wait, content: JsonObject, { validator }: ReadAnswerPorts): JsonObject {
+function contentOf({ name, server, schema }: Wait, content: JsonObject, { validator }: DecisionPorts): JsonObject {
   const text = JSON.stringify(content);
   if (Buffer.byteLength(text) > maxAnswerBytes) {
     throw invalid('invalid_value', `An answer may have at most ${maxAnswerBytes} bytes`);
@@ -42,7 +42,7 @@ function contentOf({ name, server, schema }: Wait, content: JsonObject, { valida
   return read.arguments;
 }
 
-function editedOf(wait: Wait, args: JsonObject, ports: ReadAnswerPorts, caller: RequestContext): JsonObject {
+function editedOf(wait: Wait, args: JsonObject, ports: DecisionPorts, caller: RequestContext): JsonObject {
   const found = ports.catalog.find(wait.name);
   if (found === undefined || found.definitionHash !== wait.definitionHash) {
     const message = `'${wait.name}' has changed since the call was made: its arguments cannot be edited`;
