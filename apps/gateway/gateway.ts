@@ -171,7 +171,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       approvals,
       approval,
       approvalRoom,
-      approvalStore: waitStore,
+      waitStore,
       questions: sampling,
       journal,
       models,

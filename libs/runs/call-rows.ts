@@ -84,6 +84,10 @@ function plannedAudit(call: PlannedCall, argumentsText: string, audit: AuditCont
   const context = auditContext(audit);
   if (call.policyRule !== undefined) context['policyRule'] = storedText(call.policyRule);
   if (call.approval !== undefined) context['approvalId'] = call.approval.id;
+  if (call.approvedBefore !== undefined) {
+    context['approvalId'] = call.approvedBefore.id;
+    context['approver'] = storedText(call.approvedBefore.approver);
+  }
   const audited = auditArguments(call.arguments, argumentsText);
   context['arguments'] = audited.arguments;
   context['argumentsDigest'] = audited.argumentsDigest;

@@ -50,6 +50,10 @@ export const waitKinds = {
 } satisfies Record<Wait['kind'], WaitKind<unknown>>;
 
 export const kindNames = Object.keys(waitKinds) as Wait['kind'][];
+const listed = (names: readonly string[]): string => `(${names.map((name) => `'${name}'`).join(', ')})`;
+/** For `kind in …` of statements. */
+export const parkedKinds = listed(kindNames.filter((name) => waitKinds[name].call === 'parked'));
+export const kindsForPeople = listed(kindNames.filter((name) => waitKinds[name].answeredBy === 'people'));
 
 /** Whether people see the wait, and answer it. */
 export const isForPeople = ({ kind: name }: Pick<Wait, 'kind'>): boolean => waitKinds[name].answeredBy === 'people';

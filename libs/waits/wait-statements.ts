@@ -1,16 +1,12 @@
 // The statements about waits, all over the table `approvals`. What differs between kinds comes from wait-kinds.ts.
 import { endedCallColumns } from '#libs/runs/call-rows.js';
 import { insertAudit } from '#libs/runs/write-parts.js';
-import { kindNames, waitKinds } from './wait-kinds.js';
+import { kindsForPeople, parkedKinds } from './wait-kinds.js';
 
 export const waitColumns = `id, kind, call_id as "callId", request_id as "requestId", principal, key_id as "keyId",
   session_id as "sessionId", run_id as "runId", server, tool, name, definition_hash as "definitionHash", arguments,
   arguments_hash as "argumentsHash", rule, reason, message, schema, answer, state, created_at as "createdAt", expires_at as "expiresAt",
   decided_at as "decidedAt", decided_by as "decidedBy", decision_reason as "decisionReason", edited`;
-
-const inSql = (names: readonly string[]): string => `(${names.map((name) => `'${name}'`).join(', ')})`;
-const parkedKinds = inSql(kindNames.filter((name) => waitKinds[name].call === 'parked'));
-export const kindsForPeople = inSql(kindNames.filter((name) => waitKinds[name].answeredBy === 'people'));
 
 /** The run has ended, or is interrupted and nobody can continue it, so that its calls can no longer run. */
 const isOver = `(run.state in ('cancelled', 'failed')
@@ -102,6 +98,22 @@ export const take = `/* waits.take */ update approvals set decided_by = $2,
     expires_at = clock_timestamp() + $3::float8 * interval '1 millisecond'
   where id = $1 and kind not in ${kindsForPeople} and state = 'waiting' and expires_at > clock_timestamp()
     and coalesce(decided_by, $2) = $2 and ${isHeld} returning id`;
+
+/**
+ * Gives an approval whose call was refused a place, and never began, to the next call (`$1`) with the same arguments. The row of that
+ * call is written later: until then nobody else can take the approval.
+ */
+export const takeUnused = `/* waits.take-unused */ update approvals set call_id = $1
+  where id = (
+    select approvals.id from approvals join tool_calls call on call.id = approvals.call_id
+    where approvals.principal = $2 and approvals.name = $3 and approvals.arguments_hash = $4
+      and approvals.definition_hash = $5 and ($6::text is null or approvals.session_id = $6)
+      and (approvals.run_id is not null) = $7::boolean
+      and approvals.kind in ${parkedKinds} and approvals.state = 'approved' and approvals.expires_at > clock_timestamp()
+      and call.state = 'cancelled' and call.attempt = 0 and call.fence is null
+      and call.outcome->'error'->>'code' = 'tool_unavailable'
+    order by approvals.created_at limit 1 for update of approvals skip locked)
+  returning ${waitColumns}`;
 
 export const forget = `/* waits.forget */ delete from approvals where id in (
     select id from approvals where created_at < clock_timestamp() - interval '1 day'

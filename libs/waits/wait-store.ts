@@ -11,7 +11,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { Question } from './question.js';
 import type { Sampled, SamplingRequest } from './sampling-request.js';
 import { refusedOutcome, type Wait, type WaitDecision, type WaitState } from './wait.js';
-import { waitKinds } from './wait-kinds.js';
+import { kindsForPeople, waitKinds } from './wait-kinds.js';
 import * as statements from './wait-statements.js';
 
 /** Who decides: a person, or a gateway for a model. */
@@ -93,7 +93,7 @@ export class WaitStore {
   list({ principal, state, after, limit }: WaitQuery): Promise<Wait[]> {
     return this.select(
       'list',
-      `kind in ${statements.kindsForPeople} and ($1::text is null or principal = $1) and ($2::text is null or state = $2)
+      `kind in ${kindsForPeople} and ($1::text is null or principal = $1) and ($2::text is null or state = $2)
         and ($3::text is null or (created_at, id) < (select created_at, id from approvals where id = $3))
       order by created_at desc, id desc limit $4`,
       [storedTextOrNull(principal), state ?? null, storedTextOrNull(after), limit],
@@ -120,8 +120,15 @@ export class WaitStore {
 
   /** The wait for people with this id in any state, provided that it belongs to this call outside of runs. */
   async ofCall(id: string, call: RepeatedCall): Promise<Wait | undefined> {
-    const named = `id = $5 and kind in ${statements.kindsForPeople}`;
+    const named = `id = $5 and kind in ${kindsForPeople}`;
     return (await this.select('of-call', `${repeated} and ${named}`, [...repeatedValues(call), storedText(id)]))[0];
+  }
+
+  /** An approval for such a call that nothing has used, because its call found no place: it is now that of the call `callId`. */
+  async takeUnused(callId: string, call: RepeatedCall & { definitionHash: string; inRun: boolean }) {
+    const [principal, name, hash, sessionId] = repeatedValues(call);
+    const values = [storedText(callId), principal, name, hash, storedText(call.definitionHash), sessionId, call.inRun];
+    return (await this.database.query<Wait>(statements.takeUnused, values))[0];
   }
 
   /** Writes the wait of a running call, once for each id. False if the call does not run under that claim any more. */

@@ -134,7 +134,7 @@ function turnPorts(models: ReturnType<typeof openModels>, runner: RecordedToolRu
     approval: { expiresMs: limits.turn_ms, notify: false },
     approvalRoom: { refusalOf: () => Promise.resolve(undefined) },
     approvals: {} as Waits,
-    approvalStore: { byIds: () => Promise.resolve([]) },
+    waitStore: { byIds: () => Promise.resolve([]), takeUnused: () => Promise.resolve(undefined) },
     questions: { open: () => Promise.resolve([]) },
     journal: { get: () => Promise.resolve(undefined), plan: () => Promise.resolve() },
   };

@@ -15,6 +15,7 @@ import { approvalRequest } from './wait.js';
 
 export interface TurnPorts extends PlanPorts, RoundPorts, AskModelPorts {
   runner: RoundPorts['runner'];
+  waitStore: PlanPorts['waitStore'] & RoundPorts['waitStore'];
   approvals: Pick<Waits, 'decided' | 'notify'>;
   budgets: Pick<Budgets, 'spentBy' | 'knownSpent'>;
 }

@@ -83,7 +83,8 @@ verifies('chat.auto.parallel', 'those that only read are all dispatched before t
 verifies('questions.returned', 'calls behind one that waits for an answer are not made, others are', async () => {
   const emitted: TurnEvent[] = [];
   const skipped: string[] = [];
-  const question = { id: 'appr_1', rule: null, reason: null, expiresAt: new Date() } as Wait;
+  const now = new Date();
+  const question = { id: 'appr_1', kind: 'question', rule: null, reason: null, expiresAt: now, createdAt: now } as Wait;
   const runner: ToolRunner = {
     plan,
     hasWorker: () => true,

@@ -22,7 +22,7 @@ import type { ElsewherePorts } from './wait.js';
 export interface RoundPorts extends ElsewherePorts {
   runner: ToolRunner;
   approvals: Pick<Waits, 'decided'>;
-  approvalStore: Pick<WaitStore, 'byIds'>;
+  waitStore: Pick<WaitStore, 'byIds'>;
   journal: Pick<Journal, 'get' | 'plan'>;
 }
 
@@ -84,7 +84,7 @@ class SettledRound {
   /** Reads the decisions about calls that were parked before this turn. */
   private async readDecisions(): Promise<void> {
     const parked = this.round.calls.filter(({ state }) => state === 'parked');
-    const approvals = await this.ports.approvalStore.byIds(parked.flatMap(({ approvalId }) => approvalId ?? []));
+    const approvals = await this.ports.waitStore.byIds(parked.flatMap(({ approvalId }) => approvalId ?? []));
     for (const approval of approvals) {
       const call = parked.find(({ id }) => id === approval.callId);
       if (call !== undefined && approval.state !== 'waiting') this.decided(call, approval);

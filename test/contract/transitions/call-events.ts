@@ -170,12 +170,14 @@ const refuses = (facts: CallFacts): CallEventPath => ({
   },
 });
 /** A parked call is waited for by its turn, which only stops waiting. `silent`: its worker has not ended it in time. */
-const stops = (outcome: ToolOutcome, silent = false): CallEventPath => ({
+const stops = (outcome: ToolOutcome, silent = false, facts: CallFacts = {}): CallEventPath => ({
+  facts,
   apply: async ({ call, fence }, { journal, waits }, state) => {
     if (state === 'parked')
       return untilAborted(waits.decided(approval.id, { signal: AbortSignal.abort('over'), deadline: forever }));
     const end = { ...audit, callId: call.id, outcome };
-    return (await journal.end(end)) || (silent && (await journal.end({ ...end, fence })));
+    const claimed = silent && (await journal.get(call.id))?.state === 'dispatched';
+    return journal.end(claimed ? { ...end, fence } : end);
   },
 });
 const untilAborted = (waiting: Promise<Wait>) =>
@@ -204,6 +206,20 @@ const leftFor = async (placed: PlacedCall, world: StoreWorld): Promise<void> => 
 export const callEvents: Record<CallEvent, CallEventPath> = {
   'planned, allowed': plans({}),
   'planned, needs approval': plans({ approval }),
+  'planned, needs approval, one like it found no place': {
+    before: async ({ call }, { journal, waitStore }) => {
+      const earlier = { ...call, id: someCall().id, approval: { ...approval, id: 'appr_3' } };
+      await journal.plan(earlier, audit);
+      await waitStore.decide((await waitStore.get('appr_3'))!, { decision: 'approve' }, caller);
+      await journal.cancelPlanned([earlier.id], audit, new AppError('queue_full', 'full'));
+    },
+    apply: async (placed, world, state) => {
+      const { id, principal, name, definitionHash } = placed.call;
+      const like = { principal, name, definitionHash, argumentsHash: approval.argumentsHash, inRun: false };
+      const given = state === 'none' ? await world.waitStore.takeUnused(id, like) : undefined;
+      await plan(placed, given === undefined ? {} : { approvedBefore: { id: given.id, approver: 'local' } }, world);
+    },
+  },
   'planned, refused': plans({ outcome: failedOutcome('denied', 'tool_denied', 'denied') }),
   'refused a place, no run': refuses({}),
   'refused a place, in a run': refuses({ run: 'plain' }),
@@ -270,6 +286,7 @@ export const callEvents: Record<CallEvent, CallEventPath> = {
   'gateway stopping, plain run': stops(cancelled),
   'gateway stopping, keyed or detached run': sweeps({ run: 'keyed' }, endsRun('interrupted')),
   'cancel asked, its worker silent': stops(cancelled, true),
+  'cancel asked, its worker lost, safe': stops(cancelled, true, { ...safe, lost: 1 }),
   'time is up': stops(timedOut),
   'time is up, its worker silent': stops(timedOut, true),
 

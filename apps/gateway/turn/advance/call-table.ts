@@ -72,6 +72,9 @@ const delivery = (dispatched: CallRow['dispatched']): CallRow => ({
 export const callTable = {
   'planned, allowed': plans(to('planned', ['journal.plan'], 'tool_call')),
   'planned, needs approval': plans(to('parked', ['journal.plan'], 'approval_required')),
+  'planned, needs approval, one like it found no place': plans(
+    to('planned', ['waits.takeUnused', 'journal.plan'], 'tool_call'),
+  ),
   'planned, refused': plans(to('denied', ['journal.plan'], 'tool_denied')),
   // The queue is full, no worker comes, the gateway stops, or the store was away. In a run, the model gets the error.
   'refused a place, no run': call({ ...refusal, approved: asksAgain }, hasWorker),
@@ -151,6 +154,8 @@ export const callTable = {
   // The call is not ended: the next owner of the run continues the call.
   'gateway stopping, keyed or detached run': call({ dispatched: finishes }, continuable),
   'cancel asked, its worker silent': call({ parked: endOfRunDecides }, cancelled('journal.end')),
+  // It is planned again, or runs again.
+  'cancel asked, its worker lost, safe': call({ parked: endOfRunDecides }, cancelled('journal.end')),
   'time is up': call({ parked: waits, dispatched: workerDecides }, timedOut),
   'time is up, its worker silent': call({ parked: waits }, timedOut),
 

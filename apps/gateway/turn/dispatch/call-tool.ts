@@ -66,7 +66,7 @@ export interface ToolCallPorts {
   approval: ApprovalSettings;
   approvalRoom: Pick<ApprovalRoom, 'refusalOf'>;
   approvals: {
-    store: Pick<WaitStore, 'get' | 'ofCall' | 'ofRepeatedCall'>;
+    store: Pick<WaitStore, 'get' | 'ofCall' | 'ofRepeatedCall' | 'takeUnused'>;
     questions: Pick<SamplingDesk, 'open'>;
     notify: () => void;
   };
@@ -194,14 +194,21 @@ export class DirectCalls {
   ): Promise<PreparedToolCall> {
     const { approvals, approval: settings, approvalRoom, journal } = this.ports;
     const approval = newApproval(args, decision, settings);
+    const { argumentsHash } = approval;
+    const known = { principal: context.principal, name: tool.name, argumentsHash, sessionId };
     if (callId === undefined) {
-      const { argumentsHash } = approval;
-      const known = { principal: context.principal, name: tool.name, argumentsHash, sessionId };
       const found = await approvals.store.ofRepeatedCall(known);
       if (found?.state === 'approved') return this.approved(found, context);
       if (found !== undefined) throw new ApprovalNeeded(found);
     }
     const call = this.planned(context, tool, args, decision.rule);
+    const { definitionHash } = tool;
+    const unused = await approvals.store.takeUnused(call.id, { ...known, definitionHash, inRun: false });
+    if (unused !== undefined) {
+      call.approvedBy(unused);
+      await this.plan(call, { callId });
+      return this.prepared(call);
+    }
     const refusal = await approvalRoom.refusalOf(context.principal, approval.id);
     if (refusal !== undefined) return this.refuse(call, refusal);
     call.park(approval, tool);
@@ -243,7 +250,7 @@ export class DirectCalls {
   }
 
   /** Plans the call. A write that failed may have been carried out all the same, and somebody would run the call. */
-  private async plan({ id, row, audit }: RunnableCall, { callId }: ToolCallRequest): Promise<void> {
+  private async plan({ id, row, audit }: RunnableCall, { callId }: Pick<ToolCallRequest, 'callId'>): Promise<void> {
     const { journal, lateCancels } = this.ports;
     try {
       await journal.plan(row, audit);

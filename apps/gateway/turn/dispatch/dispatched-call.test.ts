@@ -98,6 +98,19 @@ verifies('tools.slow-queue', 'the caller leaves before the queue has answered', 
   expect([ends, [...queue.jobs]]).toEqual([['cancelled'], []]);
 });
 
+verifies('reliability.cancelled-between-workers', 'it is planned again at the end of the grace time', async () => {
+  const caller = new AbortController();
+  const planned = { ...someCall({ safe: true }), state: 'planned', fence: '1' } as unknown as StoredCall;
+  const ends: (string | undefined)[] = [];
+  const end: Journal['end'] = async ({ fence }) => ends.push(fence) > 0 && fence === undefined;
+  const { call, callId } = open(new MapQueue(), { journal: { get: async () => planned, end }, signal: caller.signal });
+  const ended = call.run();
+  call.reply({ kind: 'started', callId, worker: 'worker-1' });
+  caller.abort(new Error('gone'));
+  expect(await ended).toMatchObject({ state: 'cancelled' });
+  expect(ends).toEqual([undefined]);
+});
+
 verifies(
   'reliability.handed-over',
   'its run goes on elsewhere: the call stays as it is in queue and journal',
