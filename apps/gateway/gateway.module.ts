@@ -32,7 +32,7 @@ import { ToolChangesController } from './http/controllers/tool-changes.controlle
 import { ToolsController } from './http/controllers/tools.controller.js';
 import { TurnAdmission } from './govern/turn-admission.js';
 import { TurnEndpoint } from './http/turns/turn-endpoint.js';
-import { Approvals } from './govern/approvals.js';
+import { Waits } from './govern/waits.js';
 import { KeyedToolCalls } from './turn/dispatch/keyed-tool-calls.js';
 import { FirstCatalog } from './tools/first-catalog.js';
 import { ToolChangeDecisions } from './tools/tool-change-decisions.js';
@@ -95,7 +95,7 @@ export class GatewayModule {
         },
         { provide: SESSION_STORE, useValue: gateway.sessions },
         { provide: ToolPolicy, useValue: gateway.policy },
-        { provide: Approvals, useValue: gateway.approvals },
+        { provide: Waits, useValue: gateway.approvals },
         { provide: AuditLog, useValue: new AuditLog(gateway.database) },
         { provide: KeyStore, useValue: gateway.keys },
         { provide: UsageStore, useValue: gateway.usage.store },

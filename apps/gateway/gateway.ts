@@ -6,8 +6,8 @@ import { CallTokenRing } from '#libs/access/call-tokens.js';
 import { KeyRing } from '#libs/access/key-ring.js';
 import { KeyStore } from '#libs/access/key-store.js';
 import { TokenRing } from '#libs/access/jwt/token-ring.js';
-import { ApprovalStore } from '#libs/approvals/approval-store.js';
-import { QuestionStore } from '#libs/approvals/question-store.js';
+import { WaitAnnouncements } from '#libs/waits/wait-announcements.js';
+import { WaitStore } from '#libs/waits/wait-store.js';
 import { AuditNotes } from '#libs/audit/audit-notes.js';
 import { readFaults } from '#libs/config/fault-points.js';
 import type { Config } from '#libs/config/schema.js';
@@ -42,7 +42,7 @@ import { Sampling } from './sampling/sampling.js';
 import { OfflineProvider } from './models/offline/offline-provider.js';
 import { ApprovalWebhook } from './govern/approval-webhook.js';
 import { ApprovalRoom } from './govern/approval-room.js';
-import { Approvals } from './govern/approvals.js';
+import { Waits } from './govern/waits.js';
 import { DirectCalls } from './turn/dispatch/call-tool.js';
 import { KeyedToolCalls } from './turn/dispatch/keyed-tool-calls.js';
 import { argumentBounds, CompiledArgumentValidator } from './tools/compiled-argument-validator.js';
@@ -95,15 +95,15 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const policy = new ToolPolicy(config, catalog, (effect) => metrics.policyDecisions.inc({ effect }));
   const { decide, deniedTool, catalogOf } = policy;
   const lateCancels = new LateCancels({ journal, onDropped: () => metrics.toolCancelsDropped.inc() });
-  const approvalStore = new ApprovalStore(database, audit);
-  const questions = new QuestionStore(database, audit);
+  const waitStore = new WaitStore(database, audit);
+  const waitAnnouncements = new WaitAnnouncements({ store: waitStore, channels: backing.channels, logger });
   const { webhook: hook, expires_ms: expiresMs } = config.approvals;
   const approval = { expiresMs, notify: hook !== undefined };
-  const approvalRoom = new ApprovalRoom({ store: approvalStore, limit: config.limits.waiting_approvals, metrics });
+  const approvalRoom = new ApprovalRoom({ store: waitStore, limit: config.limits.waiting_approvals, metrics });
   const sampling = new Sampling({
     gatewayId: id,
-    questions,
-    channels: backing.channels,
+    store: waitStore,
+    announcements: waitAnnouncements,
     models,
     budgets,
     onAnswered: (outcome) => metrics.samplings.inc({ outcome }),
@@ -116,7 +116,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     sessions,
     registry,
     lateCancels,
-    approvals: { questions, settings: approval },
+    waits: waitStore,
+    approval,
     sampling,
     limits: {
       sessionCalls: config.limits.session_calls,
@@ -138,12 +139,10 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const firstCatalog = new FirstCatalog(catalog, runner);
 
   const onSent = (outcome: string) => metrics.approvalNotices.inc({ outcome });
-  const webhook = hook && new ApprovalWebhook({ ...hook, store: approvalStore, onSent, logger });
-  const approvals = new Approvals({
-    store: approvalStore,
-    questions,
-    journal,
-    channels: backing.channels,
+  const webhook = hook && new ApprovalWebhook({ ...hook, store: waitStore, onSent, logger });
+  const approvals = new Waits({
+    store: waitStore,
+    announcements: waitAnnouncements,
     catalog,
     validator,
     decide,
@@ -172,7 +171,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       approvals,
       approval,
       approvalRoom,
-      approvalStore,
+      waitStore,
       questions: sampling,
       journal,
       models,
@@ -201,7 +200,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     decide,
     approval,
     approvalRoom,
-    approvals: { store: approvalStore, questions: sampling, notify: () => approvals.notify() },
+    approvals: { store: waitStore, questions: sampling, notify: () => approvals.notify() },
     deniedTool,
     journal,
     notes,
@@ -212,7 +211,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const keyedToolCalls = new KeyedToolCalls({
     calls: toolCalls,
     journal,
-    approvals: approvalStore,
+    approvals: waitStore,
     questions: sampling,
     ...here,
     reserve: (runId) => activeRuns.reserve(runId),
@@ -265,7 +264,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     toolServers: new ToolServers(registry, catalog),
     activeRuns,
     approvals,
-    approvalStore,
+    waitStore,
     auditKeeper,
     async start(): Promise<void> {
       const mark = await workspaces.mark().catch(() => null);

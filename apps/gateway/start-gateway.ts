@@ -104,7 +104,7 @@ export async function startGateway(
     queue: (signal) => gateway.backing.queue.counts(signal),
     sessions: () => gateway.sessions.count(),
     toolChangesHeld: () => gateway.toolChanges.countPending(),
-    approvals: () => gateway.approvalStore.waiting(),
+    approvals: () => gateway.waitStore.waiting(),
     budgets: async () => gateway.usage.budgets.used(),
     auditBroken: async () => gateway.auditKeeper?.isBroken,
     issuerKeysReadAt: async () => gateway.tokenRing?.keysReadAt,

@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { dirname, join, resolve } from 'node:path';
 import { CallTokenKeys } from '#libs/access/call-token-keys.js';
 import { CallTokenMint } from '#libs/access/call-tokens.js';
-import { ApprovalStore } from '#libs/approvals/approval-store.js';
-import { QuestionStore } from '#libs/approvals/question-store.js';
+import { WaitStore } from '#libs/waits/wait-store.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import { configurationFiles } from '#libs/config/load-config.js';
@@ -124,8 +123,7 @@ export async function openWorker(
     sessions,
     leases,
     catalog: new PostgresCatalogStore(database, audit),
-    approvals: new ApprovalStore(database, audit),
-    questions: new QuestionStore(database, audit),
+    waits: new WaitStore(database, audit),
     callTokens: new CallTokenMint(new CallTokenKeys(database)),
     registry,
     workspaces,

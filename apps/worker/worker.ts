@@ -1,8 +1,8 @@
 // The worker without its HTTP server: connects, starts and stops everything that runs tools.
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import type { ApprovalStore } from '#libs/approvals/approval-store.js';
-import type { QuestionStore } from '#libs/approvals/question-store.js';
+import { WaitAnnouncements } from '#libs/waits/wait-announcements.js';
+import type { WaitStore } from '#libs/waits/wait-store.js';
 import type { Backing } from '#libs/backing/backing.js';
 import type { CallTokenMint } from '#libs/access/call-tokens.js';
 import { SealedValues } from '#libs/backing/sealed-values.js';
@@ -49,8 +49,7 @@ export interface WorkerParts {
   sessions: SessionStore;
   leases: SessionLeases;
   catalog: CatalogStore;
-  approvals: ApprovalStore;
-  questions: QuestionStore;
+  waits: WaitStore;
   registry: ProcessRegistry;
   workspaces: Workspaces;
   workspacesMark?: string | undefined;
@@ -139,8 +138,9 @@ export class Worker {
       logger,
     });
     const { channels } = backing;
-    const { approvals, questions } = parts;
-    this.questions = new Questions({ questions, approvals, channels, replies, logger });
+    const { waits } = parts;
+    const announcements = new WaitAnnouncements({ store: waits, channels, logger });
+    this.questions = new Questions({ waits, announcements, replies, logger });
     const calls = new CallRunner({
       workerId,
       journal: parts.journal,

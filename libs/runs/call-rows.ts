@@ -2,7 +2,7 @@
 import { auditArguments, auditOutcome, traceIdOf } from '#libs/audit/call-audit.js';
 import { storedJson, storedJsonOrNull, storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
 import type { ToolCall as CallRow } from '#libs/postgres/prisma-client/client.js';
-import type { NewApproval } from '#libs/approvals/approval.js';
+import type { NewApproval } from '#libs/waits/wait.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
@@ -84,6 +84,10 @@ function plannedAudit(call: PlannedCall, argumentsText: string, audit: AuditCont
   const context = auditContext(audit);
   if (call.policyRule !== undefined) context['policyRule'] = storedText(call.policyRule);
   if (call.approval !== undefined) context['approvalId'] = call.approval.id;
+  if (call.approvedBefore !== undefined) {
+    context['approvalId'] = call.approvedBefore.id;
+    context['approver'] = storedText(call.approvedBefore.approver);
+  }
   const audited = auditArguments(call.arguments, argumentsText);
   context['arguments'] = audited.arguments;
   context['argumentsDigest'] = audited.argumentsDigest;

@@ -3,6 +3,7 @@
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedText } from '#libs/postgres/stored-text.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { kindsForPeople } from '#libs/waits/wait-kinds.js';
 import { toStoredCall } from './call-rows.js';
 import { deletePartsOfRuns } from './delete-parts-of-runs.js';
 import { makeSessions, type SessionMaker } from './sessions/make-sessions.js';
@@ -22,7 +23,7 @@ import { StoreWrites, type WriteResult } from './store-writes.js';
 
 const removeRun = `/* runs.remove */ with
   gone as (
-    delete from runs where id = $1 and principal = $2 and state not in ('running', 'waiting') and not exists (
+    delete from runs where id = $1 and principal = $2 and state <> 'running' and not exists (
       select from tool_calls call
       where call.run_id = runs.id and call.kind = 'server' and call.state in ('planned', 'parked', 'dispatched'))
     returning id),
@@ -38,7 +39,7 @@ const selectInterruptedDetached = `/* runs.interrupted-detached */
     exists (
       select from tool_calls call where call.run_id = runs.id and call.kind = 'server' and case
         when exists (
-          select from approvals where call_id = call.id and state = 'waiting' and approvals.kind <> 'sampling')
+          select from approvals where call_id = call.id and state = 'waiting' and approvals.kind in ${kindsForPeople})
         then call.state in ('parked', 'dispatched') and not exists (
           select from tool_calls asked
           where asked.run_id = call.run_id and asked.round = call.round and asked.kind = 'client')

@@ -1,6 +1,6 @@
 // The store of truth for turns. Ports only; the PostgreSQL adapters are beside it.
 // Every method ends within the store's deadline or throws AppError store_unavailable.
-import type { NewApproval } from '#libs/approvals/approval.js';
+import type { NewApproval } from '#libs/waits/wait.js';
 import type { Dialect } from '#libs/schemas/dialect.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ProviderState, ToolCall } from '#libs/schemas/message.js';
@@ -9,7 +9,8 @@ import type { CallState, ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import type { Usage } from '#libs/schemas/usage.js';
 
-export type RunState = 'running' | 'waiting' | 'done' | 'failed' | 'cancelled' | 'interrupted';
+/** A run with a call that waits for a decision is shown as `waiting`, which is not stored. */
+export type RunState = 'running' | 'done' | 'failed' | 'cancelled' | 'interrupted';
 
 export interface NewRun {
   id: string;
@@ -103,10 +104,12 @@ export interface PlannedCall {
   policyRule?: string | undefined;
   /** The approval for which the call is parked. */
   approval?: NewApproval;
+  /** The approval that was given to an earlier call like it, which found no place. */
+  approvedBefore?: { id: string; approver: string };
 }
 
 /** `outcome` is set once the state is terminal. */
-export interface StoredCall extends Omit<PlannedCall, 'approval'> {
+export interface StoredCall extends Omit<PlannedCall, 'approval' | 'approvedBefore'> {
   runId: string | null;
   round: number | null;
   position: number;
@@ -175,7 +178,7 @@ export interface RunStore {
 }
 
 export interface RunEnd {
-  state: 'done' | 'failed' | 'cancelled' | 'interrupted' | 'waiting';
+  state: Exclude<RunState, 'running'>;
   usage: Usage;
   answer?: JsonObject;
   error?: JsonObject;

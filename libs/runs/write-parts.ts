@@ -1,6 +1,7 @@
 // The statements that write runs, rounds, calls, events and sessions, as parts that can be combined in one statement.
 // Each part takes its rows as one JSON array, and writes terminal states and audit rows together or not at all.
 // Rows are found by `id = any(array(…))`: with a plain join PostgreSQL scans the whole of a young table.
+import { parkedKinds } from '#libs/waits/wait-kinds.js';
 import { endedCallColumns, plannedCallColumns } from './call-rows.js';
 
 export interface WritePart {
@@ -123,11 +124,10 @@ const end: WritePart = {
     first_n int, last_n int, events text`,
   steps: `end_done as (
     update runs set state = end_rows.state, usage = end_rows.usage::json, answer = end_rows.answer::json,
-      error = end_rows.error::json,
-      ended_at = case when end_rows.state = 'waiting' then null else clock_timestamp() end
+      error = end_rows.error::json, ended_at = clock_timestamp()
     from end_rows
     where runs.id = any(array(select id from end_rows)) and runs.id = end_rows.id and runs.owner = end_rows.owner
-      and (runs.state in ('running', 'waiting') or (runs.state = 'interrupted' and end_rows.state = 'done'))
+      and (runs.state = 'running' or (runs.state = 'interrupted' and end_rows.state = 'done'))
     returning end_rows.*),
   end_round as (${insertRound('end_done', 'id')} where round is not null),
   end_told as (${insertBursts('end_done', 'id')})`,
@@ -169,7 +169,7 @@ const claim: WritePart = {
 
 /** Only a refusal ends a parked call that nobody has approved; no worker has a parked call. */
 const mayEndParked = `call.state = 'parked' and outcome_rows.worker is null and (outcome_rows.state in ('denied', 'cancelled')
-          or exists (select from approvals where call_id = call.id and kind = 'approval' and state = 'approved'))`;
+          or exists (select from approvals where call_id = call.id and kind in ${parkedKinds} and state = 'approved'))`;
 
 /**
  * With a fence the claim must still hold. Without one the call must be unclaimed, or be safe and claimed by the

@@ -23,7 +23,7 @@ import { TurnState } from '../../apps/gateway/turn/turn-state.js';
 import { OfflineProvider } from '../../apps/gateway/models/offline/offline-provider.js';
 import { ModelCallMeasure } from '../../apps/gateway/models/routing/measure-model-calls.js';
 import { createModelRouter } from '../../apps/gateway/models/routing/model-router.js';
-import type { Approvals } from '../../apps/gateway/govern/approvals.js';
+import type { Waits } from '../../apps/gateway/govern/waits.js';
 import { argumentBounds, CompiledArgumentValidator } from '../../apps/gateway/tools/compiled-argument-validator.js';
 import { MemoryToolCatalog } from '../../apps/gateway/tools/memory-tool-catalog.js';
 import { RecordedToolRunner, type ResultSource } from './recorded-tool-runner.js';
@@ -133,8 +133,8 @@ function turnPorts(models: ReturnType<typeof openModels>, runner: RecordedToolRu
     budgets: { spentBy: () => undefined, knownSpent: () => undefined },
     approval: { expiresMs: limits.turn_ms, notify: false },
     approvalRoom: { refusalOf: () => Promise.resolve(undefined) },
-    approvals: {} as Approvals,
-    approvalStore: { byIds: () => Promise.resolve([]) },
+    approvals: {} as Waits,
+    waitStore: { byIds: () => Promise.resolve([]), takeUnused: () => Promise.resolve(undefined) },
     questions: { open: () => Promise.resolve([]) },
     journal: { get: () => Promise.resolve(undefined), plan: () => Promise.resolve() },
   };

@@ -2,7 +2,7 @@
 // its schema, answers questions in the same way, and ends with 0 where nothing failed. What a suite wants called, it says in
 // the environment.
 import { z } from 'zod';
-import type { Answer, Question } from '#libs/approvals/question.js';
+import type { Answer, Question } from '#libs/waits/question.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { connectHttp } from '../../apps/worker/mcp/servers/connect.js';
 import type { ToolConnection } from '../../apps/worker/mcp/servers/connection.js';

@@ -8,11 +8,9 @@ import {
   callTable,
   type CallEvent,
   type CallTableState,
-  type Cell,
-  runStates,
-  runTable,
-  type RunEvent,
-} from '../../apps/gateway/turn/advance.js';
+} from '../../apps/gateway/turn/advance/call-table.js';
+import type { Cell } from '../../apps/gateway/turn/advance/cell.js';
+import { runStates, runTable, type RunEvent } from '../../apps/gateway/turn/advance/run-table.js';
 import { verifies } from '../verifies.js';
 import { callEvents, callIn } from './transitions/call-events.js';
 import { runEvents, runIn } from './transitions/run-events.js';
@@ -106,7 +104,7 @@ function judge(name: string, cell: Cell<string>, { from, now, result, error, cha
     return;
   }
   const ends = isTerminal(cell.next) && !isTerminal(from) && name.startsWith('call');
-  const answers = cell.write.filter((write) => write === 'approvals.decide' || write === 'questions.answer').length;
+  const answers = cell.write.filter((write) => write === 'waits.decide').length;
   const next = cell.next === 'same' ? from : cell.next;
   const expected = { code: undefined, now: next, changed: true, audits: answers + (ends ? 1 : 0) };
   expect({ code, now, changed, audits }, name).toEqual(expected);
@@ -143,7 +141,7 @@ for (const event of Object.keys(callTable) as CallEvent[]) {
       const seen = async () => {
         const call = await world.journal.get(id);
         const approved =
-          call?.state === 'parked' && (await world.approvalStore.get(call.approvalId!))?.state === 'approved';
+          call?.state === 'parked' && (await world.waitStore.get(call.approvalId!))?.state === 'approved';
         return approved ? 'approved' : (call?.state ?? 'none');
       };
       const happened = await happens(() => apply(placed, world, state), seen, false);

@@ -79,6 +79,22 @@ for (const [name, decision, file] of [
   });
 }
 
+verifies('approvals.waiting-run', 'held, and then decided', async () => {
+  asking.follow(writing('shown.txt'));
+  const states: unknown[] = [];
+  let runId: unknown;
+  const shown = async () =>
+    ((await (await fetch(`${box.url}/api/runs/${String(runId)}`)).json()) as JsonObject)['state'];
+  for await (const chunk of turnEvents(box.url, { messages: [user('Write')], session_id: 'shown' })) {
+    if (chunk['type'] !== 'approval_required') continue;
+    const { id } = approvalIn(chunk);
+    runId = (await asking.approval(id))['run_id'];
+    states.push(await shown());
+    await asking.decide(id, { decision: 'approve' });
+  }
+  expect([...states, await shown()]).toEqual(['waiting', 'done']);
+});
+
 verifies('approvals.left', 'a held stream that is closed', async () => {
   asking.follow(writing('left.txt'));
   const leave = new AbortController();

@@ -1,6 +1,6 @@
 // Calls on /mcp that need an approval, decided by the official clients when asked, or by others.
 import { afterAll, beforeAll, expect, vi } from 'vitest';
-import type { Approval } from '#libs/approvals/approval.js';
+import type { Wait } from '#libs/waits/wait.js';
 import { ApprovalNeeded } from '../../apps/gateway/govern/approval-needed.js';
 import {
   type Answers,
@@ -36,7 +36,7 @@ const codeOf = ({ _meta }: CallResult) => _meta?.['signalbox/error_code'];
 const runs = (text: string) => path.worker.probe.effects.filter((each) => each === text).length;
 
 /** The newest approval. */
-async function lastApproval(): Promise<Approval> {
+async function lastApproval(): Promise<Wait> {
   const [last] = await path.gateway.approvals.list({ limit: 1 }, requestContext());
   return last!;
 }
@@ -101,7 +101,7 @@ for (const [name, connect] of Object.entries(askedClients)) {
 
   verifies('mcp.approvals', `${name}: cancelled, then the same call again`, async () => {
     const text = `${name} later`;
-    let waiting: Approval;
+    let waiting: Wait;
     await asked(
       connect,
       () => ({ action: 'cancel' }),

@@ -9,6 +9,7 @@ export const approvalRequirements = {
   'approvals.owner': 'an approval of another principal does not exist, but for those who may decide for others',
   'approvals.held':
     'a held stream shows the approval, stays open, and goes on when somebody has decided, on any gateway',
+  'approvals.waiting-run': 'a run with a call that waits for a decision is shown as waiting',
   'approvals.left': 'an approval whose caller has gone is cancelled with its call',
   'approvals.expired': 'a call that nobody decided about in time is denied, and the model gets the denial',
   'approvals.restarts': 'a parked call, its approval and the decision outlive every process',
@@ -19,6 +20,8 @@ export const approvalRequirements = {
     'a call of the tools API that needs an approval answers 202; the same request again runs it once it is approved, once',
   'approvals.refused':
     'an approved call of the tools API that finds no place runs when it is asked for again, without another approval',
+  'approvals.unused':
+    'an approved call of a turn that finds no place is not run; the next call like it in the session runs without another approval, once',
   'approvals.webhook': 'a webhook is notified of each call that waits, signed, and again after a failure',
   'approvals.audited': 'the audit names who asked and who decided, for the decision and for the call',
   'approvals.tightened': 'a request may ask for approvals that the policy does not ask for',

@@ -74,6 +74,8 @@ export const reliabilityRequirements = {
   'reaper.missing-jobs': 'a planned call whose job is missing in the queue is added again',
   'reaper.stray-queues': 'a job in the queue of a worker that is long gone does not wait there for ever',
   'reaper.watches-first': 'nobody is given up because the database or the observer was away',
+  'reliability.cancelled-between-workers':
+    'a call that is cancelled while its worker is lost is cancelled, in the answer as in the journal',
   'reliability.clock-jump':
     'clocks that are set by an hour, or differ by one, end no call, no turn and no lease before its time',
   'reliability.disk-full':

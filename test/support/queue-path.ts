@@ -2,8 +2,8 @@
 import { AuditNotes } from '#libs/audit/audit-notes.js';
 import { CallTokenKeys } from '#libs/access/call-token-keys.js';
 import { CallTokenMint } from '#libs/access/call-tokens.js';
-import { ApprovalStore } from '#libs/approvals/approval-store.js';
-import { QuestionStore } from '#libs/approvals/question-store.js';
+import { WaitAnnouncements } from '#libs/waits/wait-announcements.js';
+import { WaitStore } from '#libs/waits/wait-store.js';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -35,7 +35,7 @@ import { startRedis } from './services/start-redis.js';
 import { createMigratedDatabase } from './services/test-database.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { ApprovalRoom } from '../../apps/gateway/govern/approval-room.js';
-import { Approvals } from '../../apps/gateway/govern/approvals.js';
+import { Waits } from '../../apps/gateway/govern/waits.js';
 import { DirectCalls } from '../../apps/gateway/turn/dispatch/call-tool.js';
 import { CompiledArgumentValidator } from '../../apps/gateway/tools/compiled-argument-validator.js';
 import { MemoryToolCatalog } from '../../apps/gateway/tools/memory-tool-catalog.js';
@@ -103,7 +103,7 @@ export interface TestGateway {
   catalog: MemoryToolCatalog;
   policy: ToolPolicy;
   calls: DirectCalls;
-  approvals: Approvals;
+  approvals: Waits;
   keyed: KeyedToolCalls;
   close(): Promise<void>;
 }
@@ -117,13 +117,14 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   const registry = new PostgresProcessRegistry(database, { logger: silentLogger });
   const { limits, tools } = config;
   const lateCancels = new LateCancels({ journal, onDropped: () => undefined });
-  const questions = new QuestionStore(database);
-  const sampling = { answer: async () => undefined, open: (ids: readonly string[]) => questions.open(ids) };
+  const store = new WaitStore(database);
+  const sampling = { answer: async () => undefined, open: (ids: readonly string[]) => store.open(ids) };
   const approval = { expiresMs: config.approvals.expires_ms, notify: false };
   const metrics = createMetrics({ processMetrics: false });
   const runner = new QueuedToolRunner({
     lateCancels,
-    approvals: { questions, settings: approval },
+    waits: store,
+    approval,
     sampling,
     gatewayId: id,
     backing,
@@ -157,12 +158,9 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   };
   const validator = new CompiledArgumentValidator(bounds, silentLogger);
   const untilWorker = runner.untilWorker.bind(runner);
-  const store = new ApprovalStore(database);
-  const approvals = new Approvals({
+  const approvals = new Waits({
     store,
-    questions,
-    journal,
-    channels: backing.channels,
+    announcements: new WaitAnnouncements({ store, channels: backing.channels, logger: silentLogger }),
     catalog,
     validator,
     decide,
@@ -245,8 +243,7 @@ export async function openWorker(services: Services, dataDir = services.config.d
     sessions: new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms }),
     leases: new PostgresSessionLeases(database),
     catalog: new PostgresCatalogStore(database),
-    approvals: new ApprovalStore(database),
-    questions: new QuestionStore(database),
+    waits: new WaitStore(database),
     registry: new PostgresProcessRegistry(database, { logger: silentLogger }),
     workspaces,
     isolation: await findTestIsolation(),

@@ -1,6 +1,6 @@
 // Limits how many calls of a principal wait for an approval at once: the calls that all gateways have written, and those that this
 // gateway is about to write. Only calls that several gateways write in the same moment can exceed the limit.
-import type { ApprovalStore } from '#libs/approvals/approval-store.js';
+import type { WaitStore } from '#libs/waits/wait-store.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 
@@ -8,7 +8,7 @@ import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 const writtenAfterMs = 30_000;
 
 export interface ApprovalRoomParts {
-  store: Pick<ApprovalStore, 'waitingOf'>;
+  store: Pick<WaitStore, 'waitingOf'>;
   limit: number;
   metrics: Pick<Metrics, 'rateLimited'>;
 }

@@ -1,8 +1,8 @@
 // Notifies a webhook of waiting approvals, signed according to Standard Webhooks (standardwebhooks.com). Pending
 // notifications are in the database: any gateway sends them and retries after a failure, even after a restart.
 import { createHmac } from 'node:crypto';
-import { type Approval, shownApproval } from '#libs/approvals/approval.js';
-import type { ApprovalStore } from '#libs/approvals/approval-store.js';
+import { type Wait, shownWait } from '#libs/waits/wait.js';
+import type { WaitStore } from '#libs/waits/wait-store.js';
 import { redact } from '#libs/audit/redact.js';
 import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { whyUnreachable } from '#libs/http-client/why-unreachable.js';
@@ -11,7 +11,7 @@ import type { Logger } from '#libs/logging/logger.js';
 export interface ApprovalWebhookParts {
   url: string;
   secret: string;
-  store: Pick<ApprovalStore, 'takeDue' | 'notified'>;
+  store: Pick<WaitStore, 'takeDue' | 'notified'>;
   onSent: (outcome: 'delivered' | 'failed') => void;
   logger: Logger;
 }
@@ -54,7 +54,7 @@ export class ApprovalWebhook {
     }
   }
 
-  private async post(approval: Approval): Promise<void> {
+  private async post(approval: Wait): Promise<void> {
     const { url, secret, store, onSent, logger } = this.parts;
     try {
       const body = JSON.stringify(bodyOf(approval));
@@ -77,8 +77,8 @@ export class ApprovalWebhook {
   }
 }
 
-function bodyOf(approval: Approval) {
-  const shown = shownApproval(approval);
+function bodyOf(approval: Wait) {
+  const shown = shownWait(approval);
   const isShort = Buffer.byteLength(JSON.stringify(approval.arguments)) <= maxArgumentsBytes;
   return {
     type: 'approval.waiting',

@@ -1,5 +1,5 @@
 // The one port to the policy: it decides about every server call before the call is journaled, on the arguments that run.
-import type { NewApproval } from '#libs/approvals/approval.js';
+import type { NewApproval } from '#libs/waits/wait.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { PolicyDecision, JudgedTool } from '#libs/policy/decision.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';

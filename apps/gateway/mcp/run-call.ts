@@ -6,7 +6,7 @@ import {
   isInputRequiredResult,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { type Approval, refusedOutcome } from '#libs/approvals/approval.js';
+import type { Wait } from '#libs/waits/wait.js';
 import { callMetaKeys, errorCodeMetaKey } from '#libs/mcp-server/call-meta.js';
 import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import { failedResult } from '#libs/mcp-server/served-tool.js';
@@ -19,7 +19,7 @@ import { ApprovalNeeded } from '../govern/approval-needed.js';
 import type { EndedToolCall, PreparedToolCall, ToolCaller, DirectCalls } from '../turn/dispatch/call-tool.js';
 import type { ToolProgress } from '../turn/dispatch/tool-runner.js';
 import { type AskingCall, howToAsk } from './ask-client.js';
-import { type ApprovalDecisions, askForApproval } from './ask-for-approval.js';
+import { askForApproval, type WaitDecisions } from './ask-for-approval.js';
 
 /** The workspace of a caller that names none and has no MCP session. */
 export const defaultSessionId = 'mcp_default';
@@ -32,8 +32,8 @@ export interface ToolCallParams {
 }
 
 export interface RunCallPorts {
-  calls: Pick<DirectCalls, 'prepare' | 'approved' | 'answered'>;
-  approvals: ApprovalDecisions;
+  calls: Pick<DirectCalls, 'prepare' | 'settled'>;
+  approvals: WaitDecisions;
 }
 
 interface Calling {
@@ -118,20 +118,13 @@ async function ended(
   }
 }
 
-/** Asks the client, if it can be asked, and pauses the call's deadline meanwhile. */
-async function whenDecided(waiting: Approval, calling: Calling): Promise<CallToolResult | InputRequiredResult> {
+/** Asks the client, if it can be asked, and goes on with the call once somebody has decided. */
+async function whenDecided(waiting: Wait, calling: Calling): Promise<CallToolResult | InputRequiredResult> {
   const { ports, asking, caller } = calling;
-  let asked: Approval | InputRequiredResult = waiting;
-  if (waiting.state === 'waiting') {
-    const endPause = caller.deadline.pause();
-    asked = await askForApproval(waiting, ports.approvals, asking, caller).finally(endPause);
-  }
+  const asked = waiting.state === 'waiting' ? await askForApproval(waiting, ports.approvals, asking, caller) : waiting;
   if (isInputRequiredResult(asked)) return asked;
-  if (asked.kind === 'question') return ended(() => ports.calls.answered(asked, caller), calling);
   if (asked.state === 'waiting') return failedResult(new ApprovalNeeded(asked));
-  const { callId: id, sessionId } = asked;
-  if (asked.state !== 'approved') return toCallResult({ id, sessionId, outcome: refusedOutcome(asked) });
-  return ended(() => ports.calls.approved(asked, caller), calling);
+  return ended(() => ports.calls.settled(asked, caller), calling);
 }
 
 /** The result for a failed call. @throws any error that is not the tool's failure */

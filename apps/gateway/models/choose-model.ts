@@ -1,6 +1,6 @@
 // Chooses the model for a tool server or a tool call, among those that the settings and the caller's key allow. Pure.
 import { allowsModel, matchesGlob } from '#libs/access/access.js';
-import type { SamplingRequest } from '#libs/approvals/sampling-request.js';
+import type { SamplingRequest } from '#libs/waits/sampling-request.js';
 import type { Access } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 

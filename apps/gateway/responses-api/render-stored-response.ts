@@ -38,7 +38,6 @@ export function renderStoredResponse(run: StoredRun, rounds: readonly StoredRoun
     case 'interrupted':
       return advancesDetached(run) ? begun : { ...begun, status: 'incomplete' };
     case 'running':
-    case 'waiting':
     case 'done':
       return begun;
   }

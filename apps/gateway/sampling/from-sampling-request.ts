@@ -1,5 +1,5 @@
 // Converts a tool server's sampling request to a model request. Pure.
-import type { SamplingRequest } from '#libs/approvals/sampling-request.js';
+import type { SamplingRequest } from '#libs/waits/sampling-request.js';
 import type { ChatMessage, ContentPart } from '#libs/schemas/message.js';
 import type { ModelRequest } from '../models/model-provider.js';
 

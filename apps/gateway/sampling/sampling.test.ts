@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, vi } from 'vitest';
-import type { Approval } from '#libs/approvals/approval.js';
-import type { SamplingOutcome } from '#libs/approvals/question-store.js';
-import { maxSampledLength, samplingLeaseMs, samplingMs } from '#libs/approvals/sampling-request.js';
+import type { Wait } from '#libs/waits/wait.js';
+import type { SamplingOutcome } from '#libs/waits/wait-store.js';
+import { maxSampledLength, samplingLeaseMs, samplingMs } from '#libs/waits/sampling-request.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { forever } from '../../../test/support/runnable-call.js';
 import { verifies } from '../../../test/verifies.js';
@@ -24,12 +24,12 @@ function open(call: ModelRouter['call'], taken: boolean[] = [true], spent?: Spen
   const provider = { name: 'upstream' } as ModelProvider;
   const asking = new Sampling({
     gatewayId: 'gateway-1',
-    questions: {
+    store: {
       take: async () => taken[Math.min(takes++, taken.length - 1)]!,
       sampled: async (_asked, _gateway, outcome) => written.push(outcome) > 0,
       open: async () => [asked],
     },
-    channels: { publish: async () => undefined },
+    announcements: { announce: async () => undefined },
     models: { resolve: () => ({ candidates: [{ provider, model: 'm' }] }), list: async () => [], call },
     budgets: { spentBy: () => spent },
     onAnswered: (outcome) => counted.push(outcome),
@@ -37,7 +37,7 @@ function open(call: ModelRouter['call'], taken: boolean[] = [true], spent?: Spen
   });
   const messages = [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }];
   const schema = { messages, hints: [], maxTokens: 5 };
-  const asked = { id: 'appr_1', kind: 'sampling', schema } as unknown as Approval;
+  const asked = { id: 'appr_1', kind: 'sampling', schema } as unknown as Wait;
   const left = new AbortController();
   const caller = { requestId: 'req_1', principal: 'local', signal: left.signal, deadline: forever } as SamplingCaller;
   return { asking, asked, caller, left, written, counted, takes: () => takes };

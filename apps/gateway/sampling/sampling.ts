@@ -1,23 +1,23 @@
 // Answers requests of tool servers to models while a call runs (MCP sampling): for the caller of the call, with models that the
 // caller's key allows. A gateway takes a request in the store before it calls a model, and renews that while the model works, so
 // that only one gateway answers and the worker knows that one does.
-import type { Approval } from '#libs/approvals/approval.js';
-import type { QuestionStore, SamplingOutcome } from '#libs/approvals/question-store.js';
+import type { Wait } from '#libs/waits/wait.js';
 import {
   maxSampledLength,
   samplingLeaseMs,
   samplingMs,
   samplingRequestSchema,
   type Sampled,
-} from '#libs/approvals/sampling-request.js';
-import type { Channels } from '#libs/backing/channels.js';
+} from '#libs/waits/sampling-request.js';
+import type { WaitAnnouncements } from '#libs/waits/wait-announcements.js';
+import { isForPeople } from '#libs/waits/wait-kinds.js';
+import type { SamplingOutcome, WaitStore } from '#libs/waits/wait-store.js';
 import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import type { Budgets } from '#libs/usage/budgets.js';
 import type { FinishReason } from '#libs/schemas/model-event.js';
-import { channelNames } from '#libs/schemas/tool-job.js';
 import { chooseModel } from '../models/choose-model.js';
 import type { ModelRouter, RoutedModelEvent } from '../models/model-provider.js';
 import type { SamplingCaller, SamplingDesk } from '../turn/dispatch/dispatch-services.js';
@@ -25,8 +25,8 @@ import { fromSamplingRequest } from './from-sampling-request.js';
 
 export interface SamplingPorts {
   gatewayId: string;
-  questions: Pick<QuestionStore, 'take' | 'sampled' | 'open'>;
-  channels: Pick<Channels, 'publish'>;
+  store: Pick<WaitStore, 'take' | 'sampled' | 'open'>;
+  announcements: Pick<WaitAnnouncements, 'announce'>;
   models: Pick<ModelRouter, 'resolve' | 'list' | 'call'>;
   budgets: Pick<Budgets, 'spentBy'>;
   /** Counts each answered request, with `ok` or the error code. */
@@ -35,7 +35,6 @@ export interface SamplingPorts {
 }
 
 const renewMs = samplingLeaseMs / 3;
-const publishMs = 2_000;
 
 export class Sampling implements SamplingDesk {
   /** Ids of requests that are being answered here. */
@@ -43,13 +42,13 @@ export class Sampling implements SamplingDesk {
 
   constructor(private readonly ports: SamplingPorts) {}
 
-  async open(callIds: readonly string[], caller: SamplingCaller): Promise<Approval[]> {
-    const asked = await this.ports.questions.open(callIds, ['question', 'sampling']);
-    for (const each of asked) if (each.kind === 'sampling') void this.answer(each, caller, caller.signal);
-    return asked.filter(({ kind }) => kind === 'question');
+  async open(callIds: readonly string[], caller: SamplingCaller): Promise<Wait[]> {
+    const asked = await this.ports.store.open(callIds);
+    for (const each of asked) if (!isForPeople(each)) void this.answer(each, caller, caller.signal);
+    return asked.filter(isForPeople);
   }
 
-  async answer(asked: Approval, caller: SamplingCaller, signal: AbortSignal): Promise<void> {
+  async answer(asked: Wait, caller: SamplingCaller, signal: AbortSignal): Promise<void> {
     if (this.answering.has(asked.id)) return;
     this.answering.add(asked.id);
     await this.answerOnce(asked, caller, signal);
@@ -57,12 +56,11 @@ export class Sampling implements SamplingDesk {
   }
 
   /** Never rejects. */
-  private async answerOnce(asked: Approval, caller: SamplingCaller, signal: AbortSignal): Promise<void> {
-    const { gatewayId, questions, channels, onAnswered, logger } = this.ports;
+  private async answerOnce(asked: Wait, caller: SamplingCaller, signal: AbortSignal): Promise<void> {
+    const { gatewayId, store, announcements, onAnswered, logger } = this.ports;
     const over = new AbortController();
     const take = async () => {
-      if (!(await questions.take(asked.id, gatewayId, samplingLeaseMs)))
-        over.abort('Its call is no longer waiting for it');
+      if (!(await store.take(asked.id, gatewayId, samplingLeaseMs))) over.abort('Its call is no longer waiting for it');
     };
     let renewal: NodeJS.Timeout | undefined;
     try {
@@ -72,9 +70,9 @@ export class Sampling implements SamplingDesk {
       renewal = setInterval(() => void take().catch(() => undefined), renewMs);
       const both = AbortSignal.any([signal, over.signal, caller.signal]);
       const outcome = await this.outcomeOf(asked, caller, both);
-      if (both.aborted || !(await questions.sampled(asked, gatewayId, outcome))) return onAnswered('cancelled');
+      if (both.aborted || !(await store.sampled(asked, gatewayId, outcome))) return onAnswered('cancelled');
       onAnswered(outcome.errorCode ?? 'ok');
-      await channels.publish(channelNames.approvals, asked.id, AbortSignal.timeout(publishMs));
+      await announcements.announce(asked.id);
     } catch (error) {
       logger.warn({ error, requestId: caller.requestId }, 'a tool server’s request to a model could not be answered');
     } finally {
@@ -82,7 +80,7 @@ export class Sampling implements SamplingDesk {
     }
   }
 
-  private async outcomeOf(asked: Approval, caller: SamplingCaller, signal: AbortSignal): Promise<SamplingOutcome> {
+  private async outcomeOf(asked: Wait, caller: SamplingCaller, signal: AbortSignal): Promise<SamplingOutcome> {
     const startedAt = performance.now();
     const answer = new SampledAnswer();
     const ended = () => ({ durationMs: performance.now() - startedAt, ...(answer.model && { model: answer.model }) });
@@ -96,12 +94,7 @@ export class Sampling implements SamplingDesk {
     }
   }
 
-  private async ask(
-    asked: Approval,
-    caller: SamplingCaller,
-    answer: SampledAnswer,
-    signal: AbortSignal,
-  ): Promise<void> {
+  private async ask(asked: Wait, caller: SamplingCaller, answer: SampledAnswer, signal: AbortSignal): Promise<void> {
     const { models, budgets } = this.ports;
     const { requestId, runId, traceparent, principal, keyId, access } = caller;
     if ((await budgets.spentBy(caller)) !== undefined) throw new AppError('budget_exceeded', 'The budget is used up');

@@ -1,6 +1,6 @@
 // One call that a model, or a caller of the tools API, asked for: the text as it comes in, who runs the call, its row in the
 // journal, its job in the queue, its approval, and its outcome.
-import type { NewApproval } from '#libs/approvals/approval.js';
+import type { NewApproval, Wait } from '#libs/waits/wait.js';
 import { mintSealedReference, type SealedReference } from '#libs/backing/sealed-values.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { AuditContext, PlannedCall, StoredCall } from '#libs/runs/run-store.js';
@@ -60,6 +60,7 @@ export class Call {
   /** The approval that the statement that plans the call also writes. */
   approval: NewApproval | undefined = undefined;
   approvalId: string | undefined = undefined;
+  approvedBefore: PlannedCall['approvedBefore'] = undefined;
   /** The tool as offered. An approver may edit the arguments, so `toolOfCall` is applied again after the decision. */
   offered: CatalogTool | undefined = undefined;
   outcome: ToolOutcome | undefined = undefined;
@@ -156,6 +157,12 @@ export class Call {
     this.state = 'parked';
   }
 
+  /** The call needs no approval of its own. */
+  approvedBy({ id, decidedBy }: Pick<Wait, 'id' | 'decidedBy'>): void {
+    this.approvalId = id;
+    this.approvedBefore = { id, approver: decidedBy ?? '' };
+  }
+
   end(outcome: ToolOutcome): void {
     this.outcome = outcome;
     this.state = outcome.state;
@@ -206,6 +213,7 @@ export class Call {
       job: this.job,
       policyRule: this.policyRule,
       approval: this.approval,
+      approvedBefore: this.approvedBefore,
     };
   }
 

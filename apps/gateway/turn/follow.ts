@@ -65,7 +65,7 @@ export async function* followRun(options: FollowOptions, ports: FollowPorts): As
         if (numbered.event.type === 'done' || numbered.event.type === 'error') return;
       }
       if (events.length > 0) continue;
-      if (run.state !== 'running' && run.state !== 'waiting' && !advancesDetached(run)) return;
+      if (run.state !== 'running' && !advancesDetached(run)) return;
       await news.heard(pollMs, signal);
     }
   } finally {

@@ -5,7 +5,7 @@ import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import type { AssistantMessage } from '#libs/schemas/message.js';
 import type { StopCause } from '#libs/schemas/turn-event.js';
 import type { Budgets } from '#libs/usage/budgets.js';
-import type { Approvals } from '../govern/approvals.js';
+import type { Waits } from '../govern/waits.js';
 import { askModel, type AskModelPorts } from './ask-model.js';
 import { type AssembledMessage, toAssistantMessage } from './assemble-message.js';
 import { planCalls, type PlanPorts } from './plan.js';
@@ -15,7 +15,8 @@ import { approvalRequest } from './wait.js';
 
 export interface TurnPorts extends PlanPorts, RoundPorts, AskModelPorts {
   runner: RoundPorts['runner'];
-  approvals: Pick<Approvals, 'decided' | 'notify'>;
+  waitStore: PlanPorts['waitStore'] & RoundPorts['waitStore'];
+  approvals: Pick<Waits, 'decided' | 'notify'>;
   budgets: Pick<Budgets, 'spentBy' | 'knownSpent'>;
 }
 

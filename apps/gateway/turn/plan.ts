@@ -7,6 +7,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
 import { type Stop, noticeForModel } from '#libs/limits/stop-notice.js';
+import type { WaitStore } from '#libs/waits/wait-store.js';
 import type { ApprovalRoom } from '../govern/approval-room.js';
 import { type ApprovalSettings, type Decide, newApproval, deniedOutcome } from '../govern/decide.js';
 import { noteConversion } from '../tools/note-conversion.js';
@@ -24,6 +25,7 @@ export interface PlanPorts {
   decide: Decide;
   approval: ApprovalSettings;
   approvalRoom: Pick<ApprovalRoom, 'refusalOf'>;
+  waitStore: Pick<WaitStore, 'takeUnused'>;
   /** A tool that the caller was not offered, because the policy denies it for any arguments. */
   deniedTool: (name: string, caller: RequestContext) => CatalogTool | undefined;
   runner: Pick<ToolRunner, 'plan'>;
@@ -109,8 +111,13 @@ function decideOn(call: Call, args: JsonObject, offered: ServerTool, ports: Plan
 }
 
 async function park(call: Call, decision: PolicyDecision, offered: CatalogTool, ports: PlanPorts): Promise<void> {
+  const { context } = call;
   const approval = newApproval(call.arguments, decision, ports.approval);
-  const refusal = await ports.approvalRoom.refusalOf(call.context.principal, approval.id);
+  const { argumentsHash } = approval;
+  const known = { ...context, name: call.toolName, definitionHash: offered.definitionHash, argumentsHash, inRun: true };
+  const unused = await ports.waitStore.takeUnused(call.id, known);
+  if (unused !== undefined) return call.approvedBy(unused);
+  const refusal = await ports.approvalRoom.refusalOf(context.principal, approval.id);
   if (refusal === undefined) call.park(approval, offered);
   else call.refuse(refusal);
 }

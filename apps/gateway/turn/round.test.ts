@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Approval } from '#libs/approvals/approval.js';
+import type { Wait } from '#libs/waits/wait.js';
 import { Deadline } from '#libs/concurrency/deadline.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { CallContext } from '#libs/schemas/call-context.js';
@@ -83,7 +83,8 @@ verifies('chat.auto.parallel', 'those that only read are all dispatched before t
 verifies('questions.returned', 'calls behind one that waits for an answer are not made, others are', async () => {
   const emitted: TurnEvent[] = [];
   const skipped: string[] = [];
-  const question = { id: 'appr_1', rule: null, reason: null, expiresAt: new Date() } as Approval;
+  const now = new Date();
+  const question = { id: 'appr_1', kind: 'question', rule: null, reason: null, expiresAt: now, createdAt: now } as Wait;
   const runner: ToolRunner = {
     plan,
     hasWorker: () => true,

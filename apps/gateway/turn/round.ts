@@ -2,27 +2,27 @@
 // A round that was planned a moment ago, the last round of a continued turn, and a round of an earlier turn whose calls the
 // messages of this turn answer are settled alike. Calls that change the same session run one after the other, in call order;
 // all other calls run at the same time.
-import { type Approval, refusedOutcome } from '#libs/approvals/approval.js';
-import type { ApprovalStore } from '#libs/approvals/approval-store.js';
+import { type Wait, refusedOutcome } from '#libs/waits/wait.js';
+import type { WaitStore } from '#libs/waits/wait-store.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { failedOutcome, isEnded, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { ApprovalNeeded } from '../govern/approval-needed.js';
-import type { Approvals } from '../govern/approvals.js';
+import type { Waits } from '../govern/waits.js';
 import { toolOfCall } from '../tools/tool-of-call.js';
 import { CallEvents } from './dispatch/call-events.js';
 import type { Call, RunnableCall } from './call.js';
 import type { ToolProgress, ToolRunner } from './dispatch/tool-runner.js';
 import type { Round, Turn, TurnRecord } from './turn.js';
 import { toShownResult, toToolMessage } from './turn-state.js';
-import { askedBy, outcomeElsewhere, progressEvents, questionRequest, requestEvents } from './wait.js';
+import { askedBy, outcomeElsewhere, progressEvents, waitRequest, requestEvents } from './wait.js';
 import type { ElsewherePorts } from './wait.js';
 
 export interface RoundPorts extends ElsewherePorts {
   runner: ToolRunner;
-  approvals: Pick<Approvals, 'decided'>;
-  approvalStore: Pick<ApprovalStore, 'byIds'>;
+  approvals: Pick<Waits, 'decided'>;
+  waitStore: Pick<WaitStore, 'byIds'>;
   journal: Pick<Journal, 'get' | 'plan'>;
 }
 
@@ -49,7 +49,7 @@ class SettledRound {
   private readonly events: CallEvents;
   private readonly stays: boolean;
   /** Questions to people, by the id of the call that asks. The call goes on without this turn, whose caller does not stay. */
-  private readonly asked = new Map<string, Approval>();
+  private readonly asked = new Map<string, Wait>();
   private over: AbortController | undefined;
 
   constructor(
@@ -84,7 +84,7 @@ class SettledRound {
   /** Reads the decisions about calls that were parked before this turn. */
   private async readDecisions(): Promise<void> {
     const parked = this.round.calls.filter(({ state }) => state === 'parked');
-    const approvals = await this.ports.approvalStore.byIds(parked.flatMap(({ approvalId }) => approvalId ?? []));
+    const approvals = await this.ports.waitStore.byIds(parked.flatMap(({ approvalId }) => approvalId ?? []));
     for (const approval of approvals) {
       const call = parked.find(({ id }) => id === approval.callId);
       if (call !== undefined && approval.state !== 'waiting') this.decided(call, approval);
@@ -145,21 +145,20 @@ class SettledRound {
     call.end(outcome);
   }
 
-  /** Emits the approval to the caller, who stays, and pauses the turn's deadline until somebody has decided. */
+  /** Emits the approval to the caller, who stays, and waits until somebody has decided. */
   private async whenDecided(call: Call): Promise<void> {
-    const { context } = this.turn;
+    const { signal, deadline } = this.turn.context;
     this.over ??= new AbortController();
-    const endPause = context.deadline.pause();
-    const approval = await this.ports.approvals
-      .decided(call.approvalId!, AbortSignal.any([context.signal, this.over.signal]), (waiting) => {
-        this.progressed(call, { status: 'waiting_approval', asks: waiting });
-      })
-      .finally(endPause);
+    const waiting = { signal: AbortSignal.any([signal, this.over.signal]), deadline };
+    const approval = await this.ports.approvals.decided(call.approvalId!, waiting, (asks) => {
+      this.progressed(call, { status: 'waiting_approval', asks });
+    });
     this.decided(call, approval);
   }
 
-  private decided(call: Call, approval: Approval): void {
-    if (approval.state !== 'approved') return call.end(refusedOutcome(approval));
+  private decided(call: Call, approval: Wait): void {
+    const refusal = refusedOutcome(approval);
+    if (refusal !== undefined) return call.end(refusal);
     call.again = true;
     call.state = 'planned';
     this.ports.runner.plan(call, toolOfCall(call.offered!, approval.arguments), approval.arguments);
@@ -176,8 +175,7 @@ class SettledRound {
         left = !this.stays;
         if (left) return void this.asked.set(call.id, question);
         await this.record.emit(progressEvents(call.id, { status: 'waiting_approval', asks: question }));
-        const endPause = context.deadline.pause();
-        await this.ports.approvals.decided(question.id, context.signal, () => undefined).finally(endPause);
+        await this.ports.approvals.decided(question.id, context);
         until = steadyNow() + this.patienceWith(call);
       },
     });
@@ -205,7 +203,7 @@ class SettledRound {
     const known = new Map(calls.map((call) => [askedBy(call), call]));
     const given = [...this.asked].map(([callId, question]) => {
       const asking = calls.find(({ id }) => id === callId)!;
-      return known.get(question.id) ?? questionRequest(question, asking.context);
+      return known.get(question.id) ?? waitRequest(question, asking.context);
     });
     const added = given.filter((call) => !calls.includes(call));
     await Promise.all(

@@ -10,7 +10,7 @@ import type { ChatMessage } from '#libs/schemas/message.js';
 import { turnSpan } from '#libs/tracing/spans.js';
 import { type Span, tracing } from '#libs/tracing/tracing.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
-import type { Approvals } from '../govern/approvals.js';
+import type { Waits } from '../govern/waits.js';
 import type { CatalogOf } from '../govern/tool-policy.js';
 import { runTurn, type TurnPorts } from './loop.js';
 import type { Turn } from './turn.js';
@@ -37,7 +37,7 @@ const newReader: RunReader = { afterN: 0, rewinds: false };
 
 export interface TurnsPorts extends Omit<TurnPorts, 'limits' | 'approvals' | 'models'>, FollowPorts {
   models: ModelRouter;
-  approvals: Approvals;
+  approvals: Waits;
   catalogOf: CatalogOf;
   activeRuns: ActiveRuns;
   announce: RecordPorts['announce'];

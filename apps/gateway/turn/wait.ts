@@ -1,9 +1,10 @@
-// What a call waits for outside of this gateway: a person's decision, the answer to a question of the tool server, or the end of
-// the call in another process. A caller that stays (`hold`) gets an event. Any other caller is given a call of a reserved function,
+// What a call waits for outside of this gateway: the decision or answer of people, by libs/waits, or the end of the call in another
+// process. A caller that stays (`hold`) gets an event. Any other caller is given a call of a reserved function,
 // and the turn that answers that call continues the open round. Only the stored call runs, never the caller's copy of a call.
-// Decisions are taken in govern/approvals.ts.
+// Decisions are taken in govern/waits.ts.
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Approval, type ApprovalDecision, maxReasonLength } from '#libs/approvals/approval.js';
+import { maxReasonLength, shownWait, type Wait, type WaitDecision } from '#libs/waits/wait.js';
+import { waitKinds } from '#libs/waits/wait-kinds.js';
 import type { Journal, StoredCall, StoredRound } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -11,7 +12,7 @@ import { mintCallId } from '#libs/schemas/identifiers.js';
 import { isJsonObject, type JsonObject, jsonObjectOf } from '#libs/schemas/json.js';
 import { isEnded, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import type { Approvals } from '../govern/approvals.js';
+import type { Waits } from '../govern/waits.js';
 import type { CallNumbering } from './assemble-message.js';
 import { Call } from './call.js';
 import type { SamplingDesk } from './dispatch/dispatch-services.js';
@@ -22,27 +23,26 @@ export const requestName = 'approval_request';
 
 /** The call of the reserved function that asks for the approval of `call`. */
 export function approvalRequest({ approval, context, toolName, arguments: args, policyRule }: Call): Call {
-  const { id, reason, expiresMs } = approval!;
-  return request(context, {
-    id,
-    tool: toolName,
-    arguments: args,
-    ...(policyRule === undefined ? {} : { rule: policyRule }),
-    ...(reason === undefined ? {} : { reason }),
-    expires_at: new Date(Date.now() + expiresMs).toISOString(),
-  });
+  const { id, reason = null, expiresMs } = approval!;
+  const members = { id, tool: toolName, arguments: args, rule: policyRule ?? null, reason };
+  const expires = new Date(Date.now() + expiresMs).toISOString();
+  return request('approval', { ...members, expires_at: expires }, context);
 }
 
-/** The call of the reserved function that asks a tool server's question. */
-export function questionRequest({ id, name, message, schema, expiresAt }: Approval, context: CallContext): Call {
-  return request(context, { id, kind: 'question', tool: name, message, schema, expires_at: expiresAt.toISOString() });
+/** The call of the reserved function that asks for what a running call waits for. */
+export function waitRequest(wait: Wait, context: CallContext): Call {
+  return request(wait.kind, shownWait(wait), context);
 }
 
-function request(context: CallContext, args: JsonObject): Call {
+function request(kind: Wait['kind'], members: JsonObject, context: CallContext): Call {
   const call = new Call(mintCallId(true), requestName);
-  call.sentText = JSON.stringify(args);
+  call.sentText = JSON.stringify(chosen(members, waitKinds[kind].request));
   return call.of('client', context);
 }
+
+/** Those of the members that are not null. */
+const chosen = (members: JsonObject, names: readonly string[] = []): JsonObject =>
+  Object.fromEntries(names.flatMap((name) => (members[name] == null ? [] : [[name, members[name]]])));
 
 /** The events that give calls of the reserved function to the caller. */
 export function requestEvents(requests: readonly Call[], numbering: CallNumbering): TurnEvent[] {
@@ -61,31 +61,24 @@ export function askedBy({ kind, name, arguments: args }: Pick<StoredCall, 'kind'
   return kind === 'client' && name === requestName && typeof id === 'string' ? id : undefined;
 }
 
-/** The event that shows an approval or question to a caller that stays. */
-export function waitEvent(asked: Approval): TurnEvent {
-  const { id, kind, callId, name, arguments: args, rule, reason, expiresAt, message, schema } = asked;
-  const approval = {
-    id,
-    kind,
-    tool_call_id: callId,
-    tool: name,
-    arguments: args,
-    expires_at: expiresAt.toISOString(),
-    ...(rule === null ? {} : { rule }),
-    ...(reason === null ? {} : { reason }),
-    ...(kind === 'question' ? { message, schema } : {}),
+const memberNames = 'id kind tool_call_id tool arguments expires_at rule reason message schema'.split(' ');
+
+/** The event that shows a wait to a caller that stays. */
+export function waitEvent(asked: Wait): TurnEvent {
+  return {
+    type: 'approval_required',
+    approval: { tool_call_id: asked.callId, ...chosen(shownWait(asked), memberNames) },
   };
-  return { type: 'approval_required', approval };
 }
 
-/** The events for a call's progress, with the question that the call waits for, if any. */
+/** The events for a call's progress, with what the call waits for, if it is people. */
 export function progressEvents(callId: string, { asks, ...progress }: ToolProgress): TurnEvent[] {
   const event: TurnEvent = { type: 'tool_progress', callId, ...progress };
   return asks === undefined ? [event] : [waitEvent(asks), event];
 }
 
 /** The decision in a caller's answer. Undefined for other answers: some agent loops respond to unknown functions on their own. */
-function readDecision(content: string): ApprovalDecision | undefined {
+function readDecision(content: string): WaitDecision | undefined {
   const { decision, reason, arguments: args } = jsonObjectOf(content);
   if (decision !== 'approve' && decision !== 'deny') return undefined;
   if (args !== undefined && args !== null && !isJsonObject(args)) return undefined;
@@ -108,12 +101,12 @@ const maxAsked = 3;
 
 /**
  * Applies the decisions in a caller's messages; earlier decisions stay.
- * @throws AppError invalid_value for a caller that never decides; the errors of Approvals.decide for edited arguments
+ * @throws AppError invalid_value for a caller that never decides; the errors of Waits.decide for edited arguments
  */
 export async function takeDecisions(
   answered: readonly AnsweredRound[],
   context: RequestContext,
-  approvals: Pick<Approvals, 'decide' | 'get'>,
+  approvals: Pick<Waits, 'decide' | 'get'>,
 ): Promise<void> {
   for (const { round, answers } of answered) {
     for (const call of round.calls) {
@@ -134,7 +127,7 @@ export async function takeDecisions(
   }
 }
 
-async function isUndecided(id: string, context: RequestContext, approvals: Pick<Approvals, 'get'>): Promise<boolean> {
+async function isUndecided(id: string, context: RequestContext, approvals: Pick<Waits, 'get'>): Promise<boolean> {
   return (await unless('approval_not_found', approvals.get(id, context)))?.state === 'waiting';
 }
 
@@ -161,10 +154,7 @@ export async function outcomeElsewhere(
   callId: string,
   caller: RequestContext & Pick<CallContext, 'runId'>,
   { journal, questions }: ElsewherePorts,
-  {
-    mayWait,
-    onAsked,
-  }: { mayWait: (stored: StoredCall) => boolean; onAsked: (question: Approval) => Promise<void> | void },
+  { mayWait, onAsked }: { mayWait: (stored: StoredCall) => boolean; onAsked: (question: Wait) => Promise<void> | void },
 ): Promise<ToolOutcome | undefined> {
   let shown: string | undefined;
   for (let pause = askAgainMs.first; ; pause = Math.min(pause * 2, askAgainMs.most)) {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { someCall, someJob } from '../../../test/support/stored-rows.js';
-import type { Answer, Question } from '#libs/approvals/question.js';
+import type { Answer, Question } from '#libs/waits/question.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { WorkerCall, Stopped, type StopReason } from './call.js';

@@ -1,13 +1,14 @@
 // One call in this worker, from its job to its reply: claim, time limits, questions, outcome and stop. run-call.ts runs its
 // steps.
 import type { JobDelivery } from '#libs/backing/job-queue.js';
-import { type Answer, maxQuestionsOfCall, type Question } from '#libs/approvals/question.js';
+import { type Answer, maxQuestionsOfCall, type Question } from '#libs/waits/question.js';
 import {
   type SamplingAnswer,
   samplingMs,
   samplingLeaseMs,
   type SamplingRequest,
-} from '#libs/approvals/sampling-request.js';
+} from '#libs/waits/sampling-request.js';
+import { stopClocks, type WaitKind, waitKinds } from '#libs/waits/wait-kinds.js';
 import { holdSecrets } from '#libs/audit/known-secrets.js';
 import { Deadline } from '#libs/concurrency/deadline.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -223,29 +224,35 @@ export class WorkerCall implements UseOptions, ToolCallOptions {
   /** Undefined if the caller cannot be asked. */
   get onQuestion(): ToolCallOptions['onQuestion'] {
     if (this.job.questions === undefined) return undefined;
-    return (question, given) => this.ask(given, (signal) => this.parts.questions.ask(this, question, signal));
+    const { question: kind } = waitKinds;
+    return (question, given) => this.ask(kind, given, (signal) => this.parts.questions.ask(this, question, signal));
   }
 
   get onSampling(): ToolCallOptions['onSampling'] {
-    return (request, given) => this.ask(given, (signal) => this.parts.questions.sample(this, request, signal));
+    const { sampling: kind } = waitKinds;
+    return (request, given) => this.ask(kind, given, (signal) => this.parts.questions.sample(this, request, signal));
   }
 
   /** Asks questions one at a time. @throws AppError tool_failed for too many; the signal's reason */
-  private async ask<T>(given: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  private async ask<T>(kind: WaitKind<T>, given: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
     this.questions += 1;
     if (this.questions > maxQuestionsOfCall) {
       throw new AppError('tool_failed', `The tool asked more than ${maxQuestionsOfCall} questions`);
     }
     this.over ??= new AbortController();
     const signal = AbortSignal.any([given, this.signal, this.over.signal]);
-    const asked = (this.asking ?? Promise.resolve()).then(() => this.askNow(ask, signal));
+    const asked = (this.asking ?? Promise.resolve()).then(() => this.askNow(kind, ask, signal));
     this.asking = asked.catch(() => undefined);
     return asked;
   }
 
-  private async askNow<T>(ask: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+  private async askNow<T>(
+    kind: WaitKind<T>,
+    ask: (signal: AbortSignal) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
     signal.throwIfAborted();
-    const goOn = this.limit.pause();
+    const goOn = stopClocks(kind, { tool: this.limit });
     const wasTimed = this.isTimed;
     this.isTimed = false;
     try {

@@ -1,129 +1,102 @@
-// Questions of tool servers to people and models during a call: stored, announced to the call's gateway, and awaited. The
-// store decides which answer counts; the channel only says that there is one.
-import { answerOf, type Answer, type Question } from '#libs/approvals/question.js';
-import type { Approval } from '#libs/approvals/approval.js';
-import type { ApprovalStore } from '#libs/approvals/approval-store.js';
-import type { NewQuestion, QuestionStore } from '#libs/approvals/question-store.js';
-import {
-  samplingAnswerOf,
-  samplingLeaseMs,
-  type SamplingAnswer,
-  type SamplingRequest,
-} from '#libs/approvals/sampling-request.js';
-import type { Channels } from '#libs/backing/channels.js';
-import { Bell } from '#libs/concurrency/bell.js';
+// Questions of tool servers to people and models during a call: stored, announced to the call's gateway, and awaited.
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintApprovalId } from '#libs/schemas/identifiers.js';
-import { channelNames } from '#libs/schemas/tool-job.js';
+import type { Answer, Question } from '#libs/waits/question.js';
+import { samplingLeaseMs, type SamplingAnswer, type SamplingRequest } from '#libs/waits/sampling-request.js';
+import type { WaitAnnouncements } from '#libs/waits/wait-announcements.js';
+import { type WaitKind, waitKinds } from '#libs/waits/wait-kinds.js';
+import type { Ending, NewWait, WaitStore } from '#libs/waits/wait-store.js';
+import type { WorkerCall } from './call.js';
 import { untilStoreAnswers } from './outcome-writer.js';
 import type { ReplySender } from './reply-sender.js';
-import type { WorkerCall } from './call.js';
 
 export interface QuestionsParts {
-  questions: Pick<QuestionStore, 'ask'>;
-  approvals: Pick<ApprovalStore, 'get' | 'close'>;
-  channels: Pick<Channels, 'publish' | 'subscribe'>;
+  waits: Pick<WaitStore, 'ask' | 'close'>;
+  announcements: WaitAnnouncements;
   replies: Pick<ReplySender, 'send'>;
   logger: Logger;
 }
 
-type Asked = NewQuestion extends infer Each ? Omit<Each, 'id' | 'callId' | 'fence' | 'arguments'> : never;
-type ReadAnswer<T> = (row: Pick<Approval, 'state' | 'answer' | 'decisionReason'>) => T | undefined;
+type Asked = NewWait extends infer Each ? Omit<Each, 'id' | 'callId' | 'fence' | 'arguments'> : never;
 
-/** Polls the store, since a channel may lose a message. */
-const pollMs = 1_000;
 const storeMs = 5_000;
-const publishMs = 2_000;
 /** Gateways end expired questions; after this time the worker does so itself. */
 const expiryGraceMs = 10_000;
 
 export class Questions {
-  private readonly bells = new Map<string, Bell>();
-  private unsubscribe: (() => Promise<void>) | undefined;
-
   constructor(private readonly parts: QuestionsParts) {}
 
-  async start(): Promise<void> {
-    this.unsubscribe = await this.parts.channels.subscribe(channelNames.approvals, (id) => this.bells.get(id)?.ring());
+  start(): Promise<void> {
+    return this.parts.announcements.start();
   }
 
-  async close(): Promise<void> {
-    await this.unsubscribe?.();
+  close(): Promise<void> {
+    return this.parts.announcements.close();
   }
 
   /** @throws AppError store_unavailable; tool_failed if the call is not this worker's any more; the signal's reason */
   async ask(call: WorkerCall, question: Question, signal: AbortSignal): Promise<Answer> {
     const { questions: settings } = call.job;
     if (settings === undefined) throw notAsked();
-    return this.put(call, { kind: 'question', ...question, ...settings }, answerOf, signal);
+    return this.put(call, { kind: 'question', ...question, ...settings }, waitKinds.question, signal);
   }
 
   /** Asks a model, through the call's gateway. Throws like `ask`. */
   sample(call: WorkerCall, request: SamplingRequest, signal: AbortSignal): Promise<SamplingAnswer> {
     const asked = { kind: 'sampling', request, expiresMs: samplingLeaseMs, notify: false } as const;
-    return this.put(call, asked, samplingAnswerOf, signal);
+    return this.put(call, asked, waitKinds.sampling, signal);
   }
 
   private async put<T>(
-    { job: { callId, replyTo }, fence, arguments: args = {} }: WorkerCall,
+    { job: { callId, name, replyTo }, fence, arguments: args = {} }: WorkerCall,
     question: Asked,
-    read: ReadAnswer<T>,
+    kind: WaitKind<T>,
     signal: AbortSignal,
   ): Promise<T> {
-    const { questions, replies } = this.parts;
+    const { waits, replies } = this.parts;
     if (fence === undefined) throw notAsked();
-    const id = mintApprovalId();
-    const asked = { ...question, id, callId, fence, arguments: args } as NewQuestion;
-    if (!(await untilStoreAnswers(() => questions.ask(asked), steadyNow() + storeMs, signal))) throw notAsked();
+    const asked = { ...question, id: mintApprovalId(), callId, fence, arguments: args } as NewWait;
+    if (!(await untilStoreAnswers(() => waits.ask(asked), steadyNow() + storeMs, signal))) throw notAsked();
     replies.send(replyTo, { kind: 'question', callId, open: true });
     try {
-      return await this.answered(asked, read, signal);
+      return await this.answered({ ...asked, name }, kind, signal);
     } finally {
       replies.send(replyTo, { kind: 'question', callId, open: false });
     }
   }
 
-  private async answered<T>({ id, expiresMs }: NewQuestion, read: ReadAnswer<T>, signal: AbortSignal): Promise<T> {
-    const { approvals, logger } = this.parts;
+  private async answered<T>(asked: NewWait & { name: string }, kind: WaitKind<T>, signal: AbortSignal): Promise<T> {
+    const { id, expiresMs, name } = asked;
+    const ending: Ending = { id, kind: asked.kind, name, rule: null, reason: null, decisionReason: null };
     let giveUpAt = steadyNow() + expiresMs + expiryGraceMs;
     let expiresAt: number | undefined;
-    const bell = new Bell();
-    this.bells.set(id, bell);
     try {
-      for (;;) {
-        const stored = await approvals.get(id).catch((error: unknown) => {
-          logger.debug({ error }, 'a question could not be read');
-        });
-        const answer = stored && read(stored);
+      return await this.parts.announcements.until(id, signal, async (wait) => {
+        const answer = wait && kind.given(wait);
         if (answer !== undefined) return answer;
         // The gateway that works on an answer extends the question's expiry.
-        if (expiresAt !== undefined && stored !== undefined && stored.expiresAt.getTime() > expiresAt) {
+        if (expiresAt !== undefined && wait !== undefined && wait.expiresAt.getTime() > expiresAt) {
           giveUpAt = steadyNow() + expiresMs + expiryGraceMs;
         }
-        expiresAt = stored?.expiresAt.getTime() ?? expiresAt;
-        if (signal.aborted) {
-          await this.end(id, 'cancelled');
-          throw signal.reason;
-        }
-        if (steadyNow() > giveUpAt) {
-          await this.end(id, 'expired');
-          return read({ state: 'expired', answer: null, decisionReason: null })!;
-        }
-        await bell.heard(pollMs, signal);
-      }
-    } finally {
-      this.bells.delete(id);
+        expiresAt = wait?.expiresAt.getTime() ?? expiresAt;
+        if (steadyNow() <= giveUpAt) return undefined;
+        await this.end(ending, 'expired');
+        return kind.given({ ...ending, state: 'expired', answer: null });
+      });
+    } catch (error) {
+      if (signal.aborted) await this.end(ending, 'cancelled');
+      throw error;
     }
   }
 
   /** Ends a question, as gateways do for calls that have ended. */
-  private async end(id: string, state: 'cancelled' | 'expired'): Promise<void> {
-    const { approvals, channels, logger } = this.parts;
+  private async end(wait: Ending, state: 'cancelled' | 'expired'): Promise<void> {
+    const { waits, announcements, logger } = this.parts;
     try {
-      await approvals.close(id, state);
-      await channels.publish(channelNames.approvals, id, AbortSignal.timeout(publishMs));
+      await waits.close(wait, state);
+      await announcements.announce(wait.id);
     } catch (error) {
       logger.debug({ error }, 'a question could not be ended');
     }

@@ -67,7 +67,7 @@ const belongsToRun = (turnMs: string, expiry: string): string => `exists (
 export const cancelOrphans = endCallsWhere(
   'cancel-orphans',
   `call.state = 'planned' and exists (
-    select from runs where runs.id = call.run_id and runs.state not in ('running', 'waiting')
+    select from runs where runs.id = call.run_id and runs.state <> 'running'
       and not ${canBeContinued('$4')}
       and not (runs.state = 'done' and call.audit->>'approvalId' is not null))`,
 );

@@ -34,7 +34,7 @@ const deleteSession = `/* sessions.delete */ with
   gone as (delete from sessions where principal = $1 and id = $2 returning ${sessionMembers}),
   runs_gone as (
     delete from runs using gone where runs.principal = gone.principal and runs.session_id = gone.id
-      and runs.state not in ('running', 'waiting') and not exists (
+      and runs.state <> 'running' and not exists (
         select from tool_calls call
         where call.run_id = runs.id and call.kind = 'server' and call.state in ('planned', 'parked', 'dispatched'))
     returning runs.id),

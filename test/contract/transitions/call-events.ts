@@ -1,10 +1,10 @@
 // How each event of a call comes about, by the operation of the store that it causes, and how a call gets into each state.
-import type { Approval } from '#libs/approvals/approval.js';
+import type { Wait } from '#libs/waits/wait.js';
 import type { AuditContext, NewRun, PlannedCall } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { noUsage as usage } from '#libs/schemas/usage.js';
-import type { CallEvent, CallTableState } from '../../../apps/gateway/turn/advance.js';
+import type { CallEvent, CallTableState } from '../../../apps/gateway/turn/advance/call-table.js';
 import { forever } from '../../support/runnable-call.js';
 import { someCall, someJob, someOutcome, someRound, someRun } from '../../support/stored-rows.js';
 import { gateway, goneGateway, goneWorker, type StoreWorld, worker } from './store-world.js';
@@ -63,7 +63,7 @@ export async function callIn(state: CallTableState, facts: CallFacts, world: Sto
   if (state === 'parked' || state === 'approved' || facts.approved) {
     await plan(placed, { approval }, world);
     if (state === 'parked') return placed;
-    await world.approvals.decide(approval.id, { decision: 'approve' }, caller);
+    await world.waits.decide(approval.id, { decision: 'approve' }, caller);
     if (state === 'approved') return placed;
     await world.journal.replan(call.job);
   } else await plan(placed, {}, world);
@@ -90,13 +90,13 @@ async function claim(
   placed: PlacedCall,
   by: string,
   { asks }: CallFacts,
-  { journal, questions }: StoreWorld,
+  { journal, waitStore }: StoreWorld,
 ): Promise<void> {
   const { id: callId } = placed.call;
   const claimed = await journal.claim({ callId, worker: by });
   placed.earlierFence = placed.fence;
   placed.fence = claimed!.fence;
-  if (asks) await questions.ask(question(placed));
+  if (asks) await waitStore.ask(question(placed));
 }
 
 /** A planned call that was asked about had a worker before, too. */
@@ -143,7 +143,7 @@ const ends = (
 });
 const decides = (decision: 'approve' | 'deny'): CallEventPath => ({
   facts: { approved: true },
-  apply: (_placed, { approvals }) => approvals.decide(approval.id, { decision }, caller),
+  apply: (_placed, { waits }) => waits.decide(approval.id, { decision }, caller),
 });
 const sweeps = (facts: CallFacts, before: CallEventPath['before']): CallEventPath => ({
   facts,
@@ -170,15 +170,17 @@ const refuses = (facts: CallFacts): CallEventPath => ({
   },
 });
 /** A parked call is waited for by its turn, which only stops waiting. `silent`: its worker has not ended it in time. */
-const stops = (outcome: ToolOutcome, silent = false): CallEventPath => ({
-  apply: async ({ call, fence }, { journal, approvals }, state) => {
+const stops = (outcome: ToolOutcome, silent = false, facts: CallFacts = {}): CallEventPath => ({
+  facts,
+  apply: async ({ call, fence }, { journal, waits }, state) => {
     if (state === 'parked')
-      return untilAborted(approvals.decided(approval.id, AbortSignal.abort('over'), () => undefined));
+      return untilAborted(waits.decided(approval.id, { signal: AbortSignal.abort('over'), deadline: forever }));
     const end = { ...audit, callId: call.id, outcome };
-    return (await journal.end(end)) || (silent && (await journal.end({ ...end, fence })));
+    const claimed = silent && (await journal.get(call.id))?.state === 'dispatched';
+    return journal.end(claimed ? { ...end, fence } : end);
   },
 });
-const untilAborted = (waiting: Promise<Approval>) =>
+const untilAborted = (waiting: Promise<Wait>) =>
   waiting.then(
     () => {
       throw new Error('It waited no longer');
@@ -204,6 +206,20 @@ const leftFor = async (placed: PlacedCall, world: StoreWorld): Promise<void> => 
 export const callEvents: Record<CallEvent, CallEventPath> = {
   'planned, allowed': plans({}),
   'planned, needs approval': plans({ approval }),
+  'planned, needs approval, one like it found no place': {
+    before: async ({ call }, { journal, waitStore }) => {
+      const earlier = { ...call, id: someCall().id, approval: { ...approval, id: 'appr_3' } };
+      await journal.plan(earlier, audit);
+      await waitStore.decide((await waitStore.get('appr_3'))!, { decision: 'approve' }, caller);
+      await journal.cancelPlanned([earlier.id], audit, new AppError('queue_full', 'full'));
+    },
+    apply: async (placed, world, state) => {
+      const { id, principal, name, definitionHash } = placed.call;
+      const like = { principal, name, definitionHash, argumentsHash: approval.argumentsHash, inRun: false };
+      const given = state === 'none' ? await world.waitStore.takeUnused(id, like) : undefined;
+      await plan(placed, given === undefined ? {} : { approvedBefore: { id: given.id, approver: 'local' } }, world);
+    },
+  },
   'planned, refused': plans({ outcome: failedOutcome('denied', 'tool_denied', 'denied') }),
   'refused a place, no run': refuses({}),
   'refused a place, in a run': refuses({ run: 'plain' }),
@@ -213,21 +229,18 @@ export const callEvents: Record<CallEvent, CallEventPath> = {
   approved: decides('approve'),
   'approved, edited': {
     facts: { approved: true },
-    apply: async (_placed, { approvalStore }) => {
-      const given = await approvalStore.decide(
-        approval.id,
-        { decision: 'approve', arguments: { path: 'other.md' } },
-        caller,
-      );
-      const code = (await approvalStore.get(approval.id)) ? 'approval_already_decided' : 'approval_not_found';
-      if (given === undefined) throw new AppError(code, 'refused');
+    apply: async (_placed, { waitStore }) => {
+      const stored = await waitStore.get(approval.id);
+      if (stored === undefined) throw new AppError('approval_not_found', 'refused');
+      const given = await waitStore.decide(stored, { decision: 'approve', arguments: { path: 'other.md' } }, caller);
+      if (given === undefined) throw new AppError('approval_already_decided', 'refused');
     },
   },
   'approved, its run is over': {
     facts: { approved: true, run: 'plain' },
     before: endsRun('failed'),
-    apply: async (_placed, { approvals }, state) => {
-      const refused = approvals.decide(approval.id, { decision: 'approve' }, caller);
+    apply: async (_placed, { waits }, state) => {
+      const refused = waits.decide(approval.id, { decision: 'approve' }, caller);
       await (state === 'parked' ? refused.catch(onlyCode('approval_already_decided')) : refused);
     },
   },
@@ -245,10 +258,11 @@ export const callEvents: Record<CallEvent, CallEventPath> = {
   'taken up': { apply: ({ call }, { journal }) => journal.replan({ ...call.job!, replyTo: 'gateway-2' }) },
   'job lost from the queue': sweeps({ replyTo: goneGateway }, undefined),
 
-  'asks a question': { apply: (placed, { questions }) => questions.ask(question(placed)) },
+  'asks a question': { apply: (placed, { waitStore }) => waitStore.ask(question(placed)) },
   'question answered': {
     facts: { ...safe, asks: true },
-    apply: (_placed, { questions }) => questions.answer(questionId, { decision: 'approve', arguments: {} }, caller),
+    apply: async (_placed, { waitStore }) =>
+      waitStore.decide((await waitStore.get(questionId))!, { decision: 'approve', arguments: {} }, caller),
   },
   'question expired': sweeps(
     { ...safe, asks: true },
@@ -272,6 +286,7 @@ export const callEvents: Record<CallEvent, CallEventPath> = {
   'gateway stopping, plain run': stops(cancelled),
   'gateway stopping, keyed or detached run': sweeps({ run: 'keyed' }, endsRun('interrupted')),
   'cancel asked, its worker silent': stops(cancelled, true),
+  'cancel asked, its worker lost, safe': stops(cancelled, true, { ...safe, lost: 1 }),
   'time is up': stops(timedOut),
   'time is up, its worker silent': stops(timedOut, true),
 

@@ -4,7 +4,7 @@ import type { StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError, type ErrorCode } from '#libs/schemas/errors.js';
 import { mintRunId } from '#libs/schemas/identifiers.js';
 import { noUsage as usage } from '#libs/schemas/usage.js';
-import type { RunEvent, RunTableState } from '../../../apps/gateway/turn/advance.js';
+import type { RunEvent, RunTableState } from '../../../apps/gateway/turn/advance/run-table.js';
 import { advanceDetached } from '../../../apps/gateway/turn/runs/advance-detached.js';
 import { ActiveRuns } from '../../../apps/gateway/turn/runs/active-runs.js';
 import { endOf } from '../../../apps/gateway/turn/runs/run-errors.js';

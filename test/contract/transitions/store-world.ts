@@ -1,7 +1,7 @@
 // The store with everything that writes runs and calls, on a database of its own: what happens to one run or one call in it, and
 // by which writes. Clocks are moved in the rows, processes die by their heartbeats.
-import { ApprovalStore } from '#libs/approvals/approval-store.js';
-import { QuestionStore } from '#libs/approvals/question-store.js';
+import { WaitAnnouncements } from '#libs/waits/wait-announcements.js';
+import { WaitStore } from '#libs/waits/wait-store.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import { type Database, openDatabase } from '#libs/postgres/open-database.js';
@@ -9,7 +9,7 @@ import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
 import { Reaper } from '#libs/runs/processes/reaper.js';
 import { PostgresSessionStore } from '#libs/runs/sessions/postgres-session-store.js';
-import { type ApprovalPorts, Approvals } from '../../../apps/gateway/govern/approvals.js';
+import { type WaitPorts, Waits } from '../../../apps/gateway/govern/waits.js';
 import { MapQueue } from '../../support/map-queue.js';
 import { createMigratedDatabase } from '../../support/services/test-database.js';
 
@@ -28,21 +28,19 @@ export async function openStoreWorld() {
   /** What was called since the last look, and what of the reaper found a row. */
   const writes = new Set<string>();
   const queue = new MapQueue();
-  const approvalStore = traced('approvals', new ApprovalStore(database), writes);
-  const questions = traced('questions', new QuestionStore(database), writes);
+  const waitStore = traced('waits', new WaitStore(database), writes);
   const journal = traced('journal', new PostgresJournal(database), writes);
-  const approvals = new Approvals({
-    store: approvalStore,
-    questions,
-    journal,
-    channels: { publish: async () => {}, subscribe: async () => async () => {} },
+  const channels = { publish: async () => {}, subscribe: async () => async () => {} };
+  const waits = new Waits({
+    store: waitStore,
+    announcements: new WaitAnnouncements({ store: waitStore, channels, logger: silentLogger }),
     webhook: undefined,
     clocks: new TurnClocks(),
     onDecided: () => undefined,
     onEnded: () => undefined,
     logger: silentLogger,
     // Arguments are edited in the store.
-  } satisfies Partial<ApprovalPorts> as unknown as ApprovalPorts);
+  } satisfies Partial<WaitPorts> as unknown as WaitPorts);
   const query = <Row extends object>(text: string, ...values: unknown[]): Promise<Row[]> =>
     database.call((prisma) => prisma.$queryRawUnsafe<Row[]>(text, ...values));
 
@@ -50,10 +48,9 @@ export async function openStoreWorld() {
     query,
     queue,
     writes,
-    approvals,
-    questions,
+    waits,
+    waitStore,
     journal,
-    approvalStore,
     runs: traced('runs', new PostgresRunStore(database), writes),
     sessions: traced('sessions', new PostgresSessionStore(database, { idleTtlMs: 60_000 }), writes),
     /** The same where the store does not answer. */
@@ -81,7 +78,7 @@ export async function openStoreWorld() {
     /** What every process does every two seconds, and every gateway. */
     async sweep(): Promise<void> {
       await this.reap();
-      await approvals['sweep']();
+      await waits['sweep']();
     },
     async reap(): Promise<void> {
       const reaper = new Reaper({

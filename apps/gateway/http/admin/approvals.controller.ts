@@ -1,10 +1,10 @@
 // Calls that wait for an approval: the caller's own, or everybody's if the caller may decide for others.
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { type ApprovalState, approvalStates, type ApprovalDecision, shownApproval } from '#libs/approvals/approval.js';
+import { type WaitState, waitStates, type WaitDecision, shownWait } from '#libs/waits/wait.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { Approvals } from '../../govern/approvals.js';
+import { Waits } from '../../govern/waits.js';
 import { requestContext } from '../request-context.js';
 import { DecideApprovalDto } from './approvals.dto.js';
 import { readPageAfter, readPageLimit } from '../controllers/page-limit.js';
@@ -14,7 +14,7 @@ const maxPage = 1_000;
 
 @Controller('api/approvals')
 export class ApprovalsController {
-  constructor(private readonly approvals: Approvals) {}
+  constructor(private readonly approvals: Waits) {}
 
   @Get()
   async list(
@@ -26,12 +26,12 @@ export class ApprovalsController {
     const size = readPageLimit(limit, maxPage, defaultPage);
     const query = { limit: size + 1, state: readState(state), after: readPageAfter(after) };
     const found = await this.approvals.list(query, requestContext(request));
-    return { data: found.slice(0, size).map(shownApproval), has_more: found.length > size };
+    return { data: found.slice(0, size).map(shownWait), has_more: found.length > size };
   }
 
   @Get(':id')
   async one(@Req() request: FastifyRequest, @Param('id') id: string): Promise<JsonObject> {
-    return shownApproval(await this.approvals.get(id, requestContext(request)));
+    return shownWait(await this.approvals.get(id, requestContext(request)));
   }
 
   @Post(':id')
@@ -46,13 +46,13 @@ export class ApprovalsController {
     if (decision === 'deny' && args != null) {
       throw new AppError('invalid_value', 'arguments are only allowed with an approval', { param: 'arguments' });
     }
-    const given: ApprovalDecision = { decision, reason: reason ?? undefined, arguments: args ?? undefined };
-    return shownApproval(await this.approvals.decide(id, given, requestContext(request)));
+    const given: WaitDecision = { decision, reason: reason ?? undefined, arguments: args ?? undefined };
+    return shownWait(await this.approvals.decide(id, given, requestContext(request)));
   }
 }
 
-function readState(state: unknown): ApprovalState | undefined {
-  const known = approvalStates.find((each) => each === state);
+function readState(state: unknown): WaitState | undefined {
+  const known = waitStates.find((each) => each === state);
   if (known !== undefined || state === undefined) return known;
-  throw new AppError('invalid_value', `state must be one of ${approvalStates.join(', ')}`, { param: 'state' });
+  throw new AppError('invalid_value', `state must be one of ${waitStates.join(', ')}`, { param: 'state' });
 }

@@ -1,10 +1,10 @@
 // The body of `POST /api/approvals/{id}`.
 import { IsIn, IsObject, IsOptional, IsString, MaxLength } from 'class-validator';
-import { type ApprovalDecision, maxReasonLength } from '#libs/approvals/approval.js';
+import { type WaitDecision, maxReasonLength } from '#libs/waits/wait.js';
 
 export class DecideApprovalDto {
   @IsIn(['approve', 'deny'])
-  decision!: ApprovalDecision['decision'];
+  decision!: WaitDecision['decision'];
 
   @IsOptional()
   @IsString()

@@ -5,6 +5,7 @@ import type { Config } from '#libs/config/schema.js';
 import type { StoredRun } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { cancelRun, type CancelPorts } from '../../turn/runs/cancel-run.js';
+import { advancesDetached } from '../../turn/runs/run-errors.js';
 import type { TurnAnswer } from '../../turn/fold-turn.js';
 import { replayStoredRun } from '../../turn/replay-events.js';
 import type { TurnRequest } from '../../turn/turn-request.js';
@@ -83,9 +84,11 @@ export class RunsController {
   private async show(run: StoredRun): Promise<ShownRun> {
     const rounds = await this.ports.runs.rounds(run.id);
     const answer = run.answer as unknown as TurnAnswer | null;
+    const goesOn = run.state === 'running' || advancesDetached(run);
+    const waits = goesOn && rounds.some(({ calls }) => calls.some(({ state }) => state === 'parked'));
     return {
       id: run.id,
-      state: run.state,
+      state: waits ? 'waiting' : run.state,
       session_id: run.sessionId ?? null,
       created: Math.floor(run.createdAt.getTime() / 1000),
       rounds: answer?.toolExecution?.rounds ?? Math.max(rounds.length, answer === null ? 0 : 1),

@@ -2,7 +2,7 @@
 import { Controller, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { shownApproval } from '#libs/approvals/approval.js';
+import { shownWait } from '#libs/waits/wait.js';
 import type { Flow } from '#libs/concurrency/flow.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Config } from '#libs/config/schema.js';
@@ -85,7 +85,7 @@ export class ToolsController {
       await this.callTool(request, reply);
     } catch (error) {
       if (!(error instanceof ApprovalNeeded)) throw error;
-      await reply.status(202).send({ approval: shownApproval(error.approval) });
+      await reply.status(202).send({ approval: shownWait(error.approval) });
     } finally {
       leave();
     }

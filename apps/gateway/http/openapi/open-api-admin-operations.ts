@@ -1,6 +1,6 @@
 // Descriptions of the routes for administrators: keys, approvals, usage, the audit.
 import { z } from 'zod';
-import { approvalStates } from '#libs/approvals/approval.js';
+import { waitStates } from '#libs/waits/wait.js';
 import { auditFormats } from '#libs/audit/export-audit.js';
 import { defaultAuditPage, maxAuditPage } from '../admin/audit.dto.js';
 import { type DescribedOperation, json, pageLimit } from './described-operation.js';
@@ -43,7 +43,7 @@ export const adminOperations: Readonly<Record<string, DescribedOperation>> = {
   'GET /api/approvals': {
     summary: 'Calls that wait, or waited, for an approval, newest first',
     query: {
-      state: z.enum(approvalStates),
+      state: z.enum(waitStates),
       limit: pageLimit(1_000),
       after: text.describe('`id` of the last approval of the previous page'),
     },

@@ -1,7 +1,7 @@
 // The routes' answers as zod schemas: the OpenAPI document and the types of clients/typescript are written from them. No
 // answer is checked against them outside of tests.
 import { z } from 'zod';
-import { approvalStates } from '#libs/approvals/approval.js';
+import { waitStates } from '#libs/waits/wait.js';
 import { scopes } from '#libs/schemas/call-context.js';
 import { changeGrades } from '#libs/schemas/tool-change.js';
 
@@ -103,7 +103,7 @@ export const run = named('Run', {
 export const approval = named('Approval', {
   id: text,
   kind: z.enum(['approval', 'question']).describe('`question`: the call runs, and its tool server asks something'),
-  state: z.enum(approvalStates),
+  state: z.enum(waitStates),
   tool_call_id: text,
   tool: text,
   server: text,

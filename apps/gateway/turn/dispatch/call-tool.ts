@@ -1,10 +1,11 @@
 // Calls one tool outside of a chat (tools API, MCP endpoint): resolves, validates, decides, journals and runs the call as a
 // model's call is. A refused call is journaled and audited too.
 import { allowsTool } from '#libs/access/access.js';
-import type { Approval } from '#libs/approvals/approval.js';
+import { refusedOutcome, type Wait } from '#libs/waits/wait.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { AuditNotes } from '#libs/audit/audit-notes.js';
-import type { ApprovalStore } from '#libs/approvals/approval-store.js';
+import { waitKinds } from '#libs/waits/wait-kinds.js';
+import type { WaitStore } from '#libs/waits/wait-store.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { PolicyDecision } from '#libs/policy/decision.js';
 import type { Journal } from '#libs/runs/run-store.js';
@@ -65,7 +66,7 @@ export interface ToolCallPorts {
   approval: ApprovalSettings;
   approvalRoom: Pick<ApprovalRoom, 'refusalOf'>;
   approvals: {
-    store: Pick<ApprovalStore, 'get' | 'ofCall' | 'ofRepeatedCall'>;
+    store: Pick<WaitStore, 'get' | 'ofCall' | 'ofRepeatedCall' | 'takeUnused'>;
     questions: Pick<SamplingDesk, 'open'>;
     notify: () => void;
   };
@@ -140,7 +141,7 @@ export class DirectCalls {
   }
 
   /** The parked call of an approval that was given. The call runs once, whoever asks for it and how often. */
-  async approved(approval: Approval, from: ToolCaller): Promise<PreparedToolCall> {
+  async approved(approval: Wait, from: ToolCaller): Promise<PreparedToolCall> {
     const found = this.ports.catalog.find(approval.name);
     if (found === undefined) throw toolNotFound(approval.name);
     const { callId, sessionId, definitionHash, arguments: args } = approval;
@@ -152,15 +153,20 @@ export class DirectCalls {
     return this.prepared(call);
   }
 
-  /** The call whose tool server asked a question. The call runs already; its outcome, or the next question, is waited for. */
-  answered({ name, callId, sessionId }: Approval, from: ToolCaller): Promise<PreparedToolCall> {
+  /** The call of a wait that has ended: it runs if it was parked and may run; else its outcome, or its next question, is waited for. */
+  settled(wait: Wait, from: ToolCaller): Promise<PreparedToolCall> {
+    const { kind, state, name, callId, sessionId } = wait;
+    const isParked = waitKinds[kind].call === 'parked';
+    if (isParked && state === 'approved') return this.approved(wait, from);
     const tool = this.ports.catalog.find(name);
     if (tool === undefined) throw toolNotFound(name);
     const context: CallContext = { ...from, callId, sessionId, priority: 'interactive' };
+    const refusal = isParked ? refusedOutcome(wait) : undefined;
+    const outcome = async () => refusal ?? (await this.outcomeOf(context));
     return Promise.resolve({
       tool,
       context,
-      run: async () => ({ id: callId, sessionId, tool, outcome: await this.outcomeOf(context) }),
+      run: async () => ({ id: callId, sessionId, tool, outcome: await outcome() }),
     });
   }
 
@@ -188,14 +194,21 @@ export class DirectCalls {
   ): Promise<PreparedToolCall> {
     const { approvals, approval: settings, approvalRoom, journal } = this.ports;
     const approval = newApproval(args, decision, settings);
+    const { argumentsHash } = approval;
+    const known = { principal: context.principal, name: tool.name, argumentsHash, sessionId };
     if (callId === undefined) {
-      const { argumentsHash } = approval;
-      const known = { principal: context.principal, name: tool.name, argumentsHash, sessionId };
       const found = await approvals.store.ofRepeatedCall(known);
       if (found?.state === 'approved') return this.approved(found, context);
       if (found !== undefined) throw new ApprovalNeeded(found);
     }
     const call = this.planned(context, tool, args, decision.rule);
+    const { definitionHash } = tool;
+    const unused = await approvals.store.takeUnused(call.id, { ...known, definitionHash, inRun: false });
+    if (unused !== undefined) {
+      call.approvedBy(unused);
+      await this.plan(call, { callId });
+      return this.prepared(call);
+    }
     const refusal = await approvalRoom.refusalOf(context.principal, approval.id);
     if (refusal !== undefined) return this.refuse(call, refusal);
     call.park(approval, tool);
@@ -214,9 +227,8 @@ export class DirectCalls {
     const call = { principal: context.principal, name: tool.name, argumentsHash: canonicalHash(args), sessionId };
     const found = await this.ports.approvals.store.ofCall(approvalId, call);
     if (found === undefined) throw new AppError('approval_not_found', 'This call has no such approval');
-    if (found.kind === 'question' && found.state !== 'waiting') return this.answered(found, context);
-    if (found.state !== 'approved') throw new ApprovalNeeded(found);
-    return this.approved(found, context);
+    if (found.state === 'waiting') throw new ApprovalNeeded(found);
+    return this.settled(found, context);
   }
 
   private planned(context: CallContext, tool: CatalogTool, args: JsonObject, policyRule?: string): RunnableCall {
@@ -238,7 +250,7 @@ export class DirectCalls {
   }
 
   /** Plans the call. A write that failed may have been carried out all the same, and somebody would run the call. */
-  private async plan({ id, row, audit }: RunnableCall, { callId }: ToolCallRequest): Promise<void> {
+  private async plan({ id, row, audit }: RunnableCall, { callId }: Pick<ToolCallRequest, 'callId'>): Promise<void> {
     const { journal, lateCancels } = this.ports;
     try {
       await journal.plan(row, audit);

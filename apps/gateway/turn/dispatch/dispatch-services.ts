@@ -1,6 +1,6 @@
 // The services that dispatched calls share.
-import type { Approval } from '#libs/approvals/approval.js';
-import type { QuestionStore } from '#libs/approvals/question-store.js';
+import type { Wait } from '#libs/waits/wait.js';
+import type { WaitStore } from '#libs/waits/wait-store.js';
 import type { Channels } from '#libs/backing/channels.js';
 import type { JobQueue } from '#libs/backing/job-queue.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -16,9 +16,9 @@ export type SamplingCaller = RequestContext & Pick<CallContext, 'runId'>;
 /** Answers the requests of tool servers to models. */
 export interface SamplingDesk {
   /** `signal` aborts when nobody waits for the answer any more. Never rejects. */
-  answer(asked: Approval, caller: SamplingCaller, signal: AbortSignal): Promise<void>;
+  answer(asked: Wait, caller: SamplingCaller, signal: AbortSignal): Promise<void>;
   /** Open questions to people of calls that the caller waits for but did not begin. Open requests to models are answered. */
-  open(callIds: readonly string[], caller: SamplingCaller): Promise<Approval[]>;
+  open(callIds: readonly string[], caller: SamplingCaller): Promise<Wait[]>;
 }
 
 export type DispatchQueue = Pick<JobQueue, 'add' | 'existing' | 'remove'>;
@@ -30,7 +30,7 @@ export interface DispatchServices {
   inbox: ReplyInbox;
   routes: SessionRoutes;
   lateCancels: LateCancels;
-  questions: Pick<QuestionStore, 'open'>;
+  waits: Pick<WaitStore, 'open'>;
   sampling: SamplingDesk;
   /** How long a cancelled tool may take to stop, ms. */
   cancelGraceMs: number;

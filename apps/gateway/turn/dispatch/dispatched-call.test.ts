@@ -3,7 +3,7 @@ import { Deadline } from '#libs/concurrency/deadline.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import type { Channels } from '#libs/backing/channels.js';
-import type { Approval } from '#libs/approvals/approval.js';
+import type { Wait } from '#libs/waits/wait.js';
 import type { Journal, StoredCall } from '#libs/runs/run-store.js';
 import { MapQueue } from '../../../../test/support/map-queue.js';
 import { someCall, someJob, someOutcome } from '../../../../test/support/stored-rows.js';
@@ -39,7 +39,7 @@ interface Given {
   signal?: AbortSignal;
   job?: Partial<ToolJob>;
   /** Questions that wait for an answer. */
-  questions?: Approval[];
+  questions?: Wait[];
   /** Called with each request to a model. */
   onSampling?: (signal: AbortSignal) => void;
   context?: Partial<CallContext>;
@@ -60,7 +60,7 @@ function open(queue: MapQueue, given: Given = {}) {
       inbox: new ReplyInbox(channels, 'gateway-1', silentLogger),
       routes: new SessionRoutes({ takesJobs: () => true }),
       lateCancels: new LateCancels({ journal: journal as Journal, onDropped: () => undefined }),
-      questions: { open: async () => given.questions ?? [] },
+      waits: { open: async () => given.questions ?? [] },
       sampling: { answer: async (_asked, _caller, signal) => given.onSampling?.(signal), open: async () => [] },
       cancelGraceMs: 1_000,
       logger: silentLogger,
@@ -96,6 +96,19 @@ verifies('tools.slow-queue', 'the caller leaves before the queue has answered', 
   caller.abort(new Error('gone'));
   expect(await ended).toMatchObject({ state: 'cancelled' });
   expect([ends, [...queue.jobs]]).toEqual([['cancelled'], []]);
+});
+
+verifies('reliability.cancelled-between-workers', 'it is planned again at the end of the grace time', async () => {
+  const caller = new AbortController();
+  const planned = { ...someCall({ safe: true }), state: 'planned', fence: '1' } as unknown as StoredCall;
+  const ends: (string | undefined)[] = [];
+  const end: Journal['end'] = async ({ fence }) => ends.push(fence) > 0 && fence === undefined;
+  const { call, callId } = open(new MapQueue(), { journal: { get: async () => planned, end }, signal: caller.signal });
+  const ended = call.run();
+  call.reply({ kind: 'started', callId, worker: 'worker-1' });
+  caller.abort(new Error('gone'));
+  expect(await ended).toMatchObject({ state: 'cancelled' });
+  expect(ends).toEqual([undefined]);
 });
 
 verifies(
@@ -215,14 +228,14 @@ const someQuestion = (callId: string) =>
     rule: null,
     reason: null,
     expiresAt: new Date(Date.now() + 60_000),
-  }) as Approval;
+  }) as Wait;
 const canAsk = { questions: { expiresMs: 60_000, notify: false } };
 
 verifies(
   'questions.word-lost',
   'its time is up: the store says that it asks; then that it does not any more',
   async () => {
-    const questions: Approval[] = [];
+    const questions: Wait[] = [];
     let state = 'dispatched';
     const journal: Partial<Journal> = {
       get: async () => ({ state, ...(state === 'completed' ? { outcome: someOutcome } : {}) }) as StoredCall,
@@ -252,7 +265,7 @@ verifies(
       get: async () => ({ state: 'dispatched' }) as StoredCall,
       end: async () => true,
     };
-    const questions: Approval[] = [];
+    const questions: Wait[] = [];
     const signals: AbortSignal[] = [];
     const { call, callId, emitted } = open(new MapQueue(), {
       journal,
@@ -278,7 +291,7 @@ verifies('questions.word-lost', 'a caller that does not stay is told, and the ca
     get: async () => ({ state: 'dispatched' }) as StoredCall,
     end: async ({ callId }) => stopped.push(callId) > 0,
   };
-  const questions: Approval[] = [];
+  const questions: Wait[] = [];
   const caller = new AbortController();
   const given = { journal, job: canAsk, questions, signal: caller.signal, context: { questions: 'return' as const } };
   const { call, callId } = open(new MapQueue(), given);

@@ -1,6 +1,7 @@
 // Dispatches one call and waits for its outcome: by the worker's replies, with the journal as a fallback, until a deadline.
 // Whoever writes the terminal state first decides how a call ends; the returned outcome is the journal's.
-import type { Approval } from '#libs/approvals/approval.js';
+import type { Wait } from '#libs/waits/wait.js';
+import { stopClocks, isForPeople, waitKinds } from '#libs/waits/wait-kinds.js';
 import { Deadline } from '#libs/concurrency/deadline.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { channelNames, type ToolControl, type ToolJob, type ToolReply } from '#libs/schemas/tool-job.js';
@@ -26,9 +27,9 @@ export type DispatchableCall = Pick<RunnableCall, 'job' | 'tool' | 'context' | '
 
 /** An unanswered question that the tool server asks during the call. */
 interface OpenQuestion {
-  asked: Approval;
-  /** Ends the pauses of the deadlines. */
-  endPauses: readonly (() => void)[];
+  asked: Wait;
+  /** Lets the time of the tool, and of the turn, go on. */
+  goOn: () => void;
   /** Aborted when nobody needs an answer any more. */
   over: AbortController;
 }
@@ -175,8 +176,8 @@ export class DispatchedCall implements ReplyListener {
 
   /** Reads the open question of the call from the store. While the store is away, the next poll tries again. */
   private async lookForQuestion(): Promise<void> {
-    const open = await this.services.questions
-      .open([this.job.callId], ['question', 'sampling'])
+    const open = await this.services.waits
+      .open([this.job.callId])
       .catch((error: unknown) => this.services.logger.debug({ error }, 'questions of a call could not be read'));
     if (this.over || this.stopping || !Array.isArray(open)) return;
     const [asked] = open;
@@ -184,14 +185,12 @@ export class DispatchedCall implements ReplyListener {
     else if (asked.id !== this.question?.asked.id) this.waitForAnswer(asked);
   }
 
-  private waitForAnswer(asked: Approval): void {
+  private waitForAnswer(asked: Wait): void {
     this.closeQuestion();
     const { context } = this.call;
-    const forPeople = asked.kind === 'question';
-    // The tool's time stops for every question, the turn's time only for a question to people.
-    const endPauses = forPeople ? [this.most.pause(), context.deadline.pause()] : [this.most.pause()];
-    const { over } = (this.question = { asked, endPauses, over: new AbortController() });
-    if (!forPeople) {
+    const goOn = stopClocks(waitKinds[asked.kind], { tool: this.most, turn: context.deadline });
+    const { over } = (this.question = { asked, goOn, over: new AbortController() });
+    if (!isForPeople(asked)) {
       this.stopAfter(context.deadline.at - steadyNow());
       void this.services.sampling.answer(asked, context, over.signal);
     } else if (context.questions !== 'hold') {
@@ -213,7 +212,7 @@ export class DispatchedCall implements ReplyListener {
   /** False if no question was open. */
   private closeQuestion(): boolean {
     if (this.question === undefined) return false;
-    for (const endPause of this.question.endPauses) endPause();
+    this.question.goOn();
     this.question.over.abort('The question is no longer open');
     this.question = undefined;
     return true;
@@ -311,11 +310,14 @@ export class DispatchedCall implements ReplyListener {
 
   private async endAfterGrace(outcome: ToolOutcome): Promise<void> {
     try {
-      const stored = await this.services.journal.get(this.job.callId);
-      if (stored?.outcome !== undefined) return this.settle(stored.outcome);
-      if (await this.end(outcome, stored?.fence ?? undefined)) return this.settle(outcome);
-      const theirs = await this.services.journal.get(this.job.callId);
-      if (theirs?.outcome !== undefined) return this.settle(theirs.outcome);
+      // Meanwhile a worker may claim the call, or end it.
+      for (let tries = 3; tries > 0; tries -= 1) {
+        const stored = await this.services.journal.get(this.job.callId);
+        if (stored?.outcome !== undefined) return this.settle(stored.outcome);
+        // A call whose worker was lost is planned again, and keeps the fence of the lost claim.
+        const claim = stored?.state === 'dispatched' ? stored.fence : null;
+        if (tries > 1 && (await this.end(outcome, claim ?? undefined))) return this.settle(outcome);
+      }
     } catch (error) {
       this.services.logger.warn({ error, tool: this.job.name }, 'a cancelled call could not be ended in the journal');
     }

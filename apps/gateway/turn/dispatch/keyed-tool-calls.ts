@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
-import type { ApprovalStore } from '#libs/approvals/approval-store.js';
+import type { WaitStore } from '#libs/waits/wait-store.js';
 import type { Journal, RunEnd, RunStore, StoredCall, StoredRun } from '#libs/runs/run-store.js';
 import type { WriteLater } from '#libs/runs/write-later.js';
 import type { CallContext } from '#libs/schemas/call-context.js';
@@ -22,7 +22,7 @@ export interface KeyedToolCallPorts {
   calls: DirectCalls;
   runs: RunStore;
   journal: Journal;
-  approvals: Pick<ApprovalStore, 'get'>;
+  approvals: Pick<WaitStore, 'get'>;
   questions: Pick<SamplingDesk, 'open'>;
   gatewayId: string;
   /** Counts a run as under way here, so that it is not interrupted, until the returned function is called. */

@@ -1,7 +1,7 @@
 // Runs tools in the workers, through the queue: answers a call from the cache, or admits or refuses it; DispatchedCall adds the job
 // and waits. Every call is in the journal before.
 import { setMaxListeners } from 'node:events';
-import type { QuestionStore } from '#libs/approvals/question-store.js';
+import type { WaitStore } from '#libs/waits/wait-store.js';
 import type { Backing } from '#libs/backing/backing.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -41,7 +41,8 @@ export interface QueuedToolRunnerParts {
   sessions: Pick<PostgresSessionStore, 'known'>;
   registry: ProcessRegistry;
   lateCancels: LateCancels;
-  approvals: { questions: Pick<QuestionStore, 'open'>; settings: ApprovalSettings };
+  waits: Pick<WaitStore, 'open'>;
+  approval: ApprovalSettings;
   sampling: SamplingDesk;
   limits: {
     sessionCalls: number;
@@ -79,7 +80,7 @@ export class QueuedToolRunner implements ToolRunner {
 
   constructor(private readonly parts: QueuedToolRunnerParts) {
     const { backing, gatewayId, journal, lateCancels, limits, logger, registry, sampling } = parts;
-    this.jobs = { replyTo: gatewayId, questions: parts.approvals.settings };
+    this.jobs = { replyTo: gatewayId, questions: parts.approval };
     this.inbox = new ReplyInbox(backing.channels, gatewayId, logger);
     this.watch = new WorkerWatch(registry, backing.channels, logger);
     this.routes = new SessionRoutes(this.watch);
@@ -92,7 +93,7 @@ export class QueuedToolRunner implements ToolRunner {
     const { fileIdentity, onCacheLookup: onLookup } = parts;
     this.cached = new CachedResults({ cache: backing.cache, journal, fileIdentity, onLookup, logger });
     this.headers = new ForwardedHeaders(backing.cache, logger);
-    const { questions } = parts.approvals;
+    const { waits } = parts;
     const { queue, channels } = backing;
     const { inbox, routes } = this;
     const { cancelGraceMs } = limits;
@@ -104,7 +105,7 @@ export class QueuedToolRunner implements ToolRunner {
       routes,
       lateCancels,
       cancelGraceMs,
-      questions,
+      waits,
       sampling,
       logger,
     };

@@ -1,5 +1,5 @@
 // The port to the workers. A call is planned, journaled with its round, and then run.
-import type { Approval } from '#libs/approvals/approval.js';
+import type { Wait } from '#libs/waits/wait.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
@@ -11,7 +11,7 @@ export interface ToolProgress {
   total?: number | undefined;
   message?: string | undefined;
   /** The open question of the tool server. */
-  asks?: Approval;
+  asks?: Wait;
 }
 
 export interface ToolRunner {

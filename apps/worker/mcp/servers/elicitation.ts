@@ -7,7 +7,7 @@ import {
   SdkErrorCode,
   type ElicitResult,
 } from '@modelcontextprotocol/client';
-import { type Answer, maxQuestionLength, maxQuestionSchemaBytes, type Question } from '#libs/approvals/question.js';
+import { type Answer, maxQuestionLength, maxQuestionSchemaBytes, type Question } from '#libs/waits/question.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 

@@ -13,7 +13,7 @@ import {
   samplingRequestSchema,
   type SamplingAnswer,
   type SamplingRequest,
-} from '#libs/approvals/sampling-request.js';
+} from '#libs/waits/sampling-request.js';
 import type { ServerConfig } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { refused } from './elicitation.js';

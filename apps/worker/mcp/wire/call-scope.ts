@@ -1,7 +1,7 @@
 // The call whose answer is being read. A question on its stream belongs to that call, and extends the exchange's time limit.
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Answer, Question } from '#libs/approvals/question.js';
-import type { SamplingAnswer, SamplingRequest } from '#libs/approvals/sampling-request.js';
+import type { Answer, Question } from '#libs/waits/question.js';
+import type { SamplingAnswer, SamplingRequest } from '#libs/waits/sampling-request.js';
 import type { Progress } from './guarded-transport.js';
 
 export interface ToolCallOptions {

@@ -1,6 +1,6 @@
 // Requests of a tool server to a model while a call of it runs (MCP sampling), and their answers. Pure.
 import { z } from 'zod';
-import type { Approval } from './approval.js';
+import type { Wait } from './wait.js';
 
 const blockSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: z.string() }),
@@ -41,7 +41,7 @@ export function samplingAnswerOf({
   state,
   answer,
   decisionReason,
-}: Pick<Approval, 'state' | 'answer' | 'decisionReason'>): SamplingAnswer | undefined {
+}: Pick<Wait, 'state' | 'answer' | 'decisionReason'>): SamplingAnswer | undefined {
   switch (state) {
     case 'waiting':
       return undefined;

@@ -5,7 +5,7 @@ import { noUsage } from '#libs/schemas/usage.js';
 import { createMigratedDatabase, type TestDatabase } from '../../test/support/services/test-database.js';
 import { someCall, someRound, someRun } from '../../test/support/stored-rows.js';
 import { verifies } from '../../test/verifies.js';
-import { ApprovalStore } from './approval-store.js';
+import { WaitStore } from './wait-store.js';
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -29,7 +29,8 @@ async function canBeApproved(state: 'interrupted' | 'failed' | 'running', member
   const call = someCall({ approval: { id, argumentsHash: 'hash', expiresMs: 60_000, notify: false } });
   await runs.planRound(someRound(run.id, { calls: [call] }), approver);
   if (state !== 'running') await runs.end(run.id, 'gateway-1', { state, usage: noUsage });
-  return (await new ApprovalStore(database).decide(id, { decision: 'approve' }, approver))?.state === 'approved';
+  const store = new WaitStore(database);
+  return (await store.decide((await store.get(id))!, { decision: 'approve' }, approver))?.state === 'approved';
 }
 
 verifies('approvals.doomed', 'before its approval is cancelled', async () => {

@@ -1,10 +1,10 @@
-// An approval: a call that waits for a person's decision, or for the answer to a question of its tool server. Pure; the stores are
-// in other files of this folder.
+// What a call waits for that somebody outside gives: an approval, or the answer of people or a model to its tool server. Pure; how
+// one kind differs from the next is in wait-kinds.ts.
 import type { JsonObject } from '#libs/schemas/json.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 
-export const approvalStates = ['waiting', 'approved', 'denied', 'expired', 'cancelled'] as const;
-export type ApprovalState = (typeof approvalStates)[number];
+export const waitStates = ['waiting', 'approved', 'denied', 'expired', 'cancelled'] as const;
+export type WaitState = (typeof waitStates)[number];
 
 /** An approval before it is written together with its call, which has the arguments and the policy rule. */
 export interface NewApproval {
@@ -17,7 +17,7 @@ export interface NewApproval {
   notify: boolean;
 }
 
-export interface Approval {
+export interface Wait {
   id: string;
   /** `question`: the tool server asks the caller while the call runs. `sampling`: the tool server asks a model; no person sees it. */
   kind: 'approval' | 'question' | 'sampling';
@@ -43,7 +43,7 @@ export interface Approval {
   schema: JsonObject | null;
   /** The content of the answer, once somebody has answered. */
   answer: JsonObject | null;
-  state: ApprovalState;
+  state: WaitState;
   createdAt: Date;
   expiresAt: Date;
   decidedAt: Date | null;
@@ -52,7 +52,7 @@ export interface Approval {
   edited: boolean;
 }
 
-export interface ApprovalDecision {
+export interface WaitDecision {
   decision: 'approve' | 'deny';
   reason?: string;
   /** Replaces the arguments of the call; for a question, the content of the answer. */
@@ -62,15 +62,23 @@ export interface ApprovalDecision {
 export const maxReasonLength = 1_000;
 
 /** The rule that requires the approval, and its reason. Undefined for a question. */
-export function whyAsked({ rule, reason }: Pick<Approval, 'rule' | 'reason'>): string | undefined {
+export function whyAsked({ rule, reason }: Pick<Wait, 'rule' | 'reason'>): string | undefined {
   if (rule === null || ((rule === 'request' || rule.startsWith('default')) && reason !== null))
     return reason ?? undefined;
   return reason === null ? `The rule '${rule}' asks` : `The rule '${rule}' asks: ${reason}`;
 }
 
-/** The outcome of a call that will not run, the same in every process. */
-export function refusedOutcome({ state, decisionReason, name, ...asked }: Approval): ToolOutcome {
+/** The outcome of a parked call that will not run, the same in every process. Undefined while the call may still run. */
+export function refusedOutcome({
+  state,
+  decisionReason,
+  name,
+  ...asked
+}: Pick<Wait, 'state' | 'decisionReason' | 'name' | 'rule' | 'reason'>): ToolOutcome | undefined {
   switch (state) {
+    case 'waiting':
+    case 'approved':
+      return undefined;
     case 'expired': {
       const why = whyAsked(asked);
       const message = `Nobody approved the call of '${name}' in time${why === undefined ? '' : `. ${why}`}`;
@@ -78,7 +86,7 @@ export function refusedOutcome({ state, decisionReason, name, ...asked }: Approv
     }
     case 'cancelled':
       return failedOutcome('cancelled', 'cancelled', 'The call was cancelled before it was approved');
-    default: {
+    case 'denied': {
       const because = decisionReason === null ? '' : `: ${decisionReason}`;
       return failedOutcome('denied', 'approval_denied', `The call of '${name}' was refused${because}`);
     }
@@ -86,7 +94,7 @@ export function refusedOutcome({ state, decisionReason, name, ...asked }: Approv
 }
 
 /** The form shown by the API, the events of a stream, and the webhook. */
-export function shownApproval(approval: Approval): JsonObject {
+export function shownWait(approval: Wait): JsonObject {
   const time = (date: Date | null) => date?.toISOString() ?? null;
   return {
     id: approval.id,

@@ -1,6 +1,6 @@
 // Questions of a tool server to people while a call of it runs, and their answers (MCP elicitation, form mode). Pure.
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { Approval } from './approval.js';
+import type { Wait } from './wait.js';
 
 export interface Question {
   message: string;
@@ -18,7 +18,7 @@ export const maxQuestionSchemaBytes = 16 * 1024;
 export const maxAnswerBytes = 64 * 1024;
 
 /** The answer for the server; undefined while nobody has decided. */
-export function answerOf({ state, answer }: Pick<Approval, 'state' | 'answer'>): Answer | undefined {
+export function answerOf({ state, answer }: Pick<Wait, 'state' | 'answer'>): Answer | undefined {
   switch (state) {
     case 'waiting':
       return undefined;
