@@ -20,7 +20,6 @@ import { PostgresCatalogStore } from '#libs/runs/catalog/postgres-catalog-store.
 import { PostgresEventLog } from '#libs/runs/postgres-event-log.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/processes/postgres-process-registry.js';
-import { RunListing } from '#libs/runs/listing/run-listing.js';
 import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
 import { PostgresSessionStore } from '#libs/runs/sessions/postgres-session-store.js';
 import { PostgresToolChanges } from '#libs/runs/catalog/postgres-tool-changes.js';
@@ -244,7 +243,6 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     database,
     backing,
     runs,
-    runListing: new RunListing(database),
     log,
     notes,
     keys,
