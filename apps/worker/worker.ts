@@ -36,6 +36,8 @@ import type { InstanceCount } from './mcp/pool/pool-instance.js';
 import { CatalogPublisher } from './mcp/catalog/publish-catalog.js';
 import { CatalogService } from './mcp/catalog/serve-catalog.js';
 import { ServerStarts } from './mcp/servers/server-starts.js';
+import { ServerVitals } from './mcp/servers/server-vitals.js';
+import type { ConfiguredServer } from './mcp/servers/configured-server.js';
 import { configuredServers, type ConfiguredServers, type ServerParts } from './mcp/servers/servers.js';
 import type { Isolation } from './sandbox/isolation.js';
 import { isolationLevels } from './sandbox/levels.js';
@@ -89,9 +91,11 @@ export class Worker {
   readonly jobs: JobProcessor;
   private readonly questions: Questions;
   private isDraining = false;
+  private readonly vitals = new ServerVitals();
 
   constructor(private readonly parts: WorkerParts) {
-    const { config, backing, logger, workerId, poolEvents = noPoolEvents } = parts;
+    const { config, backing, logger, workerId } = parts;
+    const poolEvents = this.vitals.watch(parts.poolEvents ?? noPoolEvents);
     const limits = { maxBytes: config.limits.tool_schema_bytes, maxDepth: config.limits.tool_schema_depth };
     const environment = inheritedEnvironment();
     const starts = new ServerStarts({
@@ -113,6 +117,7 @@ export class Worker {
       cache: backing.cache,
       places: this.places,
       onBound: poolEvents.onBound,
+      onStderr: (server, line) => this.vitals.wrote(server, line),
       logger,
     };
     this.config = config;
@@ -265,6 +270,7 @@ export class Worker {
     this.config = { ...this.config, mcpServers };
     this.configured = this.prepare(this.config);
     this.pool.replace(this.configured);
+    this.vitals.keep(new Set(this.configured.servers.map(({ name }) => name)));
     await this.catalog.replace(this.configured);
   }
 
@@ -283,17 +289,26 @@ export class Worker {
   }
 
   private details(): ProcessInfo['details'] {
+    const census = this.pool.census();
     return {
       isolation: this.isolationLevels().join(', '),
       workspaces: this.parts.workspacesMark ?? null,
       servers: this.catalog.states().map((server) => {
-        const { isolation, paths } = this.configured.servers.find(({ name }) => name === server.name) ?? {};
-        return {
-          ...server,
-          ...(isolation === undefined ? {} : { isolation }),
-          ...(paths === undefined ? {} : { paths: { read: [...paths.read], write: [...paths.write] } }),
-        } satisfies ServerReport;
+        const configured = this.configured.servers.find(({ name }) => name === server.name);
+        return { ...server, ...(configured === undefined ? {} : this.reportOf(configured, census)) };
       }),
+    };
+  }
+
+  private reportOf(server: ConfiguredServer, census: readonly InstanceCount[]): Omit<ServerReport, 'name' | 'state'> {
+    const { name, builtin, isolation, paths, confinement } = server;
+    const counted = census.filter((each) => each.server === name && each.count > 0);
+    return {
+      isolation,
+      ...(paths === undefined ? {} : { paths: { read: [...paths.read], write: [...paths.write] } }),
+      ...(confinement === undefined ? {} : { forbids: [...confinement.forbids], network: confinement.network }),
+      ...(builtin ? {} : this.vitals.of(name)),
+      ...(builtin ? {} : { instances: Object.fromEntries(counted.map(({ state, count }) => [state, count])) }),
     };
   }
 

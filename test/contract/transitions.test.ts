@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { AppError } from '#libs/schemas/errors.js';
 import { terminalStates } from '#libs/schemas/tool-outcome.js';
 import {
-  callStates,
+  callTableStates,
   callTable,
   type CallEvent,
   type CallTableState,
@@ -37,7 +37,7 @@ const isTerminal = (state: string): boolean => (terminalStates as readonly strin
 test('every event has a cell for every state, and a way to come about', () => {
   for (const [table, states, events] of [
     [runTable, runStates, runEvents],
-    [callTable, callStates, callEvents],
+    [callTable, callTableStates, callEvents],
   ] as const) {
     for (const row of Object.values(table)) expect(Object.keys(row).sort()).toEqual([...states].sort());
     expect(Object.keys(events)).toEqual(Object.keys(table));
@@ -132,7 +132,7 @@ for (const event of Object.keys(runTable) as RunEvent[]) {
 
 for (const event of Object.keys(callTable) as CallEvent[]) {
   verifies('transitions.call', event, async () => {
-    for (const state of callStates) {
+    for (const state of callTableStates) {
       await world.reset();
       const { facts = {}, before, apply } = callEvents[event];
       const placed = await callIn(state, facts, world);

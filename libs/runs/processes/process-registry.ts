@@ -19,6 +19,17 @@ export interface ServerReport {
   isolation?: string;
   /** For the operator: files and directories that a command may use beside its program and its workspace. */
   paths?: { read: string[]; write: string[] };
+  /** For the operator: what its isolation keeps a command from, and what it may reach. */
+  forbids?: string[];
+  network?: string;
+  /** The version of MCP that it speaks. */
+  protocol?: string;
+  /** How many programs or connections it has, by their state. */
+  instances?: Record<string, number>;
+  /** How many of its instances ended by themselves since the worker started. */
+  restarts?: number;
+  /** For the operator: the last lines that it wrote to stderr. */
+  stderr?: string[];
   /** For the operator: why the server is not ready. */
   reason?: string;
   /** For the operator: listed tools that are not offered, each with its reason. */
@@ -32,6 +43,12 @@ export interface SeenProcess extends ProcessInfo {
   ageMs: number;
 }
 
+/** A process as people see it: also one that stopped without saying so, for some minutes. */
+export interface ShownProcess extends SeenProcess {
+  startedAt: Date;
+  isGone: boolean;
+}
+
 export interface ProcessRegistry {
   /** Writes the first heartbeat, then every 2 s until `close`. @throws AppError store_unavailable after 15 s */
   register(info: ProcessInfo): Promise<void>;
@@ -39,6 +56,8 @@ export interface ProcessRegistry {
   describe(id: string, details: () => ProcessInfo['details']): void;
   /** Processes seen within `withinMs`, draining ones included. */
   alive(kind: 'gateway' | 'worker', withinMs: number): Promise<SeenProcess[]>;
+  /** The same, and the ones that are gone. */
+  shown(kind: 'gateway' | 'worker', withinMs: number): Promise<ShownProcess[]>;
   /** How many other processes of the same kind lived at the last heartbeat of this one. */
   peers(id: string): number;
   /**

@@ -24,6 +24,8 @@ export interface SessionStore {
   ensure(principal: string, id: string, given?: GivenSession): Promise<StoredSession>;
   get(principal: string, id: string): Promise<StoredSession | undefined>;
   list(principal: string, page: { limit: number; after?: string }): Promise<StoredSession[]>;
+  /** The sessions of all owners, by owner and name. */
+  listAll(page: { limit: number; after?: Pick<StoredSession, 'principal' | 'id'> }): Promise<StoredSession[]>;
   /** Removes the row (and the turns stored with it); the caller must remove the directory. */
   delete(principal: string, id: string): Promise<StoredSession | undefined>;
   /**

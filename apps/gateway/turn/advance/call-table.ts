@@ -3,8 +3,8 @@ import type { TerminalState } from '#libs/schemas/tool-outcome.js';
 import { type Cell, ignored, impossible, to, type Write } from './cell.js';
 
 /** `approved`: the call is still parked in the journal, but its approval was given. `ended`: any terminal state. */
-export const callStates = ['none', 'planned', 'parked', 'approved', 'dispatched', 'ended'] as const;
-export type CallTableState = (typeof callStates)[number];
+export const callTableStates = ['none', 'planned', 'parked', 'approved', 'dispatched', 'ended'] as const;
+export type CallTableState = (typeof callTableStates)[number];
 
 type CallRow = Record<CallTableState, Cell<CallTableState | TerminalState>>;
 

@@ -41,7 +41,7 @@ export interface ServerParts extends CommandParts {
 
 type Opened = Pick<
   ConfiguredServer,
-  'open' | 'standbys' | 'builtin' | 'isolation' | 'paths' | 'slots' | 'actsForCaller'
+  'open' | 'standbys' | 'builtin' | 'isolation' | 'paths' | 'confinement' | 'slots' | 'actsForCaller'
 >;
 
 const httpConnectMs = 10_000;
@@ -109,8 +109,8 @@ function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opene
   if (command !== undefined) {
     const memory = memoryOf(key, parts);
     const opened = new CommandServer(name, { ...server, command }, { ...parts, memory });
-    const { isolation, paths, open, standbys } = opened;
-    return { builtin: false, isolation, paths, actsForCaller: false, open, standbys };
+    const { isolation, paths, confinement, open, standbys } = opened;
+    return { builtin: false, isolation, paths, confinement, actsForCaller: false, open, standbys };
   }
   if (url !== undefined) {
     const open = openUrl({ ...server, url }, parts, key);
