@@ -83,6 +83,9 @@ const jwtSchema = z.strictObject({
   ).optional(),
   admin_role: text('Role that grants the scope admin').optional(),
   admin_scope: text('Name of the scope admin in tokens; default: no token scope grants it').optional(),
+  console_client_id: text(
+    'Client at the issuer by which people sign in to the console; unset: by API key only',
+  ).optional(),
 });
 
 export const configSchema = z.strictObject({
@@ -191,6 +194,9 @@ export const configSchema = z.strictObject({
       'keys: every request needs an API key; auto: the same once the first key exists or jwt is set, until then loopback only; off: no request needs a key',
     ).default('auto'),
     jwt: jwtSchema.optional(),
+  }),
+  console: section({
+    enabled: flag('Serve the console at /console').default(true),
   }),
   isolation: section({
     minimum: choice(

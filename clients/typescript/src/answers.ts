@@ -123,6 +123,29 @@ export interface FileList {
   truncated: boolean;
 }
 
+export interface Me {
+  /** `open`: this gateway needs no key */
+  signed_in: 'open' | 'key' | 'jwt' | null;
+  principal: string | null;
+  key: {
+    id: string;
+    name: string | null;
+  } | null;
+  scopes: ('chat' | 'tools' | 'files' | 'admin')[];
+  /** How one can sign in */
+  sign_in: {
+    /** No request needs a key */
+    open: boolean;
+    /** API keys are accepted */
+    keys: boolean;
+    /** Where a browser can sign in */
+    oidc?: {
+      issuer: string;
+      client_id: string;
+    };
+  };
+}
+
 export interface Model {
   id: string;
   object: 'model';
