@@ -12,15 +12,25 @@ const nobody = (owner: string, expiry: string): string => `not exists (
     where process.id = ${owner} and process.heartbeat_at > clock_timestamp() - ${milliseconds(expiry)})`;
 
 export const expiredWorkers = `/* reaper.expired-workers */
-  select id from processes where kind = 'worker' and heartbeat_at <= clock_timestamp() - ${milliseconds('$1')}`;
+  select id from processes where kind = 'worker' and gone_at is null and heartbeat_at <= clock_timestamp() - ${milliseconds('$1')}`;
 
-export const removeExpired = `/* reaper.remove-expired */
-  delete from processes where heartbeat_at <= clock_timestamp() - ${milliseconds('$1')} returning id, draining`;
+/** A worker that did not say that it stops is kept for `$2`, for people; it is returned once. */
+export const removeExpired = `/* reaper.remove-expired */ with
+  gone as (
+    update processes set gone_at = clock_timestamp()
+    where kind = 'worker' and not draining and gone_at is null
+      and heartbeat_at <= clock_timestamp() - ${milliseconds('$1')}
+    returning id, draining),
+  removed as (
+    delete from processes where heartbeat_at <= clock_timestamp() - ${milliseconds('$1')}
+      and (kind <> 'worker' or draining or gone_at < clock_timestamp() - ${milliseconds('$2')})
+    returning id, draining, gone_at)
+  select * from gone union all select id, draining from removed where gone_at is null`;
 
 /** The ids among `$1` that are not registered any more. */
 export const unknownProcesses = `/* reaper.unknown-processes */
   select id from unnest($1::text[]) as named (id)
-  where not exists (select from processes where processes.id = named.id)`;
+  where not exists (select from processes where processes.id = named.id and gone_at is null)`;
 
 /** If a dead worker's session is taken meanwhile, the lease has a new row, which this statement does not delete. */
 export const freeLeases = `/* reaper.free-leases */
@@ -161,15 +171,19 @@ export const forgetCalls = `/* reaper.forget-calls */ with
       select from sessions session where session.principal = seen.principal and session.id = seen.session_id))
   select ended_at::text as ended_at, id from seen order by seen.ended_at desc, id desc limit 1`;
 
-/** Deletes days of usage that are older than `$1` days, and ids of batches that nobody writes again. */
+/** Deletes days of usage that are older than `$1` days, hours of traffic that nobody is shown any more, and ids of batches that nobody writes again. */
 export const forgetUsage = `/* reaper.forget-usage */ with
   days as (
     delete from usage_days where ctid = any(array(
       select ctid from usage_days where day < (now() at time zone 'UTC')::date - $1::int limit $2 for update skip locked))
+    returning 1),
+  hours as (
+    delete from traffic_hours where ctid = any(array(
+      select ctid from traffic_hours where hour < now() - interval '2 days' limit $2 for update skip locked))
     returning 1),
   batches as (
     delete from usage_batches where id = any(array(
       select id from usage_batches where id in (select id from usage_batches order by id limit $2)
         and written_at < clock_timestamp() - interval '1 hour' for update skip locked))
     returning 1)
-  select * from days union all select * from batches`;
+  select * from days union all select * from hours union all select * from batches`;
