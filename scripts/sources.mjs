@@ -16,6 +16,7 @@ const parts = {
   worker: ['apps/worker'],
   chimech: ['apps/chimech'],
   scripts: ['scripts'],
+  console: ['apps/console', 'clients/typescript/src', 'libs/audit/secret-names.ts'],
 };
 
 /** @returns {Record<string, string>} a hash by part */
@@ -64,4 +65,6 @@ function filesOf(root, path) {
 }
 
 const isSource = (file) =>
-  /\.(?:[cm]?[jt]s|json|[ch])$/.test(file) && !file.endsWith('.test.ts') && !file.startsWith(`${generated}/`);
+  /\.(?:[cm]?[jt]sx?|json|[ch]|css|html|svg)$/.test(file) &&
+  !file.endsWith('.test.ts') &&
+  !file.startsWith(`${generated}/`);

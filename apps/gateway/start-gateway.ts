@@ -42,6 +42,7 @@ import { GatewayModule } from './gateway.module.js';
 import { Authentication } from './http/admin/authenticate.js';
 import { LimitRequests } from './http/admin/limit-requests.js';
 import { AppErrorFilter } from './http/app-error.filter.js';
+import { serveConsole } from './http/console/serve-console.js';
 import { registerDirectRoutes } from './http/turns/direct-routes.js';
 import { registerFileUploads } from './http/files/file-uploads.js';
 import { controllersOf, setupOpenApi } from './http/openapi/open-api.js';
@@ -155,6 +156,7 @@ export async function startGateway(
   });
   registerDirectRoutes(fastify, controllersOf(app), (controller) => app.get<object>(controller), filter);
   setupOpenApi(app);
+  if (config.console.enabled) serveConsole(fastify, config.auth.jwt);
   // Asks the providers now, so that the first report of health knows, and the log says what is wrong.
   void gateway.models.health(new AbortController().signal);
   try {

@@ -2,6 +2,7 @@
 // process knows. Removes too much rather than too little; keeps no part of a secret.
 import type { Json } from '#libs/schemas/json.js';
 import { strikeOutKnown } from './known-secrets.js';
+import { isSecretName } from './secret-names.js';
 
 const redacted = '[redacted]';
 
@@ -15,12 +16,6 @@ const margin = 4_096;
 
 /** Longer strings are not parsed as JSON: only the patterns apply. */
 const maxInnerLength = 262_144;
-
-/** Matched against lower-case names without punctuation. */
-const secretName =
-  /passw|passphrase|secret|apikey|privatekey|accesskey|signingkey|encryptionkey|authori[sz]ation|credential|cookie|^(x?auth|pwd|pass|jwt|bearer)$|token$/;
-
-export const isSecretName = (name: string): boolean => secretName.test(name.toLowerCase().replace(/[^a-z\d]/g, ''));
 
 const secretValues: readonly RegExp[] = [
   /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g,

@@ -1,7 +1,8 @@
 // Makes anything fit for a log: secrets struck out by key, by pattern and by value, sizes bounded, control characters
 // visible, so that no value can forge a line or repaint a terminal. Never throws; reads no getters twice.
 import { strikeOutKnown } from '#libs/audit/known-secrets.js';
-import { isSecretName, redactText } from '#libs/audit/redact.js';
+import { redactText } from '#libs/audit/redact.js';
+import { isSecretName } from '#libs/audit/secret-names.js';
 
 export interface Redactor {
   text(value: string, maxLength?: number): string;

@@ -10,7 +10,7 @@ import {
   type CallTableState,
 } from '../../apps/gateway/turn/advance/call-table.js';
 import type { Cell } from '../../apps/gateway/turn/advance/cell.js';
-import { runStates, runTable, type RunEvent } from '../../apps/gateway/turn/advance/run-table.js';
+import { runTableStates, runTable, type RunEvent } from '../../apps/gateway/turn/advance/run-table.js';
 import { verifies } from '../verifies.js';
 import { callEvents, callIn } from './transitions/call-events.js';
 import { runEvents, runIn } from './transitions/run-events.js';
@@ -36,7 +36,7 @@ const isTerminal = (state: string): boolean => (terminalStates as readonly strin
 
 test('every event has a cell for every state, and a way to come about', () => {
   for (const [table, states, events] of [
-    [runTable, runStates, runEvents],
+    [runTable, runTableStates, runEvents],
     [callTable, callTableStates, callEvents],
   ] as const) {
     for (const row of Object.values(table)) expect(Object.keys(row).sort()).toEqual([...states].sort());
@@ -113,7 +113,7 @@ function judge(name: string, cell: Cell<string>, { from, now, result, error, cha
 
 for (const event of Object.keys(runTable) as RunEvent[]) {
   verifies('transitions.run', event, async () => {
-    for (const state of runStates) {
+    for (const state of runTableStates) {
       await world.reset();
       const { facts = {}, before, apply } = runEvents[event];
       const run = await runIn(state, facts, world);

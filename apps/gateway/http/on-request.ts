@@ -10,13 +10,14 @@ import { tracing, type Tracing } from '#libs/tracing/tracing.js';
 import type { Authentication } from './admin/authenticate.js';
 import type { LimitRequests } from './admin/limit-requests.js';
 import { markUpload } from './files/file-uploads.js';
+import { sendToConsole } from './console/send-to-console.js';
 import { originGuard } from './origin-guard.js';
 import { giveContext, requestContext } from './request-context.js';
 import { logAtEnd, quietRoutes } from './request-log.js';
 import { answered, requestSpan } from '#libs/tracing/spans.js';
 
 export interface OnRequestParts {
-  config: Pick<Config, 'server' | 'limits'>;
+  config: Pick<Config, 'server' | 'limits' | 'console'>;
   /** Decides who may read the documentation. */
   access: OperatorAccess;
   /** If absent, all callers are the keyless principal. */
@@ -57,6 +58,7 @@ export function registerOnRequest(fastify: FastifyInstance, parts: OnRequestPart
       if (!mayBeAnswered(request.raw, reply.raw)) return;
       logAtEnd(request, reply, logger);
       if (guard(request, reply)) return;
+      if (config.console.enabled && sendToConsole(request, reply)) return;
       admitted = admit(request, reply);
     } catch (error) {
       return fail(error);

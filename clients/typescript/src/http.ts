@@ -5,7 +5,7 @@ export interface ClientOptions {
   /** The gateway's address, for example `http://127.0.0.1:8000`. */
   baseUrl: string;
   /** An API key or a token, or a function that returns the current one. Not needed while the gateway has no keys. */
-  apiKey?: string | (() => string | Promise<string>);
+  apiKey?: string | (() => string | undefined | Promise<string | undefined>);
   /**
    * How often a request, or a stream that broke off, is tried again before its error is thrown; default 5. A stream counts
    * anew when it has received something. Only what is safe to repeat is repeated.

@@ -59,6 +59,9 @@ export const routeScopes: Readonly<Record<string, RouteAccess>> = {
   'GET /docs/*': 'operator',
   'GET /docs/swagger-initializer.js': 'operator',
   'GET /openapi.json': 'operator',
+  'GET /console': 'open',
+  'GET /console/*': 'open',
+  'GET /console/assets/*': 'open',
   'GET /health/live': 'open',
   'GET /health/ready': 'open',
 };

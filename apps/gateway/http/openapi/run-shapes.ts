@@ -44,7 +44,7 @@ export const runRound = named('ShownRound', {
   ended_at: time,
 });
 
-export const shownCall = named('ShownCall', {
+export const callShape = named('ShownCall', {
   id: text,
   round: count,
   kind: z.enum(['server', 'client']).describe('`client`: the caller runs it'),
@@ -98,6 +98,6 @@ export const runDetails = named('RunDetails', {
   request: anything.optional().describe('The request as it was read, without its messages'),
   messages: z.array(anything).optional().describe('The conversation that the models were sent, in order'),
   round_list: z.array(runRound).optional(),
-  call_list: z.array(shownCall).optional(),
+  call_list: z.array(callShape).optional(),
   event_list: z.array(runEvent).optional(),
 });

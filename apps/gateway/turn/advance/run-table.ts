@@ -3,8 +3,8 @@ import { type Cell, type Emit, ignored, impossible, to, type Write } from './cel
 
 const endedRunStates = ['done', 'failed', 'cancelled'] as const;
 /** `none`: the run is not stored, or not any more. */
-export const runStates = ['none', 'running', 'interrupted', ...endedRunStates] as const;
-export type RunTableState = (typeof runStates)[number];
+export const runTableStates = ['none', 'running', 'interrupted', ...endedRunStates] as const;
+export type RunTableState = (typeof runTableStates)[number];
 
 type RunRow = Record<RunTableState, Cell<RunTableState>>;
 
