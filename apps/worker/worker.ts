@@ -13,7 +13,7 @@ import { SharedPlaces } from '#libs/limits/shared-places.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { DeletedSession } from '#libs/runs/sessions/deleted-sessions.js';
 import type { CatalogStore } from '#libs/runs/catalog/catalog-store.js';
-import type { ProcessInfo, ProcessRegistry, ServerReport } from '#libs/runs/processes/process-registry.js';
+import type { ProcessInfo, ProcessRegistry } from '#libs/runs/processes/process-registry.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import type { SessionLeases } from '#libs/runs/sessions/session-leases.js';
 import type { SessionStore } from '#libs/runs/sessions/session-store.js';
@@ -37,7 +37,7 @@ import { CatalogPublisher } from './mcp/catalog/publish-catalog.js';
 import { CatalogService } from './mcp/catalog/serve-catalog.js';
 import { ServerStarts } from './mcp/servers/server-starts.js';
 import { ServerVitals } from './mcp/servers/server-vitals.js';
-import type { ConfiguredServer } from './mcp/servers/configured-server.js';
+import { noteEnds, reportServer } from './mcp/pool/report-server.js';
 import { configuredServers, type ConfiguredServers, type ServerParts } from './mcp/servers/servers.js';
 import type { Isolation } from './sandbox/isolation.js';
 import { isolationLevels } from './sandbox/levels.js';
@@ -95,7 +95,7 @@ export class Worker {
 
   constructor(private readonly parts: WorkerParts) {
     const { config, backing, logger, workerId } = parts;
-    const poolEvents = this.vitals.watch(parts.poolEvents ?? noPoolEvents);
+    const poolEvents = noteEnds(parts.poolEvents ?? noPoolEvents, this.vitals);
     const limits = { maxBytes: config.limits.tool_schema_bytes, maxDepth: config.limits.tool_schema_depth };
     const environment = inheritedEnvironment();
     const starts = new ServerStarts({
@@ -295,20 +295,8 @@ export class Worker {
       workspaces: this.parts.workspacesMark ?? null,
       servers: this.catalog.states().map((server) => {
         const configured = this.configured.servers.find(({ name }) => name === server.name);
-        return { ...server, ...(configured === undefined ? {} : this.reportOf(configured, census)) };
+        return { ...server, ...(configured === undefined ? {} : reportServer(configured, census, this.vitals)) };
       }),
-    };
-  }
-
-  private reportOf(server: ConfiguredServer, census: readonly InstanceCount[]): Omit<ServerReport, 'name' | 'state'> {
-    const { name, builtin, isolation, paths, confinement } = server;
-    const counted = census.filter((each) => each.server === name && each.count > 0);
-    return {
-      isolation,
-      ...(paths === undefined ? {} : { paths: { read: [...paths.read], write: [...paths.write] } }),
-      ...(confinement === undefined ? {} : { forbids: [...confinement.forbids], network: confinement.network }),
-      ...(builtin ? {} : this.vitals.of(name)),
-      ...(builtin ? {} : { instances: Object.fromEntries(counted.map(({ state, count }) => [state, count])) }),
     };
   }
 

@@ -129,7 +129,7 @@ async function shownCalls(row: RunRow, { rounds, facts, ports }: Read): Promise<
         waits: waits.filter(({ callId }) => callId === call.id),
         audit: audit.find(({ callId }) => callId === call.id),
       };
-      return timed === undefined ? [] : shownCall(call, timed, own, row.now);
+      return timed === undefined ? [] : shownCall(call, timed, own, until);
     }),
   );
 }
@@ -138,10 +138,10 @@ function shownCall(
   call: StoredCall,
   times: CallFacts,
   { waits, audit }: { waits: readonly WaitFacts[]; audit: AuditFacts | undefined },
-  now: Date,
+  until: Date,
 ): Shown<typeof callShape> {
   const { outcome, kind } = call;
-  const spent = spentByCall(times, waits, now);
+  const spent = spentByCall(times, waits, until);
   const begun = times.dispatchedAt !== null;
   const approval = waits.find((wait) => wait.kind === 'approval');
   return {

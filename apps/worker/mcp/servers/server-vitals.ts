@@ -1,7 +1,6 @@
 // What this worker remembers of each tool server for the operator: how often an instance of it ended by itself, and the last lines
 // that it wrote to stderr.
 import { strikeOutKnown } from '#libs/audit/known-secrets.js';
-import type { PoolEvents } from '../pool/pool-events.js';
 
 /** Each heartbeat reports them. */
 const most = { lines: 10, chars: 200 };
@@ -14,15 +13,9 @@ interface Vitals {
 export class ServerVitals {
   private readonly servers = new Map<string, Vitals>();
 
-  /** The events, with the ends of instances counted on the way. */
-  watch(events: PoolEvents): PoolEvents {
-    return {
-      ...events,
-      onClosed: (server, reason) => {
-        if (reason === 'ended') this.vitalsOf(server).restarts += 1;
-        events.onClosed(server, reason);
-      },
-    };
+  /** An instance of the server ended by itself. */
+  ended(server: string): void {
+    this.vitalsOf(server).restarts += 1;
   }
 
   /** A line on stderr. */
