@@ -4,6 +4,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import { startAskingSignalbox, user, write } from '../support/approvals-client.js';
 import { turnEvents } from '../support/events-client.js';
 import { rounds } from '../support/scripts.js';
+import type { Script } from '../support/scripted-upstream.js';
 import type { StartedHere } from '../support/services/start-here.js';
 import { startSignalboxHere } from '../support/services/start-signalbox.js';
 import { verifies } from '../verifies.js';
@@ -14,17 +15,18 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => asking?.close());
 
+type Scripted = Exclude<Script, unknown[]>;
+const scripted = (...answers: Parameters<typeof rounds>) => rounds(...answers) as Scripted;
 const callIds = ['call_0', 'call_1', 'call_2'];
 
 verifies('approvals.unused', 'no worker at first; a third call like it is asked about again', async () => {
   const { box } = asking;
   let workerStarted!: () => void;
   const hasWorker = new Promise<void>((resolve) => (workerStarted = resolve));
-  const calls = rounds(...callIds.map((id) => ({ toolCalls: [{ ...write('unused.txt'), id }] })), { text: 'done' });
+  const answers = scripted(...callIds.map((id) => ({ toolCalls: [{ ...write('unused.txt'), id }] })), { text: 'done' });
   asking.follow(async (request, number) => {
-    const answer = await (calls as (request: unknown, number: number) => object)(request, number);
     if (number > 1) await hasWorker;
-    return answer;
+    return answers(request, number);
   });
   const asked: string[] = [];
   const results: unknown[] = [];
