@@ -30,6 +30,7 @@ verifies('approvals.unused', 'no worker at first; a third call like it is asked 
   });
   const asked: string[] = [];
   const results: unknown[] = [];
+  const refusals: unknown[] = [];
   for await (const chunk of turnEvents(box.url, { messages: [user('Write')], session_id: 'unused' })) {
     if (chunk['type'] === 'approval_required') {
       const { id } = chunk['approval'] as { id: string };
@@ -38,12 +39,15 @@ verifies('approvals.unused', 'no worker at first; a third call like it is asked 
       await asking.decide(id, { decision: asked.length === 1 ? 'approve' : 'deny' });
     }
     if (chunk['type'] !== 'tool_result') continue;
-    results.push((chunk['result'] as { error?: JsonObject }).error?.['code'] ?? 'written');
+    const { error } = chunk['result'] as { error?: JsonObject };
+    results.push(error?.['code'] ?? 'written');
+    if (error !== undefined) refusals.push(error['message']);
     if (results.length > 1) continue;
     await box.startWorker();
     workerStarted();
   }
   expect(results).toEqual(['tool_unavailable', 'written', 'approval_denied']);
+  expect(refusals[0]).toMatch(/^The call did not begin: /);
   expect(asked).toHaveLength(2);
   expect(await asking.fileOf('unused', 'unused.txt')).toBe('one');
   const audited = await box.rows<JsonObject>(
