@@ -99,7 +99,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const waitAnnouncements = new WaitAnnouncements({ store: waitStore, channels: backing.channels, logger });
   const { webhook: hook, expires_ms: expiresMs } = config.approvals;
   const approval = { expiresMs, notify: hook !== undefined };
-  const approvalRoom = new ApprovalRoom({ store: waitStore, limit: config.limits.waiting_approvals, metrics });
+  const { waiting_approvals: limit } = config.limits;
+  const approvalRoom = new ApprovalRoom({ store: waitStore, settings: approval, limit, metrics });
   const sampling = new Sampling({
     gatewayId: id,
     store: waitStore,
@@ -169,7 +170,6 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const turns: Turns = new Turns(
     {
       approvals,
-      approval,
       approvalRoom,
       waitStore,
       questions: sampling,
@@ -198,7 +198,6 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     catalog,
     validator,
     decide,
-    approval,
     approvalRoom,
     approvals: { store: waitStore, questions: sampling, notify: () => approvals.notify() },
     deniedTool,

@@ -131,10 +131,9 @@ function turnPorts(models: ReturnType<typeof openModels>, runner: RecordedToolRu
     deniedTool: () => undefined,
     notes: { write: () => Promise.resolve() },
     budgets: { spentBy: () => undefined, knownSpent: () => undefined },
-    approval: { expiresMs: limits.turn_ms, notify: false },
-    approvalRoom: { refusalOf: () => Promise.resolve(undefined) },
+    approvalRoom: { approvalOf: () => Promise.reject(new Error('nothing is asked')) },
     approvals: {} as Waits,
-    waitStore: { byIds: () => Promise.resolve([]), takeUnused: () => Promise.resolve(undefined) },
+    waitStore: { byIds: () => Promise.resolve([]) },
     questions: { open: () => Promise.resolve([]) },
     journal: { get: () => Promise.resolve(undefined), plan: () => Promise.resolve() },
   };

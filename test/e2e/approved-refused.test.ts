@@ -59,6 +59,28 @@ for (const idempotencyKey of [undefined, randomUUID()]) {
   );
 }
 
+for (const idempotencyKey of [undefined, randomUUID()]) {
+  const which = idempotencyKey === undefined ? 'without' : 'with';
+  verifies(
+    'approvals.refused',
+    `refused after it was taken up, ${which} a key; a third one is asked about`,
+    async () => {
+      const { services, gateway } = path;
+      const asked = append(idempotencyKey === undefined ? {} : { idempotencyKey });
+      const id = await approved(asked);
+      const [call] = await services.rows<{ id: string }>('select call_id as id from approvals where id = $1', [id]);
+      const { job } = (await services.journal.get(call!.id))!;
+      expect(await services.journal.replan(job!)).toBe(true);
+      const full = new AppError('queue_full', 'The queue is full');
+      expect(await services.journal.cancelPlanned([call!.id], { requestId: 'req_1' }, full)).toEqual([call!.id]);
+      expect(await ask(gateway, asked)).toBe('completed');
+      const { name, argumentsText, sessionId } = asked;
+      expect(await ask(gateway, { name, argumentsText, sessionId })).toMatch(/^appr_(?!$)/);
+      expect(await ask(gateway, { name, argumentsText, sessionId })).not.toBe(id);
+    },
+  );
+}
+
 verifies('approvals.refused', 'one with a key that ended before it began asks for an approval again', async () => {
   const { services, gateway } = path;
   const asked = append({ idempotencyKey: randomUUID() });

@@ -22,6 +22,12 @@ export const approvalRequirements = {
     'an approved call of the tools API that finds no place runs when it is asked for again, without another approval',
   'approvals.unused':
     'an approved call of a turn that finds no place is not run; the next call like it in the session runs without another approval, once',
+  'waits.once':
+    'whatever a call waits for, the first end of the wait counts: one row of the audit, and a parked call that may not run ends with it',
+  'waits.lapsed':
+    'a wait that nobody ends in time, or whose call has ended, is ended; its parked call is denied, a running call goes on',
+  'waits.woken': 'whoever waits learns of the end of the wait, also when its announcement was lost',
+  'waits.clock': 'the tool’s time stands still during every wait, the turn’s while people are waited for',
   'approvals.webhook': 'a webhook is notified of each call that waits, signed, and again after a failure',
   'approvals.audited': 'the audit names who asked and who decided, for the decision and for the call',
   'approvals.tightened': 'a request may ask for approvals that the policy does not ask for',

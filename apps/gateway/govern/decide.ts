@@ -1,9 +1,6 @@
 // The one port to the policy: it decides about every server call before the call is journaled, on the arguments that run.
-import type { NewApproval } from '#libs/waits/wait.js';
-import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
-import type { PolicyDecision, JudgedTool } from '#libs/policy/decision.js';
+import type { JudgedTool, PolicyDecision } from '#libs/policy/decision.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
-import { mintApprovalId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
@@ -23,13 +20,3 @@ export function deniedOutcome(tool: Pick<CatalogTool, 'name'>, decision: PolicyD
 
 export const whyDenied = ({ name }: Pick<CatalogTool, 'name'>, { rule, reason }: PolicyDecision): string =>
   `The rule '${rule}' does not allow this call of '${name}'${reason === undefined ? '' : `: ${reason}`}`;
-
-/** The approval of a call that the policy lets run only once somebody has approved it. */
-export function newApproval(args: JsonObject, { reason }: PolicyDecision, settings: ApprovalSettings): NewApproval {
-  return {
-    id: mintApprovalId(),
-    argumentsHash: canonicalHash(args),
-    ...settings,
-    ...(reason === undefined ? {} : { reason }),
-  };
-}

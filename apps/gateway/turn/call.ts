@@ -1,6 +1,6 @@
 // One call that a model, or a caller of the tools API, asked for: the text as it comes in, who runs the call, its row in the
 // journal, its job in the queue, its approval, and its outcome.
-import type { NewApproval, Wait } from '#libs/waits/wait.js';
+import type { NewApproval } from '#libs/waits/wait.js';
 import { mintSealedReference, type SealedReference } from '#libs/backing/sealed-values.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { AuditContext, PlannedCall, StoredCall } from '#libs/runs/run-store.js';
@@ -9,6 +9,7 @@ import { type JsonObject, jsonObjectOf } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { maxCarriedArgumentsBytes, type ToolJob } from '#libs/schemas/tool-job.js';
 import type { CallState, ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import type { NeededApproval } from '../govern/approval-room.js';
 
 /** A call with a job, which a worker can run. */
 export type RunnableCall = Call & { tool: CatalogTool; job: ToolJob };
@@ -149,18 +150,17 @@ export class Call {
     return this as RunnableCall;
   }
 
-  /** Parks the call until somebody decides about `approval`. */
-  park(approval: NewApproval, offered: CatalogTool): void {
-    this.approval = approval;
-    this.approvalId = approval.id;
+  /** Parks the call until somebody decides, unless its approval was given before, or there is no room for another. */
+  needs(needed: NeededApproval, offered: CatalogTool): void {
+    if ('refusal' in needed) return this.refuse(needed.refusal);
+    this.approvalId = 'given' in needed ? needed.given.id : needed.asked.id;
+    if ('given' in needed) {
+      this.approvedBefore = { id: needed.given.id, approver: needed.given.decidedBy ?? '' };
+      return;
+    }
+    this.approval = needed.asked;
     this.offered = offered;
     this.state = 'parked';
-  }
-
-  /** The call needs no approval of its own. */
-  approvedBy({ id, decidedBy }: Pick<Wait, 'id' | 'decidedBy'>): void {
-    this.approvalId = id;
-    this.approvedBefore = { id, approver: decidedBy ?? '' };
   }
 
   end(outcome: ToolOutcome): void {

@@ -15,7 +15,6 @@ import { approvalRequest } from './wait.js';
 
 export interface TurnPorts extends PlanPorts, RoundPorts, AskModelPorts {
   runner: RoundPorts['runner'];
-  waitStore: PlanPorts['waitStore'] & RoundPorts['waitStore'];
   approvals: Pick<Waits, 'decided' | 'notify'>;
   budgets: Pick<Budgets, 'spentBy' | 'knownSpent'>;
 }

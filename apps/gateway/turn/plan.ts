@@ -7,13 +7,12 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
 import { type Stop, noticeForModel } from '#libs/limits/stop-notice.js';
-import type { WaitStore } from '#libs/waits/wait-store.js';
 import type { ApprovalRoom } from '../govern/approval-room.js';
-import { type ApprovalSettings, type Decide, newApproval, deniedOutcome } from '../govern/decide.js';
+import { type Decide, deniedOutcome } from '../govern/decide.js';
 import { noteConversion } from '../tools/note-conversion.js';
 import type { ArgumentValidator } from '../tools/tool-catalog.js';
 import { toolOfCall } from '../tools/tool-of-call.js';
-import type { Call } from './call.js';
+import type { Call, RunnableCall } from './call.js';
 import type { ToolRunner } from './dispatch/tool-runner.js';
 import type { OfferedTool, ToolOffer } from './offer-tools.js';
 
@@ -23,9 +22,7 @@ type ServerTool = OfferedTool & { tool: CatalogTool };
 export interface PlanPorts {
   validator: ArgumentValidator;
   decide: Decide;
-  approval: ApprovalSettings;
-  approvalRoom: Pick<ApprovalRoom, 'refusalOf'>;
-  waitStore: Pick<WaitStore, 'takeUnused'>;
+  approvalRoom: Pick<ApprovalRoom, 'approvalOf'>;
   /** A tool that the caller was not offered, because the policy denies it for any arguments. */
   deniedTool: (name: string, caller: RequestContext) => CatalogTool | undefined;
   runner: Pick<ToolRunner, 'plan'>;
@@ -106,20 +103,17 @@ function decideOn(call: Call, args: JsonObject, offered: ServerTool, ports: Plan
     return undefined;
   }
   call.policyRule = decision.rule;
-  ports.runner.plan(call, tool, args);
-  return decision.effect === 'allow' ? undefined : park(call, decision, offered.tool, ports);
+  const runnable = ports.runner.plan(call, tool, args);
+  return decision.effect === 'allow' ? undefined : park(runnable, decision, offered.tool, ports);
 }
 
-async function park(call: Call, decision: PolicyDecision, offered: CatalogTool, ports: PlanPorts): Promise<void> {
-  const { context } = call;
-  const approval = newApproval(call.arguments, decision, ports.approval);
-  const { argumentsHash } = approval;
-  const known = { ...context, name: call.toolName, definitionHash: offered.definitionHash, argumentsHash, inRun: true };
-  const unused = await ports.waitStore.takeUnused(call.id, known);
-  if (unused !== undefined) return call.approvedBy(unused);
-  const refusal = await ports.approvalRoom.refusalOf(context.principal, approval.id);
-  if (refusal === undefined) call.park(approval, offered);
-  else call.refuse(refusal);
+async function park(
+  call: RunnableCall,
+  decision: PolicyDecision,
+  offered: CatalogTool,
+  ports: PlanPorts,
+): Promise<void> {
+  call.needs(await ports.approvalRoom.approvalOf(call, decision, call.context.sessionId), offered);
 }
 
 /** Adds the approval that the request requires of a call that the policy allows. */

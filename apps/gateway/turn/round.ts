@@ -235,7 +235,7 @@ function failureOf(error: unknown): ToolOutcome {
   // Only the journal may decide how the call ends: the store may have cancelled the call, or another gateway may continue it.
   if (error.code === 'store_unavailable' || error.code === 'shutting_down') throw error;
   // Within a turn, a full queue counts as a failure of the tool: the model may answer without the result.
-  return failedOutcome('failed', 'tool_unavailable', error.message);
+  return failedOutcome('failed', 'tool_unavailable', `The call did not begin: ${error.message}`);
 }
 
 /** Puts the results of a settled round where the model sees them: after the message, or at their places in an earlier turn. */

@@ -22,7 +22,7 @@ import { outcomeElsewhere } from '../wait.js';
 import type { SamplingDesk } from './dispatch-services.js';
 import { noteConversion } from '../../tools/note-conversion.js';
 import type { LateCancels } from './late-cancels.js';
-import { type ApprovalSettings, type Decide, newApproval, deniedOutcome } from '../../govern/decide.js';
+import { type Decide, deniedOutcome } from '../../govern/decide.js';
 import type { ArgumentValidator, ToolCatalog } from '../../tools/tool-catalog.js';
 import { toolOfCall } from '../../tools/tool-of-call.js';
 import type { ToolProgress, ToolRunner } from './tool-runner.js';
@@ -63,10 +63,9 @@ export interface ToolCallPorts {
   catalog: ToolCatalog;
   validator: ArgumentValidator;
   decide: Decide;
-  approval: ApprovalSettings;
-  approvalRoom: Pick<ApprovalRoom, 'refusalOf'>;
+  approvalRoom: Pick<ApprovalRoom, 'approvalOf'>;
   approvals: {
-    store: Pick<WaitStore, 'get' | 'ofCall' | 'ofRepeatedCall' | 'takeUnused'>;
+    store: Pick<WaitStore, 'get' | 'ofCall' | 'ofRepeatedCall'>;
     questions: Pick<SamplingDesk, 'open'>;
     notify: () => void;
   };
@@ -192,29 +191,24 @@ export class DirectCalls {
     { callId, sessionId, name }: ToolCallRequest,
     { tool, decision, context, arguments: args }: Undecided,
   ): Promise<PreparedToolCall> {
-    const { approvals, approval: settings, approvalRoom, journal } = this.ports;
-    const approval = newApproval(args, decision, settings);
-    const { argumentsHash } = approval;
-    const known = { principal: context.principal, name: tool.name, argumentsHash, sessionId };
+    const { approvals, approvalRoom, journal } = this.ports;
     if (callId === undefined) {
+      const argumentsHash = canonicalHash(args);
+      const known = { principal: context.principal, name: tool.name, argumentsHash, sessionId };
       const found = await approvals.store.ofRepeatedCall(known);
       if (found?.state === 'approved') return this.approved(found, context);
       if (found !== undefined) throw new ApprovalNeeded(found);
     }
     const call = this.planned(context, tool, args, decision.rule);
-    const { definitionHash } = tool;
-    const unused = await approvals.store.takeUnused(call.id, { ...known, definitionHash, inRun: false });
-    if (unused !== undefined) {
-      call.approvedBy(unused);
+    call.needs(await approvalRoom.approvalOf(call, decision, sessionId), tool);
+    if (call.outcome !== undefined) return this.refuse(call, call.outcome);
+    if (call.state !== 'parked') {
       await this.plan(call, { callId });
       return this.prepared(call);
     }
-    const refusal = await approvalRoom.refusalOf(context.principal, approval.id);
-    if (refusal !== undefined) return this.refuse(call, refusal);
-    call.park(approval, tool);
     await journal.plan(call.row, call.audit);
     approvals.notify();
-    const written = await approvals.store.get(approval.id);
+    const written = await approvals.store.get(call.approvalId!);
     if (written === undefined) throw toolNotFound(name);
     throw new ApprovalNeeded(written);
   }
