@@ -136,7 +136,6 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     logger,
   });
   const validator = new CompiledArgumentValidator(argumentBounds(config), logger);
-  const untilWorker = runner.untilWorker.bind(runner);
   const firstCatalog = new FirstCatalog(catalog, runner);
 
   const onSent = (outcome: string) => metrics.approvalNotices.inc({ outcome });
@@ -205,15 +204,14 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     notes,
     runner,
     lateCancels,
-    untilWorker,
   });
   const keyedToolCalls = new KeyedToolCalls({
     calls: toolCalls,
-    journal,
+    turns,
+    catalog,
     approvals: waitStore,
+    journal,
     questions: sampling,
-    ...here,
-    reserve: (runId) => activeRuns.reserve(runId),
   });
   const toolChanges = new PostgresToolChanges(database, audit);
   const toolChangeDecisions = new ToolChangeDecisions({

@@ -31,6 +31,15 @@ const begun = async (members = {}) => {
   return run;
 };
 
+/** A tool call with a key, which was refused a place. */
+const refusedOwnCall = async () => {
+  const { id } = await begun({ detached: true, idempotencyKey: 'refused' });
+  const call = someCall();
+  await runs.planRound(someRound(id, { calls: [call], provider: '', model: '' }), context);
+  await journal.cancelPlanned([call.id], context);
+  await runs.end(id, 'gateway-1', { state: 'interrupted', usage });
+};
+
 verifies('runs.interrupted-detached', 'those that wait last, each with the reason why it broke off', async () => {
   const approval = { id: 'appr_1', argumentsHash: 'hash', expiresMs: 60_000, notify: false };
   const parked = (id: string) => someCall({ approval: { ...approval, id } });
@@ -43,6 +52,7 @@ verifies('runs.interrupted-detached', 'those that wait last, each with the reaso
   const detached = { detached: true };
   const keyed = await interrupted({ ...detached, idempotencyKey: 'alone' }, [someCall()], { code: 'model_error' });
   await interrupted({ ...detached, idempotencyKey: 'not begun' });
+  await refusedOwnCall();
   await interrupted({});
   await begun(detached);
   const waiting = await interrupted(detached, [someCall(), parked('appr_held')]);

@@ -32,7 +32,8 @@ const removeRun = `/* runs.remove */ with
 
 /**
  * A call waits for a person while its approval or question waits, unless its round went back to the caller, who decides in the next
- * turn. Any other call that runs ends by itself.
+ * turn. Any other call that runs ends by itself. A round without a provider has the caller's own call, which does not count if it
+ * never began.
  */
 const selectInterruptedDetached = `/* runs.interrupted-detached */
   select id, principal, key_id as "keyId", idempotency_key is not null as keyed, error, adoptions,
@@ -45,7 +46,10 @@ const selectInterruptedDetached = `/* runs.interrupted-detached */
           where asked.run_id = call.run_id and asked.round = call.round and asked.kind = 'client')
         else call.state = 'dispatched' end) as waits
   from runs where state = 'interrupted' and detached
-    and (idempotency_key is null or exists (select from run_rounds where run_id = runs.id))
+    and (idempotency_key is null or exists (
+      select from run_rounds round where round.run_id = runs.id and (round.provider <> '' or exists (
+        select from tool_calls call where call.run_id = round.run_id and call.round = round.round
+          and not (call.state = 'cancelled' and call.attempt = 0 and call.fence is null)))))
   order by waits, ended_at desc limit $1`;
 
 export interface RunStoreOptions {

@@ -151,7 +151,8 @@ export interface RunStore {
   end(runId: string, owner: string, end: RunEnd): Promise<boolean>;
   /** Gives an interrupted run a new owner; false if another gateway took the run first. */
   adopt(runId: string, owner: string): Promise<boolean>;
-  /** Runs that need not wait come first, then the newest. Excludes keyed runs without a round, which their callers begin again. */
+  /** Runs that need not wait come first, then the newest. Excludes keyed runs that their callers begin again: those without a round, and
+   * those whose own call was refused a place. */
   interruptedDetached(limit: number): Promise<DetachedRun[]>;
   /**
    * Marks runs that `owner` owns but does not run (the store did not confirm their beginning or end) as interrupted, so that a

@@ -47,6 +47,11 @@ export interface RequestContext {
   signal: AbortSignal;
   /** The end of the time in which the request may run. */
   deadline: RequestDeadline;
+  /**
+   * Whether the caller of a tool stays while a question of the tool server waits (`hold`), or gets the question and comes back.
+   * Absent: nobody can be asked.
+   */
+  questions?: 'hold' | 'return';
   /** Cached tool results must not answer this request (`Cache-Control: no-cache`). */
   noCache?: boolean;
   /** A request header by its lower-case name; a function, so that secrets are not serialised with the rest. */
@@ -68,13 +73,9 @@ export interface CallContext extends RequestContext {
   /** The session's name within its principal. */
   sessionId: string;
   callId: string;
-  model?: string;
+  /** The model that made the call; absent if the caller itself made it, and comes back with it when it is refused. */
+  model?: string | undefined;
   priority: 'interactive' | 'batch';
-  /**
-   * Whether the caller stays while a question of the tool server waits (`hold`), or gets the question and comes back. Absent: nobody
-   * can be asked.
-   */
-  questions?: 'hold' | 'return';
   /** Where the headers for the tool's server are stored. */
   sealedHeaders?: { ref: string; key: string };
 }

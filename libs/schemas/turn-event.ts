@@ -66,7 +66,7 @@ export type TurnEvent =
       message?: string;
     }
   | { type: 'tool_result'; callId: string; result: ShownToolResult }
-  | { type: 'approval_required'; approval: JsonObject & { tool_call_id: string } }
+  | { type: 'approval_required'; approval: JsonObject & { id: string; tool_call_id: string } }
   | {
       type: 'done';
       finishReason: FinishReason;

@@ -41,4 +41,8 @@ export class RecordedToolRunner implements ToolRunner {
   hasWorker(): boolean {
     return true;
   }
+
+  untilWorker(): Promise<void> {
+    return Promise.resolve();
+  }
 }

@@ -18,7 +18,7 @@ import { runTurn } from '../../apps/gateway/turn/loop.js';
 import type { NewRound, Turn } from '../../apps/gateway/turn/turn.js';
 import { offerTools } from '../../apps/gateway/turn/offer-tools.js';
 import { conversationOf } from '../../apps/gateway/turn/runs/restore-history.js';
-import type { TurnRequest } from '../../apps/gateway/turn/turn-request.js';
+import { requestOf } from '../../apps/gateway/turn/turn-request.js';
 import { TurnState } from '../../apps/gateway/turn/turn-state.js';
 import { OfflineProvider } from '../../apps/gateway/models/offline/offline-provider.js';
 import { ModelCallMeasure } from '../../apps/gateway/models/routing/measure-model-calls.js';
@@ -65,7 +65,7 @@ export async function replayRun(runId: string, config: Config, options: ReplayOp
   const run = await findRun(database, runs, runId);
   const recorded = await runs.rounds(run.id);
   const runner = new RecordedToolRunner(recorded.flatMap(({ calls }) => calls));
-  const request = { ...(run.request as unknown as TurnRequest), ...(model === undefined ? {} : { model }) };
+  const request = { ...requestOf(run), ...(model === undefined ? {} : { model }) };
   const models = openModels(config);
   try {
     const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), {} as Channels, silentLogger);

@@ -20,8 +20,8 @@ import { openStoreWorld, type StoreWorld } from './transitions/store-world.js';
 const unrefused: Record<string, string> = {
   'run: request with a key, another body × none': 'A first request is not another one: it begins.',
   'run: request with a key, a day later × none': 'A first request begins.',
-  'call: refused a place, no run × parked': 'A refusal, which a parked call may end with.',
-  'call: refused a place, in a run × parked': 'A refusal, which a parked call may end with.',
+  'call: refused a place, own call × parked': 'A refusal, which a parked call may end with.',
+  'call: refused a place, in a chat × parked': 'A refusal, which a parked call may end with.',
   'call: skipped, the call before it asks × parked': 'A refusal, which a parked call may end with.',
 };
 

@@ -147,6 +147,19 @@ describe('the tools API', () => {
     });
   }
 
+  verifies('approvals.tools-api-alone', 'approved on the other gateway; edited; asked again later', async () => {
+    const [plain, edited] = [await call('alone.txt', 'alone-1'), await call('alone.txt', 'alone-2')];
+    const args = { path: 'alone-edited.txt', content: 'y', append: true };
+    await asking.decide(approvalOf(plain).id, { decision: 'approve' }, box.gateways[1]!.url);
+    await asking.decide(approvalOf(edited).id, { decision: 'approve', arguments: args });
+    await expect.poll(() => asking.fileOf('tools', 'alone.txt'), { timeout: 10_000 }).toBe('x');
+    await expect.poll(() => asking.fileOf('tools', 'alone-edited.txt'), { timeout: 10_000 }).toBe('y');
+    const told = [await call('alone.txt', 'alone-1'), await call('alone.txt', 'alone-2')];
+    expect(told.map(({ status }) => status)).toEqual([200, 200]);
+    expect(await asking.fileOf('tools', 'alone.txt')).toBe('x');
+    expect(await asking.fileOf('tools', 'alone-edited.txt')).toBe('y');
+  });
+
   verifies('approvals.tools-api', 'denied', async () => {
     const first = await call('denied.txt', 'write-2');
     await asking.decide(approvalOf(first).id, { decision: 'deny', reason: 'not today' });

@@ -61,9 +61,9 @@ verifies('reliability.keyed-call-once', 'a failed and a refused call answer as t
 
   const refused = { name: 'echo', args: { text: 5 }, key: randomUUID() };
   expect(await codeOf(ask(first, refused))).toBe('invalid_tool_arguments');
-  const { id, outcome } = await ask(second, refused);
-  expect(outcome.error?.code).toBe('invalid_tool_arguments');
-  expect(await path.services.rows('select 1 from audit_events where call_id = $1', [id])).toHaveLength(1);
+  expect(await codeOf(ask(second, refused))).toBe('invalid_tool_arguments');
+  const audited = 'select 1 from audit_events join runs on runs.id = run_id where idempotency_key = $1';
+  expect(await path.services.rows(audited, [refused.key])).toHaveLength(1);
 });
 
 verifies('reliability.keyed-call-once', 'a caller who left is told when it comes back', async () => {

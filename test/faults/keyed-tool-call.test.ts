@@ -9,12 +9,19 @@ import { verifies } from '../verifies.js';
 
 let box: Signalbox;
 let web: HeldWeb;
+let database: pg.Pool;
+
+async function rows<Row extends object>(sql: string, values: unknown[]): Promise<Row[]> {
+  return (await database.query<Row>(sql, values)).rows;
+}
 
 beforeAll(async () => {
   web = await openHeldWeb();
   box = await startSignalbox({ gateways: 2, environment: { TOOLS_FETCH_ALLOW: '127.0.0.1' } });
+  database = new pg.Pool({ connectionString: box.databaseUrl, max: 1 });
 });
 afterAll(async () => {
+  await database?.end();
   await box?.close();
   web?.close();
 });
@@ -54,19 +61,43 @@ for (const when of ['during', 'after'] as const) {
   });
 }
 
+verifies('reliability.keyed-call-once', 'its gateway stops before the call has ended', async () => {
+  const [path, key] = ['/stopped', randomUUID()];
+  const stopping = await box.startGateway({ SERVER_SHUTDOWN_GRACE_MS: '500' });
+  const told = call(stopping.url, path, { key });
+  await web.reached(path);
+  expect(await stopping.stop()).toBe(0);
+  expect((await told).status).toBe(503);
+  const again = call(box.url, path, { key });
+  web.answer(path);
+  expect((await again).status).toBe(200);
+  expect(web.count(path)).toBe(1);
+});
+
+verifies('reliability.keyed-call-cancelled', 'while its tool runs; asked again', async () => {
+  const [path, key] = ['/cancelled', randomUUID()];
+  const told = call(box.url, path, { key });
+  await web.reached(path);
+  const [run] = await rows<{ id: string }>('select id from runs where idempotency_key = $1', [key]);
+  const cancelled = await fetch(`${box.gateways[1]!.url}/api/runs/${run!.id}`, { method: 'DELETE' });
+  expect(await cancelled.json()).toMatchObject({ state: 'cancelled' });
+  for (const answer of [await told, await call(box.gateways[1]!.url, path, { key })]) {
+    expect([answer.status, await answer.json()]).toMatchObject([422, { error: { code: 'cancelled' } }]);
+  }
+  const states = await rows('select state from tool_calls where run_id = $1', [run!.id]);
+  expect(states).toEqual([{ state: 'cancelled' }]);
+});
+
 verifies('reliability.keyed-call-once', 'a long one stays its gateway’s own, and then is done', async () => {
   const [path, key] = ['/long', randomUUID()];
   const asked = call(box.url, path, { key });
   await web.reached(path);
-  const client = new pg.Client({ connectionString: box.databaseUrl });
-  await client.connect();
   const state = async () =>
-    (await client.query<{ state: string }>('select state from runs where idempotency_key = $1', [key])).rows[0]!.state;
+    (await rows<{ state: string }>('select state from runs where idempotency_key = $1', [key]))[0]!.state;
   // Longer than the interval in which gateways look for orphaned runs.
   await new Promise((resolve) => setTimeout(resolve, 5_000));
   expect(await state()).toBe('running');
   web.answer(path);
   expect((await asked).status).toBe(200);
   await expect.poll(state, { timeout: 5_000 }).toBe('done');
-  await client.end();
 });

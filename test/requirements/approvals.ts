@@ -18,6 +18,8 @@ export const approvalRequirements = {
   'approvals.doomed': 'nobody can decide about a call whose run broke off and cannot be continued',
   'approvals.tools-api':
     'a call of the tools API that needs an approval answers 202; the same request again runs it once it is approved, once',
+  'approvals.tools-api-alone':
+    'a call of the tools API with a key runs when it is approved, once, whether its caller asks again or not',
   'approvals.refused':
     'an approved call of the tools API that finds no place runs when it is asked for again, without another approval',
   'approvals.unused':

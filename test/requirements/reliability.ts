@@ -97,6 +97,7 @@ export const reliabilityRequirements = {
   'reliability.keyed-call-once':
     'a tool call with an Idempotency-Key runs once, whoever asks again, at once or later, on any gateway',
   'reliability.keyed-call-refused': 'a keyed tool call that never began begins with a later retry',
+  'reliability.keyed-call-cancelled': 'the run of a keyed tool call is cancelled on any gateway, and its tool with it',
   'reliability.killed-at-random':
     'whatever is killed under load: one terminal state and one audit row a call, unsafe effects at most once, all turns complete',
   'reliability.lost-jobs-added-again': 'a planned call whose job the queue has lost is added again',

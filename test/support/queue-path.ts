@@ -25,12 +25,10 @@ import type { ToolServer } from '#libs/mcp-server/tool-server.js';
 import { PostgresCatalogStore } from '#libs/runs/catalog/postgres-catalog-store.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/processes/postgres-process-registry.js';
-import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
 import { PostgresSessionStore } from '#libs/runs/sessions/postgres-session-store.js';
 import { StoreWrites } from '#libs/runs/store-writes.js';
-import { WriteLater } from '#libs/runs/write-later.js';
 import { PostgresSessionLeases } from '#libs/runs/sessions/session-leases.js';
-import type { RequestContext } from '#libs/schemas/call-context.js';
+import type { RequestContext, StoppableContext } from '#libs/schemas/call-context.js';
 import { startRedis } from './services/start-redis.js';
 import { createMigratedDatabase } from './services/test-database.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
@@ -45,6 +43,7 @@ import { LateCancels } from '../../apps/gateway/turn/dispatch/late-cancels.js';
 import { QueuedToolRunner } from '../../apps/gateway/turn/dispatch/queued-tool-runner.js';
 import { Worker } from '../../apps/worker/worker.js';
 import { findTestIsolation } from './isolation.js';
+import { openTurns } from './open-turns.js';
 import { ProbeTools } from './probe-tools.js';
 
 export interface Services {
@@ -121,6 +120,8 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   const sampling = { answer: async () => undefined, open: (ids: readonly string[]) => store.open(ids) };
   const approval = { expiresMs: config.approvals.expires_ms, notify: false };
   const metrics = createMetrics({ processMetrics: false });
+  const measuring = { metrics, clocks: new TurnClocks(), logger: silentLogger };
+  const notes = new AuditNotes(database, { audit: true });
   const runner = new QueuedToolRunner({
     lateCancels,
     waits: store,
@@ -138,26 +139,21 @@ export async function openGateway(services: Services): Promise<TestGateway> {
       cancelGraceMs: tools.cancel_grace_ms,
       workerWaitMs: tools.worker_wait_ms,
     },
-    measuring: {
-      metrics,
-      clocks: new TurnClocks(),
-      logger: silentLogger,
-      logContent: false,
-    },
+    measuring: { ...measuring, logContent: false },
     onCacheLookup: () => undefined,
     fileIdentity: async () => undefined,
     logger: silentLogger,
   });
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, silentLogger);
   const policy = new ToolPolicy(config, catalog, () => undefined);
-  const { decide, deniedTool } = policy;
+  const { decide, deniedTool, catalogOf } = policy;
   const bounds = {
     maxArgumentBytes: tools.max_argument_bytes,
     maxSchemaBytes: limits.tool_schema_bytes,
     maxSchemaDepth: limits.tool_schema_depth,
   };
   const validator = new CompiledArgumentValidator(bounds, silentLogger);
-  const untilWorker = runner.untilWorker.bind(runner);
+  const approvalRoom = new ApprovalRoom({ store, settings: approval, limit: limits.waiting_approvals, metrics });
   const approvals = new Waits({
     store,
     announcements: new WaitAnnouncements({ store, channels: backing.channels, logger: silentLogger }),
@@ -175,25 +171,34 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     validator,
     decide,
     deniedTool,
-    approvalRoom: new ApprovalRoom({ store, settings: approval, limit: limits.waiting_approvals, metrics }),
+    approvalRoom,
     approvals: { store, questions: sampling, notify: () => approvals.notify() },
     journal,
-    notes: new AuditNotes(database, { audit: true }),
+    notes,
     runner,
     lateCancels,
-    untilWorker,
   });
-  const runs = new PostgresRunStore(database);
+  const { turns, close: closeTurns } = openTurns(id, services, {
+    approvals,
+    approvalRoom,
+    waitStore: store,
+    questions: sampling,
+    journal,
+    runner,
+    catalogOf,
+    validator,
+    decide,
+    deniedTool,
+    measuring,
+    notes,
+  });
   const keyed = new KeyedToolCalls({
     calls,
-    runs,
-    journal,
+    turns,
+    catalog,
     approvals: store,
+    journal,
     questions: sampling,
-    gatewayId: id,
-    reserve: () => () => undefined,
-    later: new WriteLater(() => undefined),
-    logger: silentLogger,
   });
   await Promise.all([runner.start(), catalog.start(), approvals.start()]);
   return {
@@ -205,6 +210,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     approvals,
     keyed,
     close: async () => {
+      await closeTurns();
       await approvals.close();
       await runner.close();
       await lateCancels.close();
@@ -287,11 +293,13 @@ export function queuePathOfFile(overrides: Record<string, string> = {}, file = '
   return path as QueuePath;
 }
 
-export function requestContext(given: Partial<RequestContext> = {}): RequestContext {
+export function requestContext(given: Partial<RequestContext> = {}): StoppableContext {
+  const gone = new AbortController();
   return {
     principal: 'local',
     requestId: `req_${randomBytes(4).toString('hex')}`,
-    signal: new AbortController().signal,
+    signal: gone.signal,
+    abort: (reason) => gone.abort(reason),
     deadline: new Deadline(steadyNow() + 30_000),
     ...given,
   };

@@ -10,13 +10,14 @@ import type { Wait } from '#libs/waits/wait.js';
 import { callMetaKeys, errorCodeMetaKey } from '#libs/mcp-server/call-meta.js';
 import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import { failedResult } from '#libs/mcp-server/served-tool.js';
+import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError, toAppError, toolErrorCodes } from '#libs/schemas/errors.js';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { mcpServerSpan, toolErrorType } from '#libs/tracing/spans.js';
 import { type Span, traceparentOf, tracing } from '#libs/tracing/tracing.js';
 import { ApprovalNeeded } from '../govern/approval-needed.js';
-import type { EndedToolCall, PreparedToolCall, ToolCaller, DirectCalls } from '../turn/dispatch/call-tool.js';
+import type { EndedToolCall, PreparedToolCall, DirectCalls } from '../turn/dispatch/call-tool.js';
 import type { ToolProgress } from '../turn/dispatch/tool-runner.js';
 import { type AskingCall, howToAsk } from './ask-client.js';
 import { askForApproval, type WaitDecisions } from './ask-for-approval.js';
@@ -39,7 +40,7 @@ export interface RunCallPorts {
 interface Calling {
   ports: RunCallPorts;
   asking: AskingCall;
-  caller: ToolCaller;
+  caller: RequestContext;
   onProgress: (progress: ToolProgress) => void;
 }
 
@@ -56,7 +57,7 @@ export function runCall(
   const from = traceparentOf(request.mcpReq._meta?.['traceparent']);
   const span = startSpan(name, request, { exchange, from });
   const traceparent = span?.traceparent ?? from;
-  const caller: ToolCaller = {
+  const caller: RequestContext = {
     ...exchange.context,
     signal,
     ...(questions === undefined ? {} : { questions }),

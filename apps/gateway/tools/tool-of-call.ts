@@ -1,4 +1,4 @@
-// Narrows a tool to one call of it: with some arguments a tool may only read.
+// Narrows a tool to one call of it: with some arguments a tool may only read, and a caller may give the call less time.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 
@@ -11,4 +11,11 @@ export function toolOfCall(tool: CatalogTool, args: JsonObject): CatalogTool {
   if (onlyReads) return { ...tool, safe: true, readOnly: true };
   const { cacheTtlMs: _ofReadingCalls, ...unkept } = tool;
   return unkept;
+}
+
+/** The tool with the time that a caller gives its call, at most the tool's own maximum. */
+export function toolWithin(tool: CatalogTool, timeoutMs: number | undefined): CatalogTool {
+  if (timeoutMs === undefined) return tool;
+  const bounded = Math.min(timeoutMs, tool.maxTimeoutMs);
+  return { ...tool, timeoutMs: bounded, maxTimeoutMs: bounded };
 }

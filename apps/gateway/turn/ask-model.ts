@@ -7,7 +7,7 @@ import type { ModelRequest, ModelRouter } from '../models/model-provider.js';
 import { type AssembledMessage, MessageAssembler } from './assemble-message.js';
 import type { ToolOffer } from './offer-tools.js';
 import { startEvent, type Turn, type TurnRecord } from './turn.js';
-import type { TurnRequest } from './turn-request.js';
+import type { OwnCall, TurnRequest } from './turn-request.js';
 
 export interface AskModelPorts {
   models: Pick<ModelRouter, 'call'>;
@@ -51,6 +51,19 @@ export async function askModel(
   state.addWarnings(message.warnings);
   state.addText(message.text);
   return message;
+}
+
+/** What the caller itself says in place of a model: its one call. */
+export async function sayOwnCall(turn: Turn, { name, argumentsText }: OwnCall, record: TurnRecord) {
+  const said = assembler(turn, null, record);
+  const call = { index: 0, id: '', name };
+  await said.take([
+    { type: 'message_start', model: '', responseId: '' },
+    { type: 'tool_call_start', ...call },
+    { type: 'tool_call_end', ...call, arguments: argumentsText },
+    { type: 'message_end', finishReason: 'tool_calls' },
+  ]);
+  return said.message();
 }
 
 const providerTools = (

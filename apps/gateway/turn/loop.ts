@@ -6,15 +6,16 @@ import type { AssistantMessage } from '#libs/schemas/message.js';
 import type { StopCause } from '#libs/schemas/turn-event.js';
 import type { Budgets } from '#libs/usage/budgets.js';
 import type { Waits } from '../govern/waits.js';
-import { askModel, type AskModelPorts } from './ask-model.js';
+import { askModel, type AskModelPorts, sayOwnCall } from './ask-model.js';
 import { type AssembledMessage, toAssistantMessage } from './assemble-message.js';
 import { planCalls, type PlanPorts } from './plan.js';
+import type { ToolRunner } from './dispatch/tool-runner.js';
 import { addResults, isOpen, type RoundPorts, settleRound } from './round.js';
-import { callContext, type DoneEvent, startEvent, type NewRound, type Turn, type TurnRecord } from './turn.js';
+import { callContext, type DoneEvent, modelOf, startEvent, type NewRound, type Turn, type TurnRecord } from './turn.js';
 import { approvalRequest } from './wait.js';
 
 export interface TurnPorts extends PlanPorts, RoundPorts, AskModelPorts {
-  runner: RoundPorts['runner'];
+  runner: ToolRunner;
   approvals: Pick<Waits, 'decided' | 'notify'>;
   budgets: Pick<Budgets, 'spentBy' | 'knownSpent'>;
 }
@@ -22,16 +23,22 @@ export interface TurnPorts extends PlanPorts, RoundPorts, AskModelPorts {
 /** Runs a turn to its end, from wherever it stands. @throws AppError if the turn cannot continue */
 export async function runTurn(turn: Turn, ports: TurnPorts, record: TurnRecord): Promise<void> {
   const { state, offer } = turn;
+  const { call: ownCall } = turn.request;
   for (;;) {
-    if (turn.open.length > 0 && (await settleOpen(turn, ports, record))) {
-      return record.finish(done(turn, 'tool_calls', null, turn.open[0]!.extras));
+    if (turn.open.length > 0) {
+      if (await settleOpen(turn, ports, record)) {
+        return record.finish(done(turn, 'tool_calls', null, turn.open[0]!.extras));
+      }
+      if (ownCall !== undefined) return record.finish(done(turn, 'stop', null));
     }
-    const reached = offer.runsHere ? reachedBound(turn, ports) : undefined;
+    const reached = offer.runsHere && ownCall === undefined ? reachedBound(turn, ports) : undefined;
     const stop = reached instanceof Promise ? await reached : reached;
     const stoppedBy = stop?.cause ?? null;
     if (stop !== undefined) state.addWarnings([{ message: noticeForCaller(stop) }]);
     state.round++;
-    const message = await askModel(turn, stoppedBy, ports, record);
+    const message = await (ownCall === undefined
+      ? askModel(turn, stoppedBy, ports, record)
+      : sayOwnCall(turn, ownCall, record));
     if (message.finishReason !== 'tool_calls' && message.finishReason !== 'stop') message.calls = [];
     const { calls } = message;
     const said = toAssistantMessage(message);
@@ -44,8 +51,12 @@ export async function runTurn(turn: Turn, ports: TurnPorts, record: TurnRecord):
     const planning = plan(turn, message, runsHere, ports);
     if (planning !== undefined) await planning;
     const parked = calls.filter((call) => call.state === 'parked');
-    // A caller that does not stay is given a request for each parked call, which stays parked until that caller comes back.
-    const all = turn.request.approval === 'hold' ? calls : [...calls, ...parked.map(approvalRequest)];
+    // A caller that does not stay is given a request for each parked call, which stays parked until that caller comes back. The
+    // caller of an own call is told otherwise, and not before a worker is there: a refused call leaves nothing behind.
+    const isTold = turn.request.approval === 'hold' || ownCall !== undefined;
+    const all = isTold ? calls : [...calls, ...parked.map(approvalRequest)];
+    if (ownCall !== undefined && calls[0]!.state === 'planned')
+      await ports.runner.untilWorker(calls[0]!.tool!, turn.context);
     const rows = all.map((call) => call.row);
     await record.commit(round, rows);
     if (parked.length > 0) ports.approvals.notify();
@@ -86,8 +97,8 @@ function reachedBound({ state, context }: Turn, { budgets }: TurnPorts): Stop | 
 
 function plan(turn: Turn, message: AssembledMessage, runsHere: boolean, ports: TurnPorts): Promise<void> | undefined {
   const { state, offer } = turn;
-  const { calls, provider, model } = message;
-  const context = callContext(turn, state.round, `${provider}/${model}`);
+  const { calls } = message;
+  const context = callContext(turn, state.round, modelOf(message));
   if (!runsHere) {
     for (const call of calls) call.of('client', { ...context, callId: call.id });
     return undefined;
@@ -95,7 +106,8 @@ function plan(turn: Turn, message: AssembledMessage, runsHere: boolean, ports: T
   return planCalls(calls, { offer, context, admit: () => admit(turn, ports) }, ports);
 }
 
-function admit({ state, context }: Turn, { budgets }: TurnPorts): Stop | undefined {
+function admit({ state, context, request }: Turn, { budgets }: TurnPorts): Stop | undefined {
+  if (request.call !== undefined) return undefined;
   const stop = state.countCall();
   const spent = stop === undefined ? budgets.knownSpent(context) : undefined;
   return spent === undefined ? stop : budgetStop(spent);

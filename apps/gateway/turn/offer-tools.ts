@@ -2,7 +2,8 @@
 import { AppError } from '#libs/schemas/errors.js';
 import type { CatalogTool, ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
-import type { ChosenServer, RequestedTool, ToolSelector, TurnRequest } from './turn-request.js';
+import { toolWithin } from '../tools/tool-of-call.js';
+import type { ChosenServer, OwnCall, RequestedTool, ToolSelector, TurnRequest } from './turn-request.js';
 
 /** A tool that the model may call. Without `tool`, its calls go back to the caller. */
 export interface OfferedTool {
@@ -25,6 +26,7 @@ export interface ToolOffer {
 
 /** @throws AppError tool_not_found (400), too_many_tools */
 export function offerTools(request: TurnRequest, catalog: ToolCatalog, maxTools: number): ToolOffer {
+  if (request.call !== undefined) return offerOwnCall(request.call, catalog);
   const tools = new Map<string, OfferedTool>();
   for (const requested of request.tools) {
     if (requested.type === 'function')
@@ -48,6 +50,17 @@ export function offerTools(request: TurnRequest, catalog: ToolCatalog, maxTools:
     ...chosen(request.toolChoice, tools, catalog),
     runsHere: offered.some((each) => each.tool !== undefined),
   };
+}
+
+/** The one tool, under the name that the caller wrote and under its own; nothing for an unknown tool, which planning refuses. */
+function offerOwnCall({ name, timeoutMs }: OwnCall, catalog: ToolCatalog): ToolOffer {
+  const tools = new Map<string, OfferedTool>();
+  const found = catalog.find(name);
+  if (found !== undefined) {
+    const offered = { definition: definitionOf(found), tool: toolWithin(found, timeoutMs) };
+    tools.set(name, offered).set(found.name, offered);
+  }
+  return { tools, definitions: [], runsHere: true };
 }
 
 type Offered = ReadonlyMap<string, OfferedTool>;

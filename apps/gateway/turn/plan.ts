@@ -74,7 +74,8 @@ function planOffered(call: Call, offered: ServerTool, ports: PlanPorts): Promise
     call.refuse(failedOutcome('failed', 'invalid_tool_arguments', message));
     return undefined;
   }
-  const validated = ports.validator.validate(offered.tool, call.sentText, 'model');
+  const from = call.context.model === undefined ? undefined : 'model';
+  const validated = ports.validator.validate(offered.tool, call.sentText, from);
   if (!validated.ok) {
     call.refuse(failedOutcome('failed', 'invalid_tool_arguments', validated.message));
     return undefined;

@@ -15,7 +15,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import { AppError, errorTable, toAppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import type { DoneEvent, NewRound, TurnRecord } from './turn.js';
+import { type DoneEvent, modelOf, type NewRound, type TurnRecord } from './turn.js';
 import { TurnFold } from './fold-turn.js';
 import type { TurnMeasure } from './runs/measure-turn.js';
 import { isFor, type RunReader } from './follow.js';
@@ -61,7 +61,8 @@ export interface RecordOptions {
   active: ActiveRun;
   /** The last event number that was used before the run was continued; 0 for a new run. */
   lastN: number;
-  measure: TurnMeasure;
+  /** Undefined if no model is asked: then only the tool call is counted. */
+  measure: TurnMeasure | undefined;
 }
 
 export class RunRecord implements TurnRecord {
@@ -122,7 +123,7 @@ export class RunRecord implements TurnRecord {
     for (const event of events) {
       batch.push(this.number(event));
       this.fold.add(event);
-      measure.note(event);
+      measure?.note(event);
     }
     if (this.beginning !== undefined && this.options.streams) return this.emitOnceBegun(batch);
     const kept = this.stored ? this.log(batch) : undefined;
@@ -143,7 +144,7 @@ export class RunRecord implements TurnRecord {
     const { run, audit } = this.options;
     const events = this.take();
     try {
-      audit.model = `${round.provider}/${round.model}`;
+      audit.model = modelOf(round);
       const place = { lastEvent: this.lastN, runId: run.id, owner: run.owner, calls, events };
       await this.ports.runs.planRound(Object.assign(round, place), audit);
     } catch (error) {
@@ -174,7 +175,7 @@ export class RunRecord implements TurnRecord {
     if (this.beginFailure !== undefined) throw this.beginFailure;
     const { fold } = this;
     fold.add(done);
-    this.options.measure.note(done);
+    this.options.measure?.note(done);
     const lastEvent = this.lastN;
     const last = [this.number(done)];
     if (this.stored) {
@@ -195,7 +196,7 @@ export class RunRecord implements TurnRecord {
     if (this.options.storing === 'begins') this.begin();
     await this.beginning;
     const error = this.beginFailure ?? toAppError(thrown);
-    this.options.measure.failed(error);
+    this.options.measure?.failed(error);
     if (this.ended || !this.stored) return error;
     const { active, run } = this.options;
     const end = endOf(error, active.signal, { ...run, underWay: this.underWay });
@@ -210,7 +211,7 @@ export class RunRecord implements TurnRecord {
   close(): void {
     clearTimeout(this.timer);
     clearTimeout(this.beginsSoon);
-    this.options.measure.ended();
+    this.options.measure?.ended();
   }
 
   /** Starts writing the run. False if it is written, or being written. */

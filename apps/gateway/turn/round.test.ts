@@ -9,7 +9,6 @@ import { runnableCall } from '../../../test/support/runnable-call.js';
 import { verifies } from '../../../test/verifies.js';
 import { ApprovalNeeded } from '../govern/approval-needed.js';
 import type { Call } from './call.js';
-import type { ToolRunner } from './dispatch/tool-runner.js';
 import { type RoundPorts, settleRound } from './round.js';
 import type { Round, Turn, TurnRecord } from './turn.js';
 
@@ -35,7 +34,7 @@ const unasked = (): never => {
 const skip = unasked;
 
 /** Settles a round of these calls for a caller that does not stay. Returns the calls that it was given. */
-async function settle(calls: Call[], runner: ToolRunner, emit: TurnRecord['emit']): Promise<Call[]> {
+async function settle(calls: Call[], runner: RoundPorts['runner'], emit: TurnRecord['emit']): Promise<Call[]> {
   const given: Call[] = [];
   const round = { runId: 'run_1', number: 1, model: 'm', calls: [...calls], places: undefined } as unknown as Round;
   const turn = {
@@ -55,14 +54,13 @@ async function settle(calls: Call[], runner: ToolRunner, emit: TurnRecord['emit'
 }
 
 /** A worker whose tools end only when all calls of the round are under way, which proves that they run concurrently. */
-function heldUntil(count: number): ToolRunner {
+function heldUntil(count: number): RoundPorts['runner'] {
   let release: () => void = () => undefined;
   const all = new Promise<void>((resolve) => (release = resolve));
   let begun = 0;
   return {
     plan,
     skip,
-    hasWorker: () => true,
     async run(_call, onProgress) {
       onProgress({ status: 'queued' });
       if (++begun === count) release();
@@ -85,9 +83,8 @@ verifies('questions.returned', 'calls behind one that waits for an answer are no
   const skipped: string[] = [];
   const now = new Date();
   const question = { id: 'appr_1', kind: 'question', rule: null, reason: null, expiresAt: now, createdAt: now } as Wait;
-  const runner: ToolRunner = {
+  const runner: RoundPorts['runner'] = {
     plan,
-    hasWorker: () => true,
     skip: async ({ id }) => void skipped.push(id),
     run: async ({ id }) => {
       if (id === 'one') throw new ApprovalNeeded(question);
@@ -105,10 +102,9 @@ verifies('questions.returned', 'calls behind one that waits for an answer are no
 verifies('chat.auto.parallel', 'of a reader that is behind only the newest progress of a call waits', async () => {
   const emitted: unknown[] = [];
   let taken: () => void = () => undefined;
-  const runner: ToolRunner = {
+  const runner: RoundPorts['runner'] = {
     plan,
     skip,
-    hasWorker: () => true,
     async run(_call, onProgress) {
       for (let progress = 1; progress <= 1_000; progress += 1) onProgress({ status: 'running', progress });
       setImmediate(() => taken());

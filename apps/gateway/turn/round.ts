@@ -20,7 +20,7 @@ import { askedBy, outcomeElsewhere, progressEvents, waitRequest, requestEvents }
 import type { ElsewherePorts } from './wait.js';
 
 export interface RoundPorts extends ElsewherePorts {
-  runner: ToolRunner;
+  runner: Pick<ToolRunner, 'plan' | 'run' | 'skip'>;
   approvals: Pick<Waits, 'decided'>;
   waitStore: Pick<WaitStore, 'byIds'>;
   journal: Pick<Journal, 'get' | 'plan'>;
@@ -33,8 +33,9 @@ export const isOpen = (call: Call): boolean => call.kind === 'server' && !isEnde
 
 /**
  * Emits one `tool_result` for every call that ends here; failures of tools are results, never exceptions. A call that is still
- * open afterwards waits for the caller, who was given a call of the reserved function.
- * @throws AppError store_unavailable
+ * open afterwards waits for the caller, who was given a call of the reserved function. But the caller of an own call is not in a
+ * chat: that caller gets an error, and comes back with its key.
+ * @throws AppError store_unavailable; for an own call ApprovalNeeded too, and why it found no place
  */
 export function settleRound(
   round: Round,
@@ -78,7 +79,18 @@ class SettledRound {
       this.over?.abort();
     }
     if (this.events.drained !== undefined) await this.events.drained;
-    if (this.asked.size > 0) await this.giveQuestions();
+    if (this.turn.request.call !== undefined) await this.askElsewhere();
+    else if (this.asked.size > 0) await this.giveQuestions();
+  }
+
+  /** @throws ApprovalNeeded for an own call that waits for a person */
+  private async askElsewhere(): Promise<void> {
+    const { id, state, approvalId } = this.round.calls[0]!;
+    const question = this.asked.get(id);
+    if (question === undefined && state !== 'parked') return;
+    const [asked] = question === undefined ? await this.ports.waitStore.byIds([approvalId!]) : [question];
+    if (asked === undefined) throw new AppError('approval_not_found', 'The approval of this call no longer exists');
+    throw new ApprovalNeeded(asked);
   }
 
   /** Reads the decisions about calls that were parked before this turn. */
@@ -132,9 +144,17 @@ class SettledRound {
         (outcome) => call.end(outcome),
         (error: unknown) => {
           if (error instanceof ApprovalNeeded) this.asked.set(call.id, error.approval);
-          else call.end(failureOf(error));
+          else call.end(this.failureOf(error));
         },
       );
+  }
+
+  private failureOf(error: unknown): ToolOutcome {
+    if (!(error instanceof AppError) || this.turn.request.call !== undefined) throw error;
+    // Only the journal may decide how the call ends: the store may have cancelled the call, or another gateway may continue it.
+    if (error.code === 'store_unavailable' || error.code === 'shutting_down') throw error;
+    // Within a chat, a full queue counts as a failure of the tool: the model may answer without the result.
+    return failedOutcome('failed', 'tool_unavailable', error.message);
   }
 
   /** Ends a call without running it, because it may depend on the call before it, which has not ended. */
@@ -172,7 +192,7 @@ class SettledRound {
     const outcome = await outcomeElsewhere(call.id, { ...context, runId: this.turn.runId }, this.ports, {
       mayWait: () => !left && steadyNow() <= until,
       onAsked: async (question) => {
-        left = !this.stays;
+        left = call.context.questions !== 'hold';
         if (left) return void this.asked.set(call.id, question);
         await this.record.emit(progressEvents(call.id, { status: 'waiting_approval', asks: question }));
         await this.ports.approvals.decided(question.id, context);
@@ -228,14 +248,6 @@ function inLines(calls: readonly Call[]): Call[][] {
     else line.push(call);
   }
   return [...lines.values()];
-}
-
-function failureOf(error: unknown): ToolOutcome {
-  if (!(error instanceof AppError)) throw error;
-  // Only the journal may decide how the call ends: the store may have cancelled the call, or another gateway may continue it.
-  if (error.code === 'store_unavailable' || error.code === 'shutting_down') throw error;
-  // Within a turn, a full queue counts as a failure of the tool: the model may answer without the result.
-  return failedOutcome('failed', 'tool_unavailable', `The call did not begin: ${error.message}`);
 }
 
 /** Puts the results of a settled round where the model sees them: after the message, or at their places in an earlier turn. */

@@ -29,10 +29,21 @@ export interface ChosenServer {
   name?: string;
 }
 
+/** A tool call that the caller itself makes. */
+export interface OwnCall {
+  name: string;
+  /** JSON text of an object. */
+  argumentsText: string;
+  /** At most the tool's own maximum. */
+  timeoutMs: number | undefined;
+}
+
 export interface TurnRequest {
   dialect: Dialect;
   model?: string;
   messages: ChatMessage[];
+  /** Stands in place of what a model would say: no model is asked, and the turn ends with its one round. */
+  call?: OwnCall;
   /** Instructions for the model that precede everything else, in this turn only. */
   instructions?: string;
   /** Messages of complete earlier turns, read from the store; nothing in them is looked up again. */
@@ -67,4 +78,28 @@ export interface TurnRequest {
   /** `hold`: the turn waits for approvals. Absent: a call that needs one ends the turn, and the caller is asked. */
   approval?: 'hold';
   priority: 'interactive' | 'batch';
+}
+
+/** The turn of one call: its run outlives the caller, who comes back with the same key. */
+export const turnOfOwnCall = (call: OwnCall, sessionId?: string): TurnRequest => ({
+  dialect: 'events',
+  messages: [],
+  call,
+  tools: [],
+  stream: false,
+  includeUsage: false,
+  parameters: {},
+  unknown: {},
+  onDisconnect: 'detach',
+  priority: 'interactive',
+  ...(sessionId === undefined ? {} : { sessionId }),
+});
+
+/** As a run stores it. Of an own call nothing else is stored: a version that would ask a model cannot continue such a run. */
+export const storedRequest = (request: TurnRequest): JsonObject =>
+  (request.call === undefined ? request : { call: request.call }) as unknown as JsonObject;
+
+export function requestOf(run: { request: JsonObject }): TurnRequest {
+  const request = run.request as unknown as TurnRequest;
+  return request.call === undefined ? request : turnOfOwnCall(request.call);
 }

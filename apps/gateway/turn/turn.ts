@@ -17,6 +17,7 @@ export interface Turn {
   sessionId: string;
   request: TurnRequest;
   context: RequestContext;
+  /** Empty for a call of the caller's own, for which no model is asked. */
   route: ModelRoute;
   offer: ToolOffer;
   state: TurnState;
@@ -66,9 +67,13 @@ export function startEvent(turn: Turn, model: string): TurnEvent | undefined {
   return { type: 'start', model, runId, ...(sessionId === undefined ? {} : { sessionId }) };
 }
 
+/** The name of the model that made a round; undefined if the caller itself made the call. */
+export const modelOf = ({ provider, model }: Pick<ModelRound, 'provider' | 'model'>): string | undefined =>
+  provider === '' ? undefined : `${provider}/${model}`;
+
 /** The context that the calls of a round share. */
-export function callContext(turn: Turn, round: number, model: string): Omit<CallContext, 'callId'> {
+export function callContext(turn: Turn, round: number, model: string | undefined): Omit<CallContext, 'callId'> {
   const { context, runId, sessionId, request } = turn;
-  const questions = request.approval === 'hold' ? 'hold' : 'return';
+  const questions = request.approval ?? context.questions ?? 'return';
   return { ...context, runId, round, sessionId, questions, model, priority: request.priority };
 }

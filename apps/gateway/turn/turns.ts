@@ -31,7 +31,8 @@ import { type StartedTurn, TurnHere } from './runs/started-turn.js';
 import { TurnState } from './turn-state.js';
 import { replayedEvents } from './replay-events.js';
 import { turnOfCall } from './runs/turn-of-call.js';
-import type { TurnRequest } from './turn-request.js';
+import { requestOf, type TurnRequest } from './turn-request.js';
+import { throwIfWaits } from './runs/own-call-waits.js';
 
 const newReader: RunReader = { afterN: 0, rewinds: false };
 
@@ -143,10 +144,11 @@ export class Turns {
    */
   advance(run: StoredRun, context: StoppableContext): Promise<StartedTurn | undefined> {
     const { idempotencyKey } = run;
-    return this.continueHere(
-      this.prepare({ request: run.request as unknown as TurnRequest, context, idempotencyKey }),
-      run,
-    );
+    const prepared = this.prepare({ request: requestOf(run), context, idempotencyKey });
+    const [own] = prepared.request.call === undefined ? [] : prepared.offer.tools.values();
+    // Only a retry brings the caller's headers, which the server of an own call may need.
+    if (own?.tool?.forwardHeaders !== undefined) return Promise.resolve(undefined);
+    return this.continueHere(prepared, run);
   }
 
   private async begin(run: NewRun): Promise<Begun> {
@@ -170,7 +172,7 @@ export class Turns {
 
   private prepare(options: StartOptions): Prepared {
     const { request, context, idempotencyKey } = options;
-    requireModel(request.model, context.access, this.ports.models);
+    if (request.call === undefined) requireModel(request.model, context.access, this.ports.models);
     const catalog = this.ports.catalogOf(context);
     const offer = offerTools(request, catalog, this.config.limits.tools);
     const run = newRun(request, context, idempotencyKey, this.gatewayId);
@@ -218,11 +220,12 @@ export class Turns {
   private register(prepared: Prepared, written?: StoredRun, from?: StoredRun): RegisteredRun {
     const run = from === undefined ? prepared.run : continuedRun(prepared.run, from);
     const { id: runId, sessionId } = run;
-    const { model, dialect } = prepared.request;
+    const { model, dialect, call } = prepared.request;
     const active = this.ports.activeRuns.register(runId, prepared.context, run);
     // Each of a turn's many calls listens to the signal: Node would warn of a leak.
     if (prepared.offer.runsHere) setMaxListeners(0, active.signal);
-    const span = tracing?.start(turnSpan({ runId, sessionId, model, dialect }), prepared.context.traceparent);
+    const turnIs = { runId, sessionId, model, dialect };
+    const span = call === undefined ? tracing?.start(turnSpan(turnIs), prepared.context.traceparent) : undefined;
     let context: RequestContext = prepared.context;
     if (run.detached) context = { ...context, signal: active.signal };
     if (span !== undefined) context = { ...context, traceparent: span.traceparent };
@@ -240,6 +243,7 @@ export class Turns {
 
   /** @throws AppError no_worker, model_not_found */
   private routeOf({ offer, request }: Prepared): ModelRoute {
+    if (request.call !== undefined) return { candidates: [] };
     this.requireWorker(offer);
     return this.ports.models.resolve(request.model);
   }
@@ -257,6 +261,7 @@ export class Turns {
   private started(here: RegisteredRun, turn: Turn, past: RestoredTurn | undefined) {
     const { prepared, run, written, active, span } = here;
     const { requestId, traceparent, keyId, ip } = here.context;
+    const asksModel = prepared.request.call === undefined;
     const record = new RunRecord(this.recordPorts, {
       run,
       createdAt: written?.createdAt ?? new Date(),
@@ -266,9 +271,9 @@ export class Turns {
       audit: { requestId, traceparent, keyId, ip, model: undefined },
       active,
       lastN: past?.lastN ?? 0,
-      measure: new TurnMeasure(turn, this.ports.measuring, span),
+      measure: asksModel ? new TurnMeasure(turn, this.ports.measuring, span) : undefined,
     });
-    prepared.context.runsTurn = true;
+    if (asksModel) prepared.context.runsTurn = true;
     const runHere: StartedTurn['run'] = (take, reader) => this.run({ turn, past, record, active }, take, reader);
     return new TurnHere(run, prepared.catalog, record, runHere);
   }
@@ -298,7 +303,7 @@ export class Turns {
 
   /** Serves a request with the key and body of an earlier one: all events from the start. An interrupted run is continued here. */
   private async attach(prepared: Prepared, run: StoredRun): Promise<StartedTurn> {
-    const adopted = run.state === 'interrupted' ? await this.continueHere(prepared, run) : undefined;
+    const adopted = run.state === 'interrupted' ? await this.returnTo(prepared, run) : undefined;
     if (adopted !== undefined) return adopted;
     if (run.state === 'cancelled') throw new AppError('cancelled', 'The run of this Idempotency-Key was cancelled');
     if (run.state === 'failed') throw storedError(run);
@@ -309,6 +314,12 @@ export class Turns {
       detached: true,
       run: (take) => this.follow(prepared, run, take),
     };
+  }
+
+  /** Continues an interrupted run for its caller. @throws ApprovalNeeded for an own call that still waits: nothing is written */
+  private async returnTo(prepared: Prepared, run: StoredRun): Promise<StartedTurn | undefined> {
+    if (prepared.request.call !== undefined) await throwIfWaits(run, prepared.context, this.ports);
+    return this.continueHere(prepared, run);
   }
 
   /** Continues an interrupted run. Undefined if another gateway was quicker, or if this one still runs it. */
@@ -327,7 +338,8 @@ export class Turns {
   private async follow(prepared: Prepared, run: StoredRun, take: TakeTurnEvents): Promise<void> {
     const { request, context } = prepared;
     const { principal, signal } = context;
-    const reader = { afterN: 0, rewinds: request.stream && request.dialect === 'events' };
+    const showsRewinds = request.stream && request.dialect === 'events';
+    const reader = { afterN: 0, rewinds: showsRewinds || request.call !== undefined };
     for (;;) {
       for await (const numbered of followRun({ principal, runId: run.id, signal, ...reader }, this.ports)) {
         if (numbered.event.type === 'error') throw storedError({ ...run, error: numbered.event.error });
@@ -342,7 +354,7 @@ export class Turns {
       }
       if (now?.state === 'failed') throw storedError(now);
       if (now === undefined || !['interrupted', 'running'].includes(now.state)) break;
-      const adopted = now.state === 'interrupted' ? await this.continueHere(prepared, now) : undefined;
+      const adopted = now.state === 'interrupted' ? await this.returnTo(prepared, now) : undefined;
       if (adopted === undefined) continue;
       return adopted.run(take, reader);
     }

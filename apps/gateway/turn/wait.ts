@@ -67,7 +67,7 @@ const memberNames = 'id kind tool_call_id tool arguments expires_at rule reason 
 export function waitEvent(asked: Wait): TurnEvent {
   return {
     type: 'approval_required',
-    approval: { tool_call_id: asked.callId, ...chosen(shownWait(asked), memberNames) },
+    approval: { id: asked.id, tool_call_id: asked.callId, ...chosen(shownWait(asked), memberNames) },
   };
 }
 

@@ -35,6 +35,6 @@ export interface RunFilters {
 /** The call did not run yet: somebody has to decide. */
 export interface WaitingCall {
   approval: Approval;
-  /** Repeat the call with this key: it runs once it is approved. */
+  /** The call runs once it is approved; repeated with this key, it returns its outcome. */
   idempotencyKey: string;
 }

@@ -221,8 +221,8 @@ export const callEvents: Record<CallEvent, CallEventPath> = {
     },
   },
   'planned, refused': plans({ outcome: failedOutcome('denied', 'tool_denied', 'denied') }),
-  'refused a place, no run': refuses({}),
-  'refused a place, in a run': refuses({ run: 'plain' }),
+  'refused a place, own call': refuses({}),
+  'refused a place, in a chat': refuses({ run: 'plain' }),
   'skipped, the call before it asks': ends(cancelled, () => ({})),
   'a kept result answers': ends({ ...someOutcome, cached: true }, () => ({})),
 

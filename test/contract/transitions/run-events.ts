@@ -1,11 +1,13 @@
 // How each event of a run comes about, by the operation of the store that it causes, and how a run gets into each state.
 import type { NewRun, PlannedCall, RunEnd } from '#libs/runs/run-store.js';
-import type { StoppableContext } from '#libs/schemas/call-context.js';
+import type { RequestContext, StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError, type ErrorCode } from '#libs/schemas/errors.js';
 import { mintRunId } from '#libs/schemas/identifiers.js';
 import { noUsage as usage } from '#libs/schemas/usage.js';
+import { ApprovalNeeded } from '../../../apps/gateway/govern/approval-needed.js';
 import type { RunEvent, RunTableState } from '../../../apps/gateway/turn/advance/run-table.js';
 import { advanceDetached } from '../../../apps/gateway/turn/runs/advance-detached.js';
+import { throwIfWaits } from '../../../apps/gateway/turn/runs/own-call-waits.js';
 import { ActiveRuns } from '../../../apps/gateway/turn/runs/active-runs.js';
 import { endOf } from '../../../apps/gateway/turn/runs/run-errors.js';
 import { silentLogger } from '#libs/logging/logger.js';
@@ -20,6 +22,8 @@ export interface RunFacts {
   detached?: boolean;
   /** Its first round is stored, with these calls. */
   calls?: () => PlannedCall[];
+  /** No model made its call. */
+  own?: boolean;
   /** Another gateway has continued it since. */
   former?: boolean;
   adoptions?: number;
@@ -37,14 +41,15 @@ export interface RunEventPath {
 
 /** In this state, by the store's own methods. */
 export async function runIn(state: RunTableState, facts: RunFacts, world: StoreWorld): Promise<NewRun> {
-  const { keyed, detached = false, calls, former, adoptions = 0, error, sessionId = 'session-1' } = facts;
+  const { keyed, detached = false, calls, own, former, adoptions = 0, error, sessionId = 'session-1' } = facts;
   const owner = former ? formerGateway : gateway;
   const run = someRun({ owner, detached, sessionId, ...(keyed ? { idempotencyKey: 'key' } : {}) });
   if (state === 'none') return run;
   const { runs, sessions } = world;
   if (facts.sessionId !== undefined) await sessions.ensure(run.principal, sessionId);
   await runs.begin(run);
-  if (calls !== undefined) await runs.planRound(someRound(run.id, { owner, calls: calls() }), audit);
+  const round = { owner, calls: calls?.() ?? [], ...(own ? { provider: '', model: '' } : {}) };
+  if (calls !== undefined) await runs.planRound(someRound(run.id, round), audit);
   const interrupt: RunEnd = { state: 'interrupted', usage, ...(error ? { error: { code: error } } : {}) };
   for (let count = former ? 1 : adoptions; count > 0; count -= 1) {
     await runs.end(run.id, owner, interrupt);
@@ -62,6 +67,11 @@ const both: RunFacts = { keyed: true, detached: true };
 const aRound = () => [someCall()];
 const approval = { id: 'appr_1', argumentsHash: 'hash', expiresMs: 600_000, notify: false };
 const parked = () => [someCall({ approval })];
+const own: RunFacts = { ...both, own: true, calls: parked };
+const updates =
+  (statement: string) =>
+  (_run: NewRun, { query }: StoreWorld) =>
+    query(statement);
 
 const ends =
   (end: Omit<RunEnd, 'usage'>) =>
@@ -136,6 +146,16 @@ export const runEvents: Record<RunEvent, RunEventPath> = {
       if (known.state === 'interrupted') await runs.adopt(run.id, gateway);
     },
   },
+  'request with a key, its own call waits': {
+    facts: own,
+    apply: async (run, { runs, waitStore }) => {
+      const { run: known } = await runs.begin(run);
+      if (known.state !== 'interrupted') return;
+      const context = { ...run, signal: new AbortController().signal, deadline: forever } as RequestContext;
+      const asked = { open: (ids: readonly string[]) => waitStore.open(ids) };
+      await throwIfWaits(known, context, { runs, waitStore, questions: asked });
+    },
+  },
   'request with a key, another body': {
     facts: keyed,
     apply: async (run, { runs }) => {
@@ -196,15 +216,22 @@ export const runEvents: Record<RunEvent, RunEventPath> = {
   due: alone(detached),
   'due, a call waits for a person': alone({ ...detached, calls: parked }),
   'due, keyed, no round': alone(both),
+  'due, its own call never began': {
+    ...alone({ ...own, calls: aRound }),
+    before: updates("update tool_calls set state = 'cancelled'"),
+  },
+  'due, its own call approved': { ...alone(own), before: updates("update approvals set state = 'approved'") },
   'due, keyed, it had failed': alone({ ...both, calls: aRound, error: 'model_unavailable' }),
   'due, its API key withdrawn': alone(detached, false),
   'due, keyed, its API key withdrawn': alone({ ...both, calls: aRound }, false),
   'due, continued five times': alone({ ...detached, adoptions: 5 }),
 
-  'its keyed call ended': { facts: both, apply: ends({ state: 'done' }) },
-  'its keyed call never began, or waits': {
-    facts: both,
-    apply: ends({ state: 'interrupted', answer: { attempt: 1 } }),
+  'its own call waits for a person': {
+    facts: own,
+    apply: async (run, { runs, waitStore }) => {
+      const needed = new ApprovalNeeded((await waitStore.get(approval.id))!);
+      return runs.end(run.id, run.owner, endOf(needed, new AbortController().signal, { ...run, underWay: true }));
+    },
   },
 
   'ended 10 minutes ago': { before: endedFor('11 minutes'), apply: sweep },

@@ -12,14 +12,13 @@ import { sessionIdPattern } from '#libs/schemas/identifiers.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { UsageStore } from '#libs/usage/usage-store.js';
 import { requireObject, validated } from '../../chat-apis/invalid-value.js';
-import { progressEvents } from '../../turn/wait.js';
 import { CallEvents } from '../../turn/dispatch/call-events.js';
 import type { TakeTurnEvents } from '../../turn/record.js';
 import { toShownResult } from '../../turn/turn-state.js';
 import { EventsSseRenderer } from '../../openai-api/render-events.js';
 import { ApprovalNeeded } from '../../govern/approval-needed.js';
 import { failureOf, toolNotFound, type EndedToolCall } from '../../turn/dispatch/call-tool.js';
-import { type KeyedToolCall, KeyedToolCalls } from '../../turn/dispatch/keyed-tool-calls.js';
+import { type BegunToolCall, KeyedToolCalls } from '../../turn/dispatch/keyed-tool-calls.js';
 import { ToolPolicy } from '../../govern/tool-policy.js';
 import { FirstCatalog } from '../../tools/first-catalog.js';
 import { isAdministrator } from '../admin/administrator.guard.js';
@@ -122,7 +121,7 @@ export class ToolsController {
     const body = validated(callToolSchema, requireObject(request.body));
     const context = requestContext(request);
     const streams = wantsStream(request);
-    const prepared = await this.calls.prepare(
+    const begun = await this.calls.prepare(
       {
         name: body.name,
         argumentsText: argumentsText(body.arguments),
@@ -132,19 +131,19 @@ export class ToolsController {
       },
       { ...context, questions: streams ? 'hold' : 'return' },
     );
-    if (streams) return this.stream(prepared, request, reply);
-    const ended = await prepared.run(() => undefined);
+    if (streams) return this.stream(begun, request, reply);
+    const ended = await begun.run(() => undefined);
     if (ended.outcome.state !== 'completed') throw failureOf(ended.tool, ended.outcome);
     await reply.type('application/json').send(answer(ended));
   }
 
-  private async stream(prepared: KeyedToolCall, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  private async stream(begun: BegunToolCall, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { server } = this.config;
-    const rendering = { id: prepared.context.callId, created: Math.floor(Date.now() / 1_000) };
+    const created = Math.floor(Date.now() / 1_000);
     await streamTurn(
       reply,
-      (take) => runStreamed(prepared, take),
-      () => new EventsSseRenderer(rendering),
+      (take) => runStreamed(begun, take),
+      () => new EventsSseRenderer({ id: begun.id, created }),
       {
         requestId: requestContext(request).requestId,
         headersAfterMs: server.headers_after_ms,
@@ -156,13 +155,10 @@ export class ToolsController {
 }
 
 /** Emits `tool_progress` events, then one `tool_result`. */
-async function runStreamed(prepared: KeyedToolCall, take: TakeTurnEvents): Promise<void> {
-  const { callId } = prepared.context;
+async function runStreamed(begun: BegunToolCall, take: TakeTurnEvents): Promise<void> {
   let n = 0;
   const events = new CallEvents((batch) => take(batch.map((event) => ({ n: ++n, event }))) as Flow);
-  const { outcome } = await prepared.run((progress) => {
-    for (const event of progressEvents(callId, progress)) events.add(event);
-  });
+  const { id: callId, outcome } = await begun.run((event) => events.add(event));
   events.add({ type: 'tool_result', callId, result: toShownResult(outcome) });
   await events.drained;
 }

@@ -77,7 +77,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     summary: 'Runs one tool through the same queue and journal as a chat',
     description:
       'With `Accept: text/event-stream`, it streams `tool_progress` events, then one `tool_result`. 202: the call needs ' +
-      'an approval; once it is given, the same request runs the call.',
+      'an approval; once it is given, the same request gets its outcome.',
     headers: { 'Idempotency-Key': 'The same key and body again returns the same call' },
     body: callToolSchema,
     answers: { 200: { ...json(endedCall), ...sse('ChatEvent') }, 202: json(z.object({ approval })) },

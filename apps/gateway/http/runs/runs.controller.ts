@@ -11,7 +11,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { cancelRun, type CancelPorts } from '../../turn/runs/cancel-run.js';
 import type { TurnAnswer } from '../../turn/fold-turn.js';
 import { replayStoredRun } from '../../turn/replay-events.js';
-import type { TurnRequest } from '../../turn/turn-request.js';
+import { requestOf } from '../../turn/turn-request.js';
 import { validated } from '../../chat-apis/invalid-value.js';
 import { EventsSseRenderer } from '../../openai-api/render-events.js';
 import { renderingOf } from '../../openai-api/render-json.js';
@@ -79,7 +79,7 @@ export class RunsController {
     const context = requestContext(request);
     const afterN = readLastEventId(request);
     const renderer = new EventsSseRenderer({
-      ...renderingOf(run, run.request as unknown as TurnRequest),
+      ...renderingOf(run, requestOf(run)),
       // The model is in the first event, which a resumed stream does not repeat.
       model: afterN === 0 ? '' : await this.modelOf(run),
     });

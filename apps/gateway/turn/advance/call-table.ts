@@ -76,9 +76,9 @@ export const callTable = {
     to('planned', ['waits.takeUnused', 'journal.plan'], 'tool_call'),
   ),
   'planned, refused': plans(to('denied', ['journal.plan'], 'tool_denied')),
-  // The queue is full, no worker comes, the gateway stops, or the store was away. In a run, the model gets the error.
-  'refused a place, no run': call({ ...refusal, approved: asksAgain }, hasWorker),
-  'refused a place, in a run': call({ ...refusal, approved: refused }, hasWorker),
+  // The queue is full, no worker comes, the gateway stops, or the store was away. In a chat, the model gets the error.
+  'refused a place, own call': call({ ...refusal, approved: asksAgain }, hasWorker),
+  'refused a place, in a chat': call({ ...refusal, approved: refused }, hasWorker),
   'skipped, the call before it asks': call(
     { parked: unapproved, dispatched: impossible('The call was not begun.') },
     cancelled('journal.end'),

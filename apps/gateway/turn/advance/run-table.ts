@@ -43,23 +43,26 @@ const forgets = (none: RunRow['none'], running: RunRow['running'], write: Write)
   running,
 });
 
+const withKey: RunRow = {
+  none: to('running', ['runs.begin'], 'start'),
+  running: ignored('The request follows the run, on any gateway.', 'its events'),
+  interrupted: to('running', ['runs.adopt'], 'its events'),
+  done: ignored('The run has answered.', 'its answer'),
+  failed: ignored('The run has failed.', 'its error'),
+  cancelled: ignored('The run was cancelled.', 'cancelled'),
+};
+
 /**
  * `keyed`: a run with an Idempotency-Key; `detached`: a run that outlives its caller; `plain`: neither. A log of events ends with
- * `done` or `error`, unless its run is `interrupted`.
+ * `done` or `error`, unless its run is `interrupted`. `its own call`: the run of a tool call with a key, for which no model is asked.
  */
 export const runTable = {
   request: {
     none: to('running', ['runs.begin'], 'start'),
     ...stored(impossible('Every request gets an id of its own.')),
   },
-  'request with a key': {
-    none: to('running', ['runs.begin'], 'start'),
-    running: ignored('The request follows the run, on any gateway.', 'its events'),
-    interrupted: to('running', ['runs.adopt'], 'its events'),
-    done: ignored('The run has answered.', 'its answer'),
-    failed: ignored('The run has failed.', 'its error'),
-    cancelled: ignored('The run was cancelled.', 'cancelled'),
-  },
+  'request with a key': withKey,
+  'request with a key, its own call waits': { ...withKey, interrupted: ignored('It waits.', 'approval_required') },
   'request with a key, another body': {
     none: impossible('There is no first body.'),
     ...stored(ignored('The key stands for the first request.', 'idempotency_mismatch')),
@@ -120,17 +123,14 @@ export const runTable = {
   due: left(to('running', ['runs.adopt'], 'its events')),
   'due, a call waits for a person': left(ignored('A decision, an answer or the expiry makes the run due.')),
   'due, keyed, no round': left(ignored('The caller begins the run again.')),
+  'due, its own call never began': left(ignored('The caller makes the call again.')),
+  'due, its own call approved': left(to('running', ['runs.adopt'], 'its events')),
   'due, keyed, it had failed': left(ignored('The caller may try again.')),
   'due, its API key withdrawn': left(to('failed', ['runs.adopt', 'runs.end'], 'shutting_down')),
   'due, keyed, its API key withdrawn': left(ignored('Only a retry with the key continues the run.')),
   'due, continued five times': left(to('failed', ['runs.adopt', 'runs.end'], 'shutting_down')),
 
-  // The run of a tool call with a key has no rounds; the journal has its call.
-  'its keyed call ended': {
-    ...ends('done', 'tool_result'),
-    interrupted: to('done', ['runs.end'], 'tool_result'),
-  },
-  'its keyed call never began, or waits': ends('interrupted', 'its error'),
+  'its own call waits for a person': ends('interrupted', 'approval_required'),
 
   // A retry with the key continues the run for a day, but its planned calls only for the time of a turn.
   'ended 10 minutes ago': {

@@ -24,19 +24,14 @@ import { noteConversion } from '../../tools/note-conversion.js';
 import type { LateCancels } from './late-cancels.js';
 import { type Decide, deniedOutcome } from '../../govern/decide.js';
 import type { ArgumentValidator, ToolCatalog } from '../../tools/tool-catalog.js';
-import { toolOfCall } from '../../tools/tool-of-call.js';
+import { toolOfCall, toolWithin } from '../../tools/tool-of-call.js';
 import type { ToolProgress, ToolRunner } from './tool-runner.js';
-
-/** `questions` absent: the caller cannot be asked anything. */
-export type ToolCaller = RequestContext & Pick<CallContext, 'questions'>;
 
 export interface ToolCallRequest {
   name: string;
   /** JSON text of an object. */
   argumentsText: string;
   sessionId?: string;
-  /** The call's id, if it is known before the call is planned (a retry with the same key). */
-  callId?: string;
   /** Sent by a caller that comes back after it was asked for the approval of this very call. */
   approvalId?: string;
   /** At most the tool's own maximum. */
@@ -75,8 +70,6 @@ export interface ToolCallPorts {
   notes: Pick<AuditNotes, 'write'>;
   runner: ToolRunner;
   lateCancels: LateCancels;
-  /** @throws AppError no_worker when none has come in time */
-  untilWorker: (tool: CatalogTool, context: CallContext) => Promise<void>;
 }
 
 interface Undecided {
@@ -94,13 +87,13 @@ export class DirectCalls {
    *   too_many_approvals, store_unavailable, no_worker
    * @throws ApprovalNeeded
    */
-  async prepare(request: ToolCallRequest, from: ToolCaller): Promise<PreparedToolCall> {
+  async prepare(request: ToolCallRequest, from: RequestContext): Promise<PreparedToolCall> {
     const found = this.ports.catalog.find(request.name);
     if (found === undefined) return this.unknown(request, from);
-    const offered = withTimeout(found, request.timeoutMs);
+    const offered = toolWithin(found, request.timeoutMs);
     const context: CallContext = {
       ...from,
-      callId: request.callId ?? mintCallId(true),
+      callId: mintCallId(true),
       sessionId: request.sessionId ?? mintSessionId(),
       priority: 'interactive',
     };
@@ -134,26 +127,26 @@ export class DirectCalls {
     const call = this.planned(context, tool, validated.arguments, decision.rule);
     if (decision.effect === 'deny') return this.refuse(call, deniedOutcome(tool, decision));
     // The worker is waited for before the call is journaled, so that a call refused for lack of a worker leaves nothing behind.
-    await this.ports.untilWorker(tool, context);
-    await this.plan(call, request);
+    await this.ports.runner.untilWorker(tool, context);
+    await this.plan(call);
     return this.prepared(call);
   }
 
   /** The parked call of an approval that was given. The call runs once, whoever asks for it and how often. */
-  async approved(approval: Wait, from: ToolCaller): Promise<PreparedToolCall> {
+  async approved(approval: Wait, from: RequestContext): Promise<PreparedToolCall> {
     const found = this.ports.catalog.find(approval.name);
     if (found === undefined) throw toolNotFound(approval.name);
     const { callId, sessionId, definitionHash, arguments: args } = approval;
     const context: CallContext = { ...from, callId, sessionId, priority: 'interactive' };
     const tool = toolOfCall({ ...found, definitionHash }, args);
-    await this.ports.untilWorker(tool, context);
+    await this.ports.runner.untilWorker(tool, context);
     const call = this.planned(context, tool, args);
     call.again = true;
     return this.prepared(call);
   }
 
   /** The call of a wait that has ended: it runs if it was parked and may run; else its outcome, or its next question, is waited for. */
-  settled(wait: Wait, from: ToolCaller): Promise<PreparedToolCall> {
+  settled(wait: Wait, from: RequestContext): Promise<PreparedToolCall> {
     const { kind, state, name, callId, sessionId } = wait;
     const isParked = waitKinds[kind].call === 'parked';
     if (isParked && state === 'approved') return this.approved(wait, from);
@@ -186,24 +179,22 @@ export class DirectCalls {
     throw new AppError('tool_timeout', 'The call did not finish in time; its outcome will be in the audit');
   }
 
-  /** Parks the call. A repeated call finds the approval of the first call, or the call itself by the id of its key. */
+  /** Parks the call. A repeated call finds the approval of the first call. */
   private async whenApproved(
-    { callId, sessionId, name }: ToolCallRequest,
+    { sessionId, name }: ToolCallRequest,
     { tool, decision, context, arguments: args }: Undecided,
   ): Promise<PreparedToolCall> {
     const { approvals, approvalRoom, journal } = this.ports;
-    if (callId === undefined) {
-      const argumentsHash = canonicalHash(args);
-      const known = { principal: context.principal, name: tool.name, argumentsHash, sessionId };
-      const found = await approvals.store.ofRepeatedCall(known);
-      if (found?.state === 'approved') return this.approved(found, context);
-      if (found !== undefined) throw new ApprovalNeeded(found);
-    }
+    const argumentsHash = canonicalHash(args);
+    const known = { principal: context.principal, name: tool.name, argumentsHash, sessionId };
+    const found = await approvals.store.ofRepeatedCall(known);
+    if (found?.state === 'approved') return this.approved(found, context);
+    if (found !== undefined) throw new ApprovalNeeded(found);
     const call = this.planned(context, tool, args, decision.rule);
     call.needs(await approvalRoom.approvalOf(call, decision, sessionId), tool);
     if (call.outcome !== undefined) return this.refuse(call, call.outcome);
     if (call.state !== 'parked') {
-      await this.plan(call, { callId });
+      await this.plan(call);
       return this.prepared(call);
     }
     await journal.plan(call.row, call.audit);
@@ -244,19 +235,18 @@ export class DirectCalls {
   }
 
   /** Plans the call. A write that failed may have been carried out all the same, and somebody would run the call. */
-  private async plan({ id, row, audit }: RunnableCall, { callId }: Pick<ToolCallRequest, 'callId'>): Promise<void> {
+  private async plan({ id, row, audit }: RunnableCall): Promise<void> {
     const { journal, lateCancels } = this.ports;
     try {
       await journal.plan(row, audit);
     } catch (error) {
-      // A caller with a key comes again, and should find the call.
-      if (callId === undefined) lateCancels.add(id, audit, error);
+      lateCancels.add(id, audit, error);
       throw error;
     }
   }
 
   /** Audits a call of an unknown tool; the journal gets no row. */
-  private async unknown({ name, argumentsText, sessionId }: ToolCallRequest, from: ToolCaller): Promise<never> {
+  private async unknown({ name, argumentsText, sessionId }: ToolCallRequest, from: RequestContext): Promise<never> {
     const { principal, requestId, traceparent, keyId, ip } = from;
     await this.ports.notes.write({
       kind: 'tool_call',
@@ -282,12 +272,6 @@ export class DirectCalls {
   }
 }
 
-function withTimeout(tool: CatalogTool, timeoutMs: number | undefined): CatalogTool {
-  if (timeoutMs === undefined) return tool;
-  const bounded = Math.min(timeoutMs, tool.maxTimeoutMs);
-  return { ...tool, timeoutMs: bounded, maxTimeoutMs: bounded };
-}
-
 export function toolNotFound(name: string): AppError {
   return new AppError('tool_not_found', `Tool '${name.slice(0, 256)}' not found`, { toolName: name.slice(0, 256) });
 }
@@ -296,5 +280,6 @@ export function toolNotFound(name: string): AppError {
 export function failureOf(tool: Pick<CatalogTool, 'name'>, { error: toolError, state }: ToolOutcome): AppError {
   const { code, message } = toolError ?? { code: 'tool_failed' as const, message: 'no reason was given' };
   const details = { toolName: tool.name, ...(toolError === undefined ? {} : { toolError }) };
-  return new AppError(code, state === 'denied' ? message : `Tool execution failed: ${message}`, details);
+  const isRefused = state === 'denied' || code === 'tool_not_found';
+  return new AppError(code, isRefused ? message : `Tool execution failed: ${message}`, details);
 }

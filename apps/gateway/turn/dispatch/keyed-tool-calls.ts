@@ -1,34 +1,26 @@
-// Tool calls with an Idempotency-Key. The key belongs to a run without rounds; only the journal knows what became of the call. A
-// call that never began may be planned again under a new id; any other call is only waited for.
-import { createHash } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
+// Tool calls of the tools API. A call with an Idempotency-Key is a turn without a model, stored and continued as any other turn;
+// here are its request, its progress and its answer. A call without a key is run once, for a caller that waits.
+import { allowsTool } from '#libs/access/access.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
-import type { Logger } from '#libs/logging/logger.js';
+import type { RequestContext, StoppableContext } from '#libs/schemas/call-context.js';
 import type { WaitStore } from '#libs/waits/wait-store.js';
-import type { Journal, RunEnd, RunStore, StoredCall, StoredRun } from '#libs/runs/run-store.js';
-import type { WriteLater } from '#libs/runs/write-later.js';
-import type { CallContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import { noUsage } from '#libs/schemas/usage.js';
+import type { ToolExecution, TurnEvent } from '#libs/schemas/turn-event.js';
 import { ApprovalNeeded } from '../../govern/approval-needed.js';
-import { outcomeElsewhere } from '../wait.js';
-import type { EndedToolCall, ToolCaller, ToolCallRequest, DirectCalls } from './call-tool.js';
-import type { SamplingDesk } from './dispatch-services.js';
-import type { ToolProgress } from './tool-runner.js';
+import type { ToolCatalog } from '../../tools/tool-catalog.js';
+import type { TakeTurnEvents } from '../record.js';
+import type { StartedTurn } from '../runs/started-turn.js';
+import type { Turns } from '../turns.js';
+import { turnOfOwnCall } from '../turn-request.js';
+import { type ElsewherePorts, outcomeElsewhere, progressEvents } from '../wait.js';
+import { type DirectCalls, type EndedToolCall, failureOf, type ToolCallRequest } from './call-tool.js';
 
-export interface KeyedToolCallPorts {
-  calls: DirectCalls;
-  runs: RunStore;
-  journal: Journal;
+export interface KeyedToolCallPorts extends ElsewherePorts {
+  calls: Pick<DirectCalls, 'prepare'>;
+  turns: Pick<Turns, 'start'>;
+  catalog: Pick<ToolCatalog, 'find'>;
   approvals: Pick<WaitStore, 'get'>;
-  questions: Pick<SamplingDesk, 'open'>;
-  gatewayId: string;
-  /** Counts a run as under way here, so that it is not interrupted, until the returned function is called. */
-  reserve: (runId: string) => () => void;
-  later: Pick<WriteLater, 'add'>;
-  logger: Logger;
 }
 
 export interface RepeatableToolCallRequest extends ToolCallRequest {
@@ -36,223 +28,76 @@ export interface RepeatableToolCallRequest extends ToolCallRequest {
   idempotencyKey?: string;
 }
 
-type KeyedToolCallRequest = ToolCallRequest & { idempotencyKey: string };
-
-export interface KeyedToolCall {
-  context: Pick<CallContext, 'callId'>;
-  run(
-    onProgress: (progress: ToolProgress) => void,
-  ): Promise<Omit<EndedToolCall, 'tool'> & { tool: Pick<CatalogTool, 'name'> }>;
+export interface BegunToolCall {
+  /** The id of the call; of its run, until a gateway has planned the call. */
+  readonly id: string;
+  /** `emit` gets the progress of the call, and what it waits for. @throws AppError, ApprovalNeeded */
+  run(emit: (event: TurnEvent) => void): Promise<Omit<EndedToolCall, 'tool'> & { tool: Pick<CatalogTool, 'name'> }>;
 }
-
-/** The key's current call: the number of earlier calls, none of which began, and its row once it is planned. */
-interface Attempt {
-  number: number;
-  callId: string;
-  stored?: StoredCall | undefined;
-}
-
-interface Keyed {
-  request: KeyedToolCallRequest;
-  from: ToolCaller;
-  run: StoredRun;
-}
-
-const askAgainMs = { first: 50, most: 1_000 };
-const settlePatienceMs = 300_000;
 
 export class KeyedToolCalls {
-  /** By run id: runs whose call this gateway plans or waits for. No other request here may take over such a run. */
-  private readonly mine = new Map<string, () => void>();
-
   constructor(private readonly ports: KeyedToolCallPorts) {}
 
-  /** @throws AppError idempotency_mismatch, and the errors of DirectCalls.prepare */
-  async prepare(given: RepeatableToolCallRequest, from: ToolCaller): Promise<KeyedToolCall> {
-    const { idempotencyKey } = given;
-    if (idempotencyKey === undefined) return this.ports.calls.prepare(given, from);
-    const request = { ...given, idempotencyKey };
-    const id = mintRunId();
-    const requestHash = hashOf(request);
-    this.take(id);
-    const { created, run } = await this.beginRun({ id, requestHash, request, from });
-    const keyed = { request, from, run };
-    if (created) return this.start(keyed, { number: 0, callId: callIdOf(id, 0) });
-    if (run.requestHash !== requestHash) {
-      throw new AppError('idempotency_mismatch', 'This Idempotency-Key was used with another request');
+  /** @throws AppError idempotency_mismatch; the errors of DirectCalls.prepare */
+  async prepare(
+    { idempotencyKey, ...request }: RepeatableToolCallRequest,
+    from: StoppableContext,
+  ): Promise<BegunToolCall> {
+    const { calls, turns, catalog } = this.ports;
+    const { name, argumentsText, sessionId, timeoutMs } = request;
+    const found = catalog.find(name);
+    // What a key of the API does not allow is refused before its Idempotency-Key counts.
+    if (idempotencyKey === undefined || (found !== undefined && !allowsTool(from.access, found))) {
+      const { context, run } = await calls.prepare(request, from);
+      const { callId: id } = context;
+      return { id, run: (emit) => run((progress) => progressEvents(id, progress).forEach(emit)) };
     }
-    const { callId, stored } = await this.attempt(run);
-    if (stored?.state === 'parked') return this.parked(stored, from);
-    return { context: { callId }, run: (onProgress) => this.attach(keyed, onProgress) };
-  }
-
-  private async beginRun(given: { id: string; requestHash: string; request: KeyedToolCallRequest; from: ToolCaller }) {
-    const { id, requestHash, request, from } = given;
-    let created = false;
-    try {
-      const begun = await this.ports.runs.begin({
-        id,
-        principal: from.principal,
-        requestId: from.requestId,
-        idempotencyKey: request.idempotencyKey,
-        requestHash,
-        sessionId: request.sessionId ?? mintSessionId(),
-        dialect: 'events',
-        detached: true,
-        request: { tool: request.name },
-        owner: this.ports.gatewayId,
-        ...(from.keyId === undefined ? {} : { keyId: from.keyId }),
-      });
-      created = begun.created;
-      return begun;
-    } finally {
-      if (!created) this.leave(id);
-    }
-  }
-
-  /** Plans and begins the call. The caller may leave and come back: only the call's own deadline ends it. */
-  private async start({ request, from, run }: Keyed, attempt: Attempt): Promise<KeyedToolCall> {
-    const { callId } = attempt;
-    const sessionId = run.sessionId ?? mintSessionId();
-    const context = { ...from, signal: new AbortController().signal };
-    const prepared = await this.ports.calls
-      .prepare({ ...request, sessionId, callId }, context)
-      .catch((error: unknown) => {
-        this.settle(run, attempt);
-        throw error;
-      });
-    let listener: (progress: ToolProgress) => void = () => undefined;
-    const ended = prepared.run((progress) => listener(progress)).finally(() => this.settle(run, attempt));
-    ended.catch(() => undefined);
-    return {
-      context: prepared.context,
-      run: (onProgress) => {
-        listener = onProgress;
-        return untilAborted(ended, from.signal);
-      },
-    };
-  }
-
-  /** Waits for the outcome in the journal. Plans the call here if the gateway that should have planned it is gone. */
-  private async attach(keyed: Keyed, onProgress: (progress: ToolProgress) => void): ReturnType<KeyedToolCall['run']> {
-    const { request, from } = keyed;
-    let { run } = keyed;
-    for (;;) {
-      const attempt = await this.attempt(run);
-      const { callId, stored } = attempt;
-      if (stored?.state === 'parked') return (await this.parked(stored, from)).run(onProgress);
-      if (stored === undefined && (await this.takesOver(run))) {
-        return (await this.start({ request, from, run }, attempt)).run(onProgress);
-      }
-      const outcome = await outcomeElsewhere(callId, from, this.ports, {
-        mayWait: ({ state }) => state !== 'parked' && steadyNow() <= from.deadline.at,
-        onAsked: (asked) => {
-          if (from.questions !== 'hold') throw new ApprovalNeeded(asked);
-          onProgress({ status: 'waiting_approval', asks: asked });
-        },
-      });
-      // A call that never began does not count: the key's next call is awaited.
-      if (outcome !== undefined && stored !== undefined && (await this.attempt(run)).callId === callId) {
-        return { id: callId, sessionId: stored.sessionId, tool: { name: request.name }, outcome };
-      }
-      if (steadyNow() + askAgainMs.first > from.deadline.at) {
-        throw new AppError(
-          'tool_timeout',
-          'The call is still in progress: repeat the request with the same Idempotency-Key',
-        );
-      }
-      await delay(askAgainMs.first, undefined, { signal: from.signal });
-      run = (await this.ports.runs.get(from.principal, run.id)) ?? run;
-    }
-  }
-
-  /** @throws ApprovalNeeded until somebody has approved the call */
-  private async parked({ approvalId = '' }: StoredCall, from: ToolCaller): Promise<KeyedToolCall> {
-    const approval = await this.ports.approvals.get(approvalId);
-    if (approval === undefined) throw new AppError('approval_not_found', 'The approval of this call no longer exists');
-    if (approval.state !== 'approved') throw new ApprovalNeeded(approval);
-    return this.ports.calls.approved(approval, from);
-  }
-
-  /** The key's current call, by the journal; calls that never began are skipped. */
-  private async attempt(run: StoredRun): Promise<Attempt> {
-    const known = run.answer?.['attempt'];
-    for (let number = typeof known === 'number' ? known : 0; ; number += 1) {
-      const callId = callIdOf(run.id, number);
-      const stored = await this.ports.journal.get(callId);
-      if (stored === undefined || !neverBegan(stored)) return { number, callId, stored };
-    }
-  }
-
-  private async takesOver(run: StoredRun): Promise<boolean> {
-    const { runs, gatewayId } = this.ports;
-    if (this.mine.has(run.id)) return false;
-    // The run belongs to this gateway, but no request here works on it: its end could not be written.
-    const abandoned = run.state === 'running' && run.owner === gatewayId;
-    if (!abandoned && run.state !== 'interrupted') return false;
-    this.take(run.id);
-    let taken = abandoned;
-    try {
-      taken ||= await runs.adopt(run.id, gatewayId);
-      return taken;
-    } finally {
-      if (!taken) this.leave(run.id);
-    }
-  }
-
-  /** Ends the run with its call. If the call never began, or waits for a person, a retry continues the run. */
-  private settle(run: StoredRun, attempt: Attempt): void {
-    const { runs, journal, gatewayId, later } = this.ports;
-    const write = async () => runs.end(run.id, gatewayId, endOf(attempt, await journal.get(attempt.callId)));
-    void write()
-      .catch(() => later.add(run.id, write, settlePatienceMs))
-      .finally(() => this.leave(run.id));
-  }
-
-  private take(runId: string): void {
-    this.mine.set(runId, this.ports.reserve(runId));
-  }
-
-  private leave(runId: string): void {
-    this.mine.get(runId)?.();
-    this.mine.delete(runId);
+    const turn = turnOfOwnCall({ name, argumentsText, timeoutMs }, sessionId);
+    const started = await turns.start({ request: turn, context: from, idempotencyKey });
+    return new KeyedToolCall(started, name, from, this.ports);
   }
 }
 
-function endOf(attempt: Attempt, stored: StoredCall | undefined): RunEnd {
-  const waits = stored === undefined || stored.state === 'parked';
-  if (!waits && !neverBegan(stored)) return { state: 'done', usage: noUsage };
-  const next = waits ? attempt.number : attempt.number + 1;
-  return { state: 'interrupted', usage: noUsage, answer: { attempt: next } };
-}
+class KeyedToolCall implements BegunToolCall {
+  id: string;
+  private execution: ToolExecution | undefined;
 
-/** The call was refused a place, or cancelled while planned: no worker ran it, and none can any more. */
-function neverBegan({ state, attempt, fence }: StoredCall): boolean {
-  return state === 'cancelled' && attempt === 0 && fence === null;
-}
+  constructor(
+    private readonly started: Pick<StartedTurn, 'runId' | 'run'>,
+    private readonly name: string,
+    private readonly from: RequestContext,
+    private readonly ports: KeyedToolCallPorts,
+  ) {
+    this.id = started.runId;
+  }
 
-function hashOf({ name, argumentsText, sessionId, timeoutMs }: KeyedToolCallRequest): string {
-  const request = ['/api/tools/call', name, argumentsText, sessionId ?? null, timeoutMs ?? null];
-  return createHash('sha256').update(JSON.stringify(request)).digest('hex');
-}
+  async run(emit: (event: TurnEvent) => void): ReturnType<BegunToolCall['run']> {
+    const { from, name } = this;
+    await this.started.run((batch) => this.take(batch, emit));
+    from.signal.throwIfAborted();
+    const mayWait = () => steadyNow() <= from.deadline.at;
+    const { id } = this;
+    const outcome = await outcomeElsewhere(id, from, this.ports, { mayWait, onAsked: () => undefined });
+    if (outcome === undefined || this.execution === undefined) {
+      throw new AppError(
+        'tool_timeout',
+        'The outcome is not known yet: repeat the request with the same Idempotency-Key',
+      );
+    }
+    // A refused call never had a tool's result, which a stream would show: its answer is an error with a status.
+    if (!this.execution.executed) throw failureOf({ name }, outcome);
+    return { id, sessionId: this.execution.session_id, tool: { name }, outcome };
+  }
 
-/** Call ids follow from the run id, so that every gateway knows them. The first digit marks ids of stored calls. */
-function callIdOf(runId: string, attempt: number): string {
-  const bytes = createHash('sha256').update(`${runId}\n${attempt}`).digest().subarray(0, 16);
-  bytes[0] = bytes[0]! | 0x80;
-  return `call_${bytes.toString('hex')}`;
-}
-
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop!: () => void;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(signal.reason as Error);
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
+  /** A run that is followed may have been begun for a caller that stays while it is asked. */
+  private async take(batch: Parameters<TakeTurnEvents>[0], emit: (event: TurnEvent) => void): Promise<void> {
+    for (const { event } of batch) {
+      if (event.type === 'tool_call') this.id = event.id ?? this.id;
+      else if (event.type === 'done') this.execution = event.toolExecution;
+      else if (event.type === 'approval_required' && this.from.questions !== 'hold') {
+        const asked = await this.ports.approvals.get(event.approval.id);
+        if (asked?.state === 'waiting') throw new ApprovalNeeded(asked);
+      } else if (event.type === 'tool_progress' || event.type === 'approval_required') emit(event);
+    }
   }
 }

@@ -132,10 +132,6 @@ export class QueuedToolRunner implements ToolRunner {
     return this.watch.hasWorker;
   }
 
-  /**
-   * Waits while no worker runs: for a bounded time, and no longer than the call's own timeout.
-   * @throws AppError no_worker, shutting_down; the signal's reason when that aborts first
-   */
   async untilWorker(
     { timeoutMs }: Pick<CatalogTool, 'timeoutMs'>,
     { signal, deadline }: { signal: AbortSignal; deadline: Pick<RequestDeadline, 'at'> },
@@ -272,8 +268,8 @@ export class QueuedToolRunner implements ToolRunner {
   private async neverQueued(error: unknown, { id, context, audit, again }: RunnableCall): Promise<ToolOutcome> {
     if (isHandedOver(context.signal)) throw error;
     const why = context.signal.aborted ? undefined : error;
-    // An approved call outside of runs stays parked, so that its caller can repeat the call without another approval.
-    const staysParked = again && context.runId === undefined;
+    // An approved call that no model made stays parked, so that its caller can repeat the call without another approval.
+    const staysParked = again && context.model === undefined;
     try {
       if (!staysParked) await this.parts.journal.cancelPlanned([id], audit, why);
     } catch (cause) {

@@ -1,5 +1,6 @@
 // The port to the workers. A call is planned, journaled with its round, and then run.
 import type { Wait } from '#libs/waits/wait.js';
+import type { RequestDeadline } from '#libs/schemas/call-context.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
@@ -30,4 +31,12 @@ export interface ToolRunner {
   skip(call: RunnableCall, outcome: ToolOutcome): Promise<void>;
   /** Whether any worker was seen lately; answered from memory. */
   hasWorker(): boolean;
+  /**
+   * Waits while no worker runs: for a bounded time, and no longer than the call's own timeout.
+   * @throws AppError no_worker, shutting_down; the signal's reason when that aborts first
+   */
+  untilWorker(
+    tool: Pick<CatalogTool, 'timeoutMs'>,
+    patience: { signal: AbortSignal; deadline: Pick<RequestDeadline, 'at'> },
+  ): Promise<void>;
 }

@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import type { NewRun, StoredRun } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
-import type { JsonObject } from '#libs/schemas/json.js';
-import type { TurnRequest } from '../turn-request.js';
+import { storedRequest, type TurnRequest } from '../turn-request.js';
 
 /** `owner`: the gateway that runs the turn. */
 export function newRun(
@@ -21,7 +20,7 @@ export function newRun(
     sessionId: request.sessionId ?? mintSessionId(),
     dialect: request.dialect,
     detached: request.onDisconnect === 'detach',
-    request: request as unknown as JsonObject,
+    request: storedRequest(request),
     owner,
     keyId,
     idempotencyKey,

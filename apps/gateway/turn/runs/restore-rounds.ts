@@ -7,7 +7,7 @@ import { toolOfCall } from '../../tools/tool-of-call.js';
 import { Call } from '../call.js';
 import type { ToolRunner } from '../dispatch/tool-runner.js';
 import { addResults, isOpen } from '../round.js';
-import { callContext, type Round, type Turn } from '../turn.js';
+import { callContext, modelOf, type Round, type Turn } from '../turn.js';
 import { askedBy } from '../wait.js';
 import { type OpenRound, toAssistant } from './restore-history.js';
 import { readLog } from '../replay-events.js';
@@ -27,7 +27,10 @@ export interface RestoredTurn {
   lastN: number;
 }
 
-/** Rebuilds the state of a turn from its rounds. The last round, whose calls may not have ended, becomes the open round. */
+/**
+ * Rebuilds the state of a turn from its rounds. The last round, whose calls may not have ended, becomes the open round; but if
+ * the caller's own call never began, the call is made again.
+ */
 export async function restoreTurn(turn: Turn, run: StoredRun, ports: RestorePorts): Promise<RestoredTurn> {
   const { log } = ports;
   const rounds = await ports.runs.rounds(run.id);
@@ -40,7 +43,7 @@ export async function restoreTurn(turn: Turn, run: StoredRun, ports: RestorePort
   turn.announce = !emitted.some(({ event }) => event.type === 'start');
   for (const stored of rounds) {
     const round = ownRound(stored, turn, ports.runner);
-    if (stored === last) {
+    if (stored === last && !(turn.request.call !== undefined && neverBegan(stored))) {
       turn.open = [withEmitted(round, emitted, turn)];
       continue;
     }
@@ -49,6 +52,10 @@ export async function restoreTurn(turn: Turn, run: StoredRun, ports: RestorePort
   }
   return { emitted, lastN };
 }
+
+/** Its call was refused a place, or cancelled while planned: no worker ran it, and none can any more. */
+const neverBegan = ({ calls }: StoredRound): boolean =>
+  calls.every(({ state, attempt, fence }) => state === 'cancelled' && attempt === 0 && fence === null);
 
 /** A round of an earlier turn; its results take their places in the conversation of this turn. */
 export function earlierRound({ round, results: places }: OpenRound, turn: Turn, runner: RestorePorts['runner']): Round {
@@ -94,8 +101,8 @@ function belongingTo(round: StoredRound, events: NumberedEvent[]): NumberedEvent
 }
 
 function toRound(stored: StoredRound, turn: Turn, runner: RestorePorts['runner']): Round {
-  const { runId, round: number, provider, model } = stored;
-  const context = callContext(turn, number, `${provider}/${model}`);
+  const { runId, round: number, model } = stored;
+  const context = callContext(turn, number, modelOf(stored));
   const calls = stored.calls.map((row) => {
     const call = Call.stored(row, { ...context, callId: row.id, runId, sessionId: row.sessionId });
     if (!isOpen(call)) return call;

@@ -3,6 +3,7 @@ import type { NewRun, RunEnd, StoredRun } from '#libs/runs/run-store.js';
 import { AppError, errorTable, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { noUsage } from '#libs/schemas/usage.js';
+import { ApprovalNeeded } from '../../govern/approval-needed.js';
 import { wasCancelled } from './active-runs.js';
 
 /** A failure of the run's surroundings, not of the run: the same request may succeed later. */
@@ -16,9 +17,11 @@ interface EndedRun extends Pick<NewRun, 'idempotencyKey' | 'detached'> {
 
 /**
  * The end of a run that did not finish. A run that was stopped from outside, but not cancelled, becomes `interrupted` if it has a
- * key, with which a retry continues it, or if it is detached. So does a run whose failure is not the fault of the request.
+ * key, with which a retry continues it, or if it is detached. So does a run whose failure is not the fault of the request, and,
+ * without an error, one whose own call waits for a person.
  */
 export function endOf(thrown: unknown, signal: AbortSignal, { idempotencyKey, detached, underWay }: EndedRun): RunEnd {
+  if (thrown instanceof ApprovalNeeded && !signal.aborted) return { state: 'interrupted', usage: noUsage };
   const { code, message, http } = toAppError(thrown);
   const keyed = idempotencyKey !== undefined;
   const stopped = (keyed || detached) && !wasCancelled(signal) ? 'interrupted' : 'cancelled';

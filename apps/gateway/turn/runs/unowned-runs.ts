@@ -4,6 +4,7 @@
 import type { Logger } from '#libs/logging/logger.js';
 import type { DetachedRun, RunEnd, RunStore } from '#libs/runs/run-store.js';
 import type { WriteLater } from '#libs/runs/write-later.js';
+import { ApprovalNeeded } from '../../govern/approval-needed.js';
 import type { StartedTurn } from './started-turn.js';
 import type { ActiveRuns } from './active-runs.js';
 
@@ -106,6 +107,8 @@ export class UnownedRuns {
   }
 
   private warn({ id: runId }: DetachedRun, error: unknown): void {
+    // Its own call waits for a person.
+    if (error instanceof ApprovalNeeded) return;
     this.parts.logger.warn({ runId, error }, 'a run that went on without its caller failed');
   }
 }
