@@ -59,7 +59,7 @@ function toolServer(
   return { ...report, ...sumsOf(reports), tools: tools.length, workers };
 }
 
-/** The instances and restarts of all workers together. */
+/** The sums over all workers. */
 function sumsOf(reports: readonly ServerReport[]): Pick<ServerReport, 'instances' | 'restarts'> {
   if (reports.every(({ restarts }) => restarts === undefined)) return {};
   const instances: Record<string, number> = {};

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
-import { configSchema } from '#libs/config/schema.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { noUsage } from '#libs/schemas/usage.js';
 import { eventually } from '../../../test/support/eventually.js';
@@ -13,7 +12,7 @@ import { PostgresJournal } from '../postgres-journal.js';
 import { PostgresProcessRegistry } from './postgres-process-registry.js';
 import { PostgresRunStore } from '../postgres-run-store.js';
 import { PostgresSessionStore } from '../sessions/postgres-session-store.js';
-import { Reaper, type ReapedCall, type ReaperOptions, reaperTimes, type Sweep } from './reaper.js';
+import { Reaper, type ReapedCall, type ReaperOptions, type Sweep } from './reaper.js';
 
 const context = { requestId: 'req_1' };
 const signal = AbortSignal.timeout(60_000);
@@ -278,43 +277,6 @@ describe('Reaper', () => {
     const other = await dispatched('worker-dead');
     await new Promise((resolve) => setTimeout(resolve, 60));
     expect(await stateOf(other.id)).toBe('dispatched');
-  });
-
-  verifies('runs.retention', 'by the setting, and as long as a key is valid', async () => {
-    const { runs: settings, limits, usage } = configSchema.parse({ runs: { retention_days: 2 } });
-    const times = reaperTimes({ runs: settings, limits, usage });
-    const [kept, old] = [await begun(), await begun()];
-    for (const run of [kept, old]) await runs.end(run.id, 'gateway-dead', { state: 'done', usage: noUsage });
-    await database.prisma.$executeRaw`update runs set ended_at = now() - interval '47 hours' where id = ${kept.id}`;
-    await database.prisma.$executeRaw`update runs set ended_at = now() - interval '49 hours' where id = ${old.id}`;
-    const keyed = {
-      ...times,
-      ...reaperTimes({ runs: { ...settings, idempotency_ttl_ms: 180_000_000 }, limits, usage }),
-    };
-    await watched(keyed).sweep(signal);
-    expect(await runs.get('local', old.id)).toBeDefined();
-    await watched(times).sweep(signal);
-    expect(await runs.get('local', old.id)).toBeUndefined();
-    expect(await runs.get('local', kept.id)).toBeDefined();
-  });
-
-  verifies('overview.workers', 'one that dies is shown for a while, once, and comes back', async () => {
-    const gone = async () =>
-      (await database.query<{ id: string }>('select id from processes where gone_at is not null', [])).map(
-        ({ id }) => id,
-      );
-    await database.prisma.$executeRaw`delete from processes where id = 'worker-dead'`;
-    await dead('worker-dead', 'worker');
-    expect((await watched().sweep(signal)).expired).toEqual(['worker-dead']);
-    expect(await gone()).toEqual(['worker-dead']);
-    expect((await watched().sweep(signal)).expired).toEqual([]);
-    await dead('worker-dead', 'worker');
-    expect(await gone()).toEqual([]);
-    await watched().sweep(signal);
-    await database.prisma
-      .$executeRaw`update processes set gone_at = now() - interval '16 minutes' where id = 'worker-dead'`;
-    expect((await watched().sweep(signal)).expired).toEqual([]);
-    expect(await database.query('select id from processes where id = $1', ['worker-dead'])).toEqual([]);
   });
 
   verifies('reaper.clears-what-is-old', 'events, then runs and calls whose session is gone', async () => {

@@ -17,7 +17,7 @@ export interface Looked {
 export interface NearBudget {
   principal: string;
   keyId: string | undefined;
-  /** The share that is spent of the budget nearest to its end. */
+  /** How much is used of the budget that is nearest to its end. */
   share: number;
 }
 

@@ -16,7 +16,7 @@ import { type TurnAnswer, TurnFold } from '../../turn/fold-turn.js';
 import { toShownResult } from '../../turn/turn-state.js';
 import type { TurnRequest } from '../../turn/turn-request.js';
 import type { run as runShape, Shown } from '../openapi/open-api-shapes.js';
-import type { callShape, runDetails, runRound } from '../openapi/run-shapes.js';
+import type { detailedCall, runDetails, runRound } from '../openapi/run-shapes.js';
 import { compactEvents, type ShownEvent } from './compact-events.js';
 
 export interface ShowRunPorts {
@@ -111,7 +111,7 @@ async function messagesOf(run: StoredRun, runs: RunStore): Promise<ChatMessage[]
   }
 }
 
-async function shownCalls(row: RunRow, { rounds, facts, ports }: Read): Promise<Shown<typeof callShape>[]> {
+async function shownCalls(row: RunRow, { rounds, facts, ports }: Read): Promise<Shown<typeof detailedCall>[]> {
   const ended = facts.calls.map(({ endedAt }) => +(endedAt ?? row.now));
   const until = new Date(Math.max(+(row.endedAt ?? row.now), ...ended));
   const [waits, audit] = await Promise.all([
@@ -139,7 +139,7 @@ function shownCall(
   times: CallFacts,
   { waits, audit }: { waits: readonly WaitFacts[]; audit: AuditFacts | undefined },
   until: Date,
-): Shown<typeof callShape> {
+): Shown<typeof detailedCall> {
   const { outcome, kind } = call;
   const spent = spentByCall(times, waits, until);
   const begun = times.dispatchedAt !== null;
@@ -172,14 +172,14 @@ function shownCall(
   };
 }
 
-function policyOf({ policyRule, approvalId, outcome, state }: StoredCall): Shown<typeof callShape>['policy'] {
+function policyOf({ policyRule, approvalId, outcome, state }: StoredCall): Shown<typeof detailedCall>['policy'] {
   if (policyRule === undefined && approvalId === undefined) return null;
   const rule = policyRule ?? null;
   if (approvalId !== undefined) return { verdict: 'require_approval', rule };
   return { verdict: isEnded(state) && outcome?.error?.code === 'tool_denied' ? 'deny' : 'allow', rule };
 }
 
-function shownApprovalOf(wait: WaitFacts): Shown<typeof callShape>['approval'] {
+function shownApprovalOf(wait: WaitFacts): Shown<typeof detailedCall>['approval'] {
   return {
     id: wait.id,
     state: wait.state,
