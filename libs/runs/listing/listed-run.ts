@@ -51,9 +51,11 @@ export function summaryOf(run: RunRow, { rounds, calls, waits }: RunFacts, price
   };
 }
 
-/** A run waits while one of its calls is parked. */
+/** A run that has not ended waits while one of its calls is parked. A run that gave its caller a request for an approval has ended. */
 export const shownState = (state: string, calls: readonly { state: string }[]): ShownRunState =>
-  calls.some((call) => call.state === 'parked') ? 'waiting' : (state as ShownRunState);
+  (state === 'running' || state === 'interrupted') && calls.some((call) => call.state === 'parked')
+    ? 'waiting'
+    : (state as ShownRunState);
 
 /** In dollars, by the prices of today; null if a model has no price. */
 export function costOf(

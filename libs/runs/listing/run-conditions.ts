@@ -91,12 +91,13 @@ function addState(state: ShownRunState, sources: Source[][], holds: Prisma.Sql[]
   const waits = sql`array(select run_id from tool_calls where ${waiting})`;
   if (state === 'waiting') {
     sources.push([{ ...calls, name: 'waiting', where: waiting }]);
-    holds.push(sql`run.id = any(${waits})`);
+    holds.push(sql`run.state in ('running', 'interrupted')`, sql`run.id = any(${waits})`);
     return;
   }
   // Runs that are done are the most: no index of them is shorter than that of all runs.
   if (state !== 'done') sources.push([{ ...runs, name: 'state', where: sql`state = ${state} and state <> 'done'` }]);
-  holds.push(sql`run.state = ${state}`, sql`run.id <> all(${waits})`);
+  holds.push(sql`run.state = ${state}`);
+  if (state === 'running' || state === 'interrupted') holds.push(sql`run.id <> all(${waits})`);
 }
 
 /** Entries of the source within the range, newest first, at most `most`. */

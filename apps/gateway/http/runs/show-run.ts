@@ -1,7 +1,7 @@
 // Shows one run whole: what was said in its rounds, what became of its calls, and its events.
 import type { Database } from '#libs/postgres/open-database.js';
 import { type AuditFacts, auditOf, type WaitFacts, waitsOf } from '#libs/runs/listing/call-facts.js';
-import { costOf, type PriceOf, summaryOf } from '#libs/runs/listing/listed-run.js';
+import { costOf, type PriceOf, shownState, summaryOf } from '#libs/runs/listing/listed-run.js';
 import { type CallFacts, factsOf, type RunFacts } from '#libs/runs/listing/run-facts.js';
 import type { RunRow } from '#libs/runs/listing/run-listing.js';
 import { spentByCall } from '#libs/runs/listing/spent-time.js';
@@ -50,12 +50,11 @@ export async function showRun(
   };
 }
 
-/** A run that waits is a running or interrupted one, or one that gave its caller a request for the approval. */
 export function shownRun(run: StoredRun, { rounds, calls }: RunFacts): Shown<typeof runShape> {
   const answer = run.answer as unknown as TurnAnswer | null;
   return {
     id: run.id,
-    state: calls.some(({ state }) => state === 'parked') ? 'waiting' : run.state,
+    state: shownState(run.state, calls),
     session_id: run.sessionId ?? null,
     created: Math.floor(run.createdAt.getTime() / 1000),
     rounds: answer?.toolExecution?.rounds ?? Math.max(rounds.length, answer === null ? 0 : 1),
