@@ -235,7 +235,7 @@ export const runEvents: Record<RunEvent, RunEventPath> = {
   },
 
   'ended 10 minutes ago': { before: endedFor('11 minutes'), apply: sweep },
-  'ended a day ago, its session gone': { before: endedFor('25 hours'), apply: sweep },
+  'ended 31 days ago, its session gone': { before: endedFor('31 days'), apply: sweep },
   deleted: { apply: remove },
   'deleted, one of its calls open': { facts: { ...detached, calls: parked }, apply: remove },
   'its session deleted': {

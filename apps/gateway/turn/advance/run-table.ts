@@ -138,7 +138,7 @@ export const runTable = {
     ...stored(to('same', ['reaper.forgetEvents'], 'nothing')),
     running: inProgress,
   },
-  'ended a day ago, its session gone': forgets(noRun, inProgress, 'reaper.forgetRuns'),
+  'ended 31 days ago, its session gone': forgets(noRun, inProgress, 'reaper.forgetRuns'),
   deleted: forgets(unknownResponse, ignored('The run is in progress.', 'invalid_value'), 'runs.remove'),
   'deleted, one of its calls open': {
     none: unknownResponse,
