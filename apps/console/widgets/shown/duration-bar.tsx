@@ -28,3 +28,18 @@ export function DurationBar({ spentMs, longestMs }: { spentMs: SpentMs; longestM
     </div>
   );
 }
+
+/** What the colours of such bars mean. */
+export function DurationLegend() {
+  const texts = useStrings(widgetStrings);
+  return (
+    <ul className={styles.legend}>
+      {parts.map((part) => (
+        <li key={part}>
+          <i className={styles[part]} aria-hidden="true" />
+          {texts[part]}
+        </li>
+      ))}
+    </ul>
+  );
+}
