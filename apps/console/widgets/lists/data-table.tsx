@@ -96,10 +96,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       role={opens ? 'grid' : 'table'}
       aria-label={label}
       aria-rowcount={rows.length + 1}
-      className={styles.table}
+      className={card === undefined ? styles.table : `${styles.table} ${styles.cards}`}
       style={style}
     >
-      <div role="rowgroup" className={card === undefined ? styles.head : `${styles.head} ${styles.ofCards}`}>
+      <div role="rowgroup" className={styles.head}>
         <div role="row" aria-rowindex={1} className={styles.row}>
           {columns.map((column) => (
             <div key={column.name} role="columnheader" className={classOf(column)}>

@@ -70,11 +70,11 @@ export function useRunShapes({ chosen, choose }: Choosing): RunShapes {
   const columns: (Column<ListedRun> | false)[] = [
     { name: 'choose', heading: <span className={styles.hidden}>{texts.choose}</span>, width: '20px', show: box },
     { name: 'time', heading: texts.time, width: '92px', show: time },
-    { name: 'state', heading: texts.state, width: 'minmax(110px, 1.6fr)', show: state },
+    { name: 'state', heading: texts.state, width: 'minmax(130px, 2fr)', show: state },
     isAdmin && {
       name: 'principal',
       heading: texts.principal,
-      width: 'minmax(70px, 0.8fr)',
+      width: 'minmax(60px, 0.7fr)',
       show: ({ principal }) => <span title={principal}>{visibleText(principal)}</span>,
     },
     { name: 'model', heading: texts.model, width: 'minmax(90px, 1fr)', show: model },
@@ -94,7 +94,7 @@ export function useRunShapes({ chosen, choose }: Choosing): RunShapes {
       show: ({ usage }) => formats.number(usage.total_tokens),
     },
     { name: 'cost', heading: texts.cost, width: '68px', isNumber: true, show: cost },
-    { name: 'duration', heading: texts.duration, width: 'minmax(150px, 1fr)', show: duration },
+    { name: 'duration', heading: texts.duration, width: 'minmax(130px, 1fr)', show: duration },
   ];
   return {
     columns: columns.filter((column) => column !== false),
