@@ -19,7 +19,6 @@ interface DayPlotProps {
   times: readonly number[];
   values: readonly (number | null)[];
   show: (value: number) => string;
-  kind: 'line' | 'bars';
 }
 
 export function LastDay({ hours }: { hours: readonly OverviewHour[] }) {
@@ -45,24 +44,24 @@ export function LastDay({ hours }: { hours: readonly OverviewHour[] }) {
   return (
     <div className={styles.plots}>
       <DayPlot
-        {...{ times, search, label: texts.requests, kind: 'bars', to: '/usage', show: formats.number }}
+        {...{ times, search, label: texts.requests, to: '/usage', show: formats.number }}
         figure={formats.number(sum(of.requests))}
         values={of.requests}
       />
       <DayPlot
-        {...{ times, search, label: texts.p95, kind: 'line', to: '/runs', show: formats.duration }}
+        {...{ times, search, label: texts.p95, to: '/runs', show: formats.duration }}
         figure={slowest === 0 ? texts.none : formats.duration(slowest)}
         values={of.p95}
       />
       <DayPlot
-        {...{ times, label: texts.toolFailures, kind: 'bars', show: formats.number }}
+        {...{ times, label: texts.toolFailures, show: formats.number }}
         {...failed}
         figure={formats.number(sum(of.failures))}
         more={texts.ofCalls(formats.number(calls))}
         values={of.failures}
       />
       <DayPlot
-        {...{ times, search, label: texts.cost, kind: 'bars', to: '/usage', show: formats.usd }}
+        {...{ times, search, label: texts.cost, to: '/usage', show: formats.usd }}
         figure={formats.usd(sum(of.cost))}
         values={of.cost}
       />
@@ -70,7 +69,7 @@ export function LastDay({ hours }: { hours: readonly OverviewHour[] }) {
   );
 }
 
-function DayPlot({ label, figure, more, to, search, times, values, show, kind }: DayPlotProps) {
+function DayPlot({ label, figure, more, to, search, times, values, show }: DayPlotProps) {
   const series = useMemo(() => [{ name: label, values }], [label, values]);
   return (
     <article className={styles.plot}>
@@ -80,7 +79,7 @@ function DayPlot({ label, figure, more, to, search, times, values, show, kind }:
           <span className={styles.figure}>{figure}</span> {more !== undefined && <small>{more}</small>}
         </span>
       </Link>
-      <Plot label={label} times={times} series={series} show={show} height={110} kind={kind} />
+      <Plot label={label} times={times} series={series} show={show} height={110} kind="bars" />
     </article>
   );
 }

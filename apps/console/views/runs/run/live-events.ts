@@ -72,8 +72,8 @@ function shown(event: Numbered): RunEvent {
     }
     default: {
       // What every chunk repeats says nothing about this event.
-      const { id: _id, object: _object, created: _created, choices: _choices, ...members } = event;
-      return members;
+      const { id: _id, object: _object, created: _created, choices: _choices, model, ...members } = event;
+      return type === 'start' ? { model, ...members } : members;
     }
   }
 }

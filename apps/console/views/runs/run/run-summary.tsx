@@ -27,6 +27,7 @@ export function RunSummary({ run, isLive, isFile }: { run: RunDetails; isLive: b
   const texts = useStrings(runStrings);
   const formats = useFormats();
   const why = useRunWords()(run);
+  const usage = usageOf(run);
   return (
     <section className={styles.summary}>
       <div className={styles.state}>
@@ -63,7 +64,7 @@ export function RunSummary({ run, isLive, isFile }: { run: RunDetails; isLive: b
         <Fact name={texts.rounds}>{formats.number(run.rounds)}</Fact>
         <Fact name={texts.calls}>{formats.number(run.calls)}</Fact>
         <Fact name={texts.tokens}>
-          {texts.tokensOf(formats.number(run.usage.prompt_tokens), formats.number(run.usage.completion_tokens))}
+          {texts.tokensOf(formats.number(usage.prompt), formats.number(usage.completion))}
         </Fact>
         <Fact name={texts.cost}>{run.cost_usd === null ? texts.unknownCost : formats.usd(run.cost_usd)}</Fact>
         <Fact name={texts.duration}>
@@ -74,6 +75,18 @@ export function RunSummary({ run, isLive, isFile }: { run: RunDetails; isLive: b
         </Fact>
       </Facts>
     </section>
+  );
+}
+
+/** The sum of a run is written at its end. */
+function usageOf({ usage, round_list: rounds = [] }: RunDetails): { prompt: number; completion: number } {
+  if (usage.total_tokens > 0) return { prompt: usage.prompt_tokens, completion: usage.completion_tokens };
+  return rounds.reduce(
+    (sum, round) => ({
+      prompt: sum.prompt + round.usage.prompt_tokens,
+      completion: sum.completion + round.usage.completion_tokens,
+    }),
+    { prompt: 0, completion: 0 },
   );
 }
 

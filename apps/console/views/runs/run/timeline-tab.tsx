@@ -26,7 +26,7 @@ export function TimelineTab({ timeline: { parts, axis }, isGoing, chosen, onChoo
   if (parts.length === 0) return <Notice text={isGoing ? texts.nothingYet : texts.noRounds} />;
   const whole = axis.to - axis.from;
   const columns: Column<TimelinePart>[] = [
-    { name: 'part', heading: texts.part, width: 'minmax(0, 1.3fr)', show: (part) => <PartName part={part} /> },
+    { name: 'part', heading: texts.part, width: 'minmax(0, 1.6fr)', show: (part) => <PartName part={part} /> },
     {
       name: 'axis',
       heading: (
@@ -38,7 +38,7 @@ export function TimelineTab({ timeline: { parts, axis }, isGoing, chosen, onChoo
           ))}
         </span>
       ),
-      width: 'minmax(72px, 1fr)',
+      width: 'minmax(64px, 1fr)',
       show: (part) => <PartBar part={part} axis={axis} />,
     },
     {
