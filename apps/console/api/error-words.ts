@@ -1,10 +1,10 @@
-// The error codes of the gateway in words. A code that is missing here, of a newer gateway, comes with the gateway's own sentence.
-import type { ErrorCode } from '@signalbox/client';
+// The error codes of the gateway, and of the client library, in words. A code that is missing here is that of a newer gateway.
+import type { ErrorCode, LocalErrorCode } from '@signalbox/client';
 import type { Language } from '../i18n/language.js';
 
-type Words = Readonly<Record<ErrorCode, Readonly<Record<Language, string>>>>;
+type Words<Code extends string> = Readonly<Record<Code, Readonly<Record<Language, string>>>>;
 
-const words: Words = {
+const gatewayWords: Words<ErrorCode> = {
   invalid_json: { en: 'The request is not JSON', zh: '请求不是 JSON' },
   invalid_value: { en: 'A field of the request is missing or wrong', zh: '请求中有字段缺失或有误' },
   too_many_tools: { en: 'More tools were offered than are allowed', zh: '提供的工具过多' },
@@ -84,8 +84,17 @@ const words: Words = {
   cancelled: { en: 'It was cancelled', zh: '已取消' },
 };
 
-export const errorCodes = Object.keys(words) as ErrorCode[];
+const localWords: Words<LocalErrorCode> = {
+  connection_failed: { en: 'The gateway could not be reached', zh: '无法连接网关' },
+  timeout: { en: 'The gateway did not answer in time', zh: '网关没有及时响应' },
+  stream_cut: { en: 'The stream ended before the turn did', zh: '流在对话结束前中断' },
+  invalid_answer: { en: 'The answer could not be read', zh: '无法读取响应' },
+};
 
-/** Undefined for a code of a newer gateway. */
+const words: Readonly<Record<string, Readonly<Record<Language, string>>>> = { ...gatewayWords, ...localWords };
+
+/** Those of the gateway. */
+export const errorCodes = Object.keys(gatewayWords) as ErrorCode[];
+
 export const errorWords = (code: string, language: Language): string | undefined =>
-  Object.hasOwn(words, code) ? words[code as ErrorCode][language] : undefined;
+  Object.hasOwn(words, code) ? words[code]?.[language] : undefined;
