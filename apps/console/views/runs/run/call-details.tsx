@@ -12,10 +12,15 @@ import { LongText } from '../../../widgets/shown/long-text.js';
 import { visibleText } from '../../../widgets/shown/visible-text.js';
 import { Tabs } from '../../../widgets/tabs.js';
 import { Fact, Facts } from './facts.js';
-import type { PanelTabs } from './part-panel.js';
 import { runStrings } from './run-strings.js';
 import type { PartKind } from './timeline.js';
 import styles from './run.module.css';
+
+/** Which tab of the panel is open. */
+export interface PanelTabs {
+  tab: string | undefined;
+  onTab: (tab: string) => void;
+}
 
 /** What the part that was chosen is mostly about. */
 const firstTabs: Partial<Record<PartKind, string>> = { policy: 'policy', person: 'policy', tool: 'values' };

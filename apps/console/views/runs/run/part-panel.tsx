@@ -10,18 +10,13 @@ import { LongText } from '../../../widgets/shown/long-text.js';
 import { Markdown } from '../../../widgets/shown/markdown.js';
 import { visibleText } from '../../../widgets/shown/visible-text.js';
 import { Tabs } from '../../../widgets/tabs.js';
-import { CallDetails } from './call-details.js';
+import { CallDetails, type PanelTabs } from './call-details.js';
 import { Fact, Facts } from './facts.js';
 import type { RunEvent } from './live-events.js';
 import { runStrings } from './run-strings.js';
 import { maskedText, shownJson } from './shown-json.js';
 import type { TimelinePart } from './timeline.js';
 import styles from './run.module.css';
-
-export interface PanelTabs {
-  tab: string | undefined;
-  onTab: (tab: string) => void;
-}
 
 export interface ShownPart {
   heading: string;
