@@ -14,6 +14,7 @@ const chat = '/api/chat/completions';
 interface Listed {
   id: string;
   state: string;
+  model: string | null;
   error?: { code: string };
 }
 
@@ -29,7 +30,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     box = await startSignalboxHere({
       script: (request, number) => {
         if (messagesOf(request).some(({ content }) => content === 'fails'))
-          return { status: 400, json: { error: { message: 'no' } } };
+          return { status: 500, json: { error: { message: 'no' } } };
         return typeof usual === 'function' ? usual(request, number) : usual[0]!;
       },
     });
@@ -98,11 +99,12 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
       .waitFor();
 
     const typed = (name: string) => page.getByRole('searchbox', { name });
+    const model = all.find(({ state }) => state === 'done')!.model!;
     const filters: [name: string, value: string, use: () => Promise<unknown>][] = [
       ['state', 'waiting', () => page.getByLabel('State').selectOption('waiting')],
       ['error', failed.error!.code, () => page.getByLabel('Error').selectOption(failed.error!.code)],
       ['text', 'first', () => typed('Text or id').fill('first')],
-      ['model', 'scripted/model', () => typed('Model').fill('scripted/model')],
+      ['model', model, () => typed('Model').fill(model)],
       ['tool', 'write_file', () => typed('Tool').fill('write_file')],
       ['session', 'beta', () => typed('Session').fill('beta')],
       ['principal', 'local', () => typed('Caller').fill('local')],

@@ -3,11 +3,11 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import type { ListedRun } from '@signalbox/client';
-import { api } from '../../../api/api.js';
 import { useStrings } from '../../../i18n/language.js';
 import buttons from '../../../widgets/button.module.css';
 import { ConfirmDialog } from '../../../widgets/dialog.js';
 import { notify, notifyFailure } from '../../../widgets/notices.js';
+import { type Cancelled, cancelRun } from '../cancel-run.js';
 import { runsStrings } from '../strings.js';
 import styles from './runs.module.css';
 
@@ -21,10 +21,11 @@ export function CancelRuns({ runs, onDone }: { runs: readonly ListedRun[]; onDon
 
   async function cancel() {
     setBusy(true);
-    const { cancelled, ended, failures } = await cancelAll(runs);
+    const { cancelled, ended, stopping, failures } = await cancelAll(runs);
     setBusy(false);
     const said = [
       ...(cancelled > 0 ? [texts.cancelled(cancelled)] : []),
+      ...(stopping > 0 ? [texts.stopping(stopping)] : []),
       ...(ended > 0 ? [texts.hadEnded(ended)] : []),
       ...(failures.length > 0 ? [texts.notCancelled(failures.length)] : []),
     ];
@@ -55,25 +56,22 @@ export function CancelRuns({ runs, onDone }: { runs: readonly ListedRun[]; onDon
   );
 }
 
-async function cancelAll(
-  runs: readonly ListedRun[],
-): Promise<{ cancelled: number; ended: number; failures: unknown[] }> {
+interface Outcome extends Record<Cancelled, number> {
+  failures: unknown[];
+}
+
+async function cancelAll(runs: readonly ListedRun[]): Promise<Outcome> {
   const rest = [...runs];
-  const failures: unknown[] = [];
-  let [cancelled, ended] = [0, 0];
+  const outcome: Outcome = { cancelled: 0, ended: 0, stopping: 0, failures: [] };
   async function work() {
     for (let run = rest.shift(); run !== undefined; run = rest.shift()) {
       try {
-        const { state } = await api.runs.cancel(run.id);
-        // A run on another gateway may stop a moment after the answer.
-        const stops = state === 'cancelled' || state === 'running';
-        if (stops && run.state !== 'cancelled') cancelled += 1;
-        else ended += 1;
+        outcome[await cancelRun(run)] += 1;
       } catch (error) {
-        failures.push(error);
+        outcome.failures.push(error);
       }
     }
   }
   await Promise.all(Array.from({ length: atOnce }, work));
-  return { cancelled, ended, failures };
+  return outcome;
 }

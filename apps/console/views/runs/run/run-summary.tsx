@@ -17,6 +17,7 @@ import { DurationBar } from '../../../widgets/shown/duration-bar.js';
 import { useFormats } from '../../../widgets/shown/formats.js';
 import { TimeAgo } from '../../../widgets/shown/time-ago.js';
 import { visibleText } from '../../../widgets/shown/visible-text.js';
+import { cancelRun } from '../cancel-run.js';
 import { saveRun } from '../file/run-file.js';
 import { isGoing, useRunWords } from '../run-words.js';
 import { Fact, Facts } from './facts.js';
@@ -103,7 +104,7 @@ export function RunActions({ run, isFile }: { run: RunDetails; isFile: boolean }
   const mayStop = isGoing(run.state) || run.state === 'interrupted';
   return (
     <>
-      {!isFile && mayStop && <CancelRun id={run.id} />}
+      {!isFile && mayStop && <CancelRun run={run} />}
       <CopyButton text={curlOf(run.id, isOpen)} label={texts.asCurl} isWorded />
       <Button className={buttons.button} onPress={() => void download()}>
         {texts.download}
@@ -118,7 +119,7 @@ const curlOf = (id: string, isOpen: boolean): string =>
     ...(isOpen ? [] : ['-H "authorization: Bearer $SIGNALBOX_API_KEY"']),
   ].join(' ');
 
-function CancelRun({ id }: { id: string }) {
+function CancelRun({ run }: { run: RunDetails }) {
   const texts = useStrings(runStrings);
   const queries = useQueryClient();
   const [isAsking, setAsking] = useState(false);
@@ -126,8 +127,8 @@ function CancelRun({ id }: { id: string }) {
   async function cancel() {
     setBusy(true);
     try {
-      const { state } = await api.runs.cancel(id);
-      notify(state === 'cancelled' ? texts.cancelled : isGoing(state) ? texts.cancelSoon : texts.cancelLate);
+      const said = { cancelled: texts.cancelled, stopping: texts.cancelSoon, ended: texts.cancelLate };
+      notify(said[await cancelRun(run)]);
     } catch (error) {
       notifyFailure(error);
     }
