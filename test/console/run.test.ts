@@ -113,7 +113,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     for (const { n, type } of events) await row(person, new RegExp(`^${n}${type}`)).waitFor();
     await page.getByLabel('Filter events').fill('tool_result');
     await page.waitForURL(/tab=events.*text=tool_result/);
-    await row(person, 'tool_call').waitFor({ state: 'detached' });
+    await row(person, /^1start/).waitFor({ state: 'detached' });
     await page.getByRole('tab', { name: 'JSON' }).click();
     await page.getByText(`"${id}"`).waitFor();
     expect(await page.getByText('sk-123456').count()).toBe(0);
