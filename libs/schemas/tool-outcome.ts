@@ -6,8 +6,8 @@ import { AppError, toolErrorCodes } from './errors.js';
 /** The terminal states of the journal; no call leaves one. */
 export const terminalStates = ['completed', 'failed', 'cancelled', 'denied', 'indeterminate'] as const;
 export type TerminalState = (typeof terminalStates)[number];
-export const callStates = ['planned', 'parked', 'dispatched', ...terminalStates] as const;
-export type CallState = (typeof callStates)[number];
+export const storedCallStates = ['planned', 'parked', 'dispatched', ...terminalStates] as const;
+export type CallState = (typeof storedCallStates)[number];
 
 export const isEnded = (state: CallState): state is TerminalState =>
   (terminalStates as readonly string[]).includes(state);

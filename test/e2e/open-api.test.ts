@@ -154,6 +154,7 @@ async function askModelsAndTools(): Promise<void> {
   for (const name of ['offline', 'no/such']) await ask('GET /v1/models/{path}', { path: `/v1/models/${name}` });
   const { headers } = await ask('GET /api/tools', { path: '/api/tools' });
   await ask('GET /api/tools', { path: '/api/tools', headers: { 'if-none-match': headers.get('etag')! } });
+  await ask('GET /api/tools', { path: '/api/tools?include=verdict,usage' });
   for (const name of ['get_time', 'no/such']) await ask('GET /api/tools/{path}', { path: `/api/tools/${name}` });
   for (const limit of [1, 0]) await ask('GET /api/tools/changes', { path: `/api/tools/changes?limit=${limit}` });
   const changes = { server: 'workspace', tool: 'get_time', hash: 'none' };
@@ -178,7 +179,8 @@ async function askSessions(): Promise<void> {
     { session_id: '/' },
   ])
     await ask('POST /api/sessions', { path, body });
-  for (const limit of ['1', 'many']) await ask('GET /api/sessions', { path: `${path}?limit=${limit}` });
+  for (const query of ['limit=1', 'limit=many', 'principal=*'])
+    await ask('GET /api/sessions', { path: `${path}?${query}` });
   const file = `${path}/sess_1/files/a/b.txt`;
   for (const headers of [{}, {}, { 'if-none-match': '*' }] as Record<string, string>[])
     await ask('PUT /api/sessions/{id}/files/{path}', { path: file, raw: 'hello', headers });
@@ -208,7 +210,10 @@ async function askRuns(runId: string): Promise<void> {
     await ask('GET /api/runs/{id}/events', { path: `/api/runs/${id}/events`, headers: { 'last-event-id': '2' } });
     await ask('DELETE /api/runs/{id}', { path: `/api/runs/${id}` });
   }
-  for (const path of ['/health/live', '/health/ready', '/metrics']) await ask(`GET ${path}`, { path });
+  await ask('GET /api/runs/{id}', { path: `/api/runs/${runId}?include=rounds,calls,events` });
+  for (const query of ['?limit=2', '?state=none']) await ask('GET /api/runs', { path: `/api/runs${query}` });
+  for (const path of ['/api/overview', '/api/workers', '/api/me', '/health/live', '/health/ready', '/metrics'])
+    await ask(`GET ${path}`, { path });
 }
 
 async function askMcp(): Promise<void> {

@@ -39,7 +39,7 @@ const masked = (answer: string): string =>
   answer
     .replaceAll(/\b([a-z]+[-_])[0-9a-f]{16,}\b/g, '$1…')
     .replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)/g, '…')
-    .replaceAll(/"(created|created_at|duration_ms)":\d+/g, '"$1":0')
+    .replaceAll(/"(created|created_at|duration_ms|model|queue|tool|person)":\d+/g, '"$1":0')
     .replaceAll(/"etag":"(?:[^"\\]|\\.)*"/g, '"etag":"…"');
 
 const compact = (language: string, answer: string): string =>

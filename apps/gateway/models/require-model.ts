@@ -11,9 +11,13 @@ export function requireModel(
   models: Pick<ModelRouter, 'named' | 'resolve'>,
 ): void {
   if (access?.models === undefined) return;
-  const name = models.named(requested) ?? models.resolve(undefined).candidates.map(nameOf)[0] ?? '';
+  const name = askedModel(requested, models);
   if (allowsModel(access, name)) return;
   throw new AppError('model_forbidden', `This key may not use the model '${name.slice(0, 256)}'`, { param: 'model' });
 }
+
+/** The requested name, or the one of the default model. @throws AppError model_not_found if there is no default */
+export const askedModel = (requested: string | undefined, models: Pick<ModelRouter, 'named' | 'resolve'>): string =>
+  models.named(requested) ?? models.resolve(undefined).candidates.map(nameOf)[0] ?? '';
 
 const nameOf = ({ provider, model }: { provider: { name: string }; model: string }) => `${provider.name}/${model}`;

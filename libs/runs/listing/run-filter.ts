@@ -2,9 +2,9 @@
 import type { JsonObject } from '#libs/schemas/json.js';
 import { type ChatMessage, messageText } from '#libs/schemas/message.js';
 
-export const runStates = ['running', 'waiting', 'done', 'failed', 'cancelled', 'interrupted'] as const;
+export const shownRunStates = ['running', 'waiting', 'done', 'failed', 'cancelled', 'interrupted'] as const;
 /** `waiting` is not stored: a call of the run is parked. */
-export type ShownRunState = (typeof runStates)[number];
+export type ShownRunState = (typeof shownRunStates)[number];
 
 export interface RunFilter {
   state?: ShownRunState | undefined;

@@ -206,7 +206,7 @@ describe('the list of runs', () => {
         );
         const plan = explained.rows[0]!['QUERY PLAN'][0].Plan;
         const read = rowsRead(plan);
-        expect(read, `${text}\n${JSON.stringify(plan, null, 1)}`).toBeLessThanOrEqual(10_500);
+        expect(read, `${text}\n${JSON.stringify(plan, null, 1)}`).toBeLessThanOrEqual(6_500);
         expect(JSON.stringify(plan)).not.toContain('Seq Scan');
       }
     });

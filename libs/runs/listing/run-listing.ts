@@ -26,7 +26,7 @@ export interface RunRow {
 }
 
 /** Entries of an index that are read for one page, unless its runs are found among the first of them. */
-const maxEntries = 2_000;
+const maxEntries = 1_000;
 /** The id of a run has the clock of its gateway, `created_at` that of the store. */
 const clockToleranceMs = 60_000;
 const lastId = 'run_g';
@@ -82,8 +82,10 @@ export class RunListing {
     limit: number,
   ): Promise<RunRow[]> {
     const entries = sources.map((source) => sql`(${entriesOf(source, range, maxEntries)})`);
+    // Entries that are runs, of one index, are in order already: no more of them are read than the page needs.
+    const distinct = sources.length === 1 && sources[0]!.isOfRuns ? Prisma.empty : sql`distinct`;
     return this.run<RunRow>(sql`select ${rowColumns} from (
-        select distinct id from (${Prisma.join(entries, ' union all ')}) as entry order by id desc) as found
+        select ${distinct} id from (${Prisma.join(entries, ' union all ')}) as entry order by id desc) as found
       cross join lateral (select * from runs where runs.id = found.id offset 0) as run
       where ${Prisma.join([...holds], ' and ')} order by found.id desc limit ${limit}::int`);
   }

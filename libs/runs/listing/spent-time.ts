@@ -37,22 +37,23 @@ export interface TimedRun {
   now: Date;
 }
 
-/** Where the time of one call went, until it ended or until `until`. */
+/** Where the time of one call went, until it ended or until `until`: what comes later costs its turn nothing. */
 export function spentByCall(call: TimedCall, waits: readonly TimedWait[], until: Date): Omit<SpentTime, 'model'> {
-  const end = call.endedAt ?? until;
-  const own = waits.filter(({ callId }) => callId === call.id);
-  const waited = own.map((wait) => ({
-    from: +wait.createdAt,
-    to: Math.min(+(wait.decidedAt ?? wait.expiresAt), +end),
-  }));
-  const sum = (from: number, to: number) =>
+  const end = Math.min(+(call.endedAt ?? until), +until);
+  const cut = (time: Date) => Math.min(+time, end);
+  const waited = waits
+    .filter(({ callId }) => callId === call.id)
+    .map((wait) => ({ from: cut(wait.createdAt), to: cut(wait.decidedAt ?? wait.expiresAt) }));
+  const waitedIn = (from: number, to: number) =>
     waited.reduce((total, wait) => total + Math.max(0, Math.min(wait.to, to) - Math.max(wait.from, from)), 0);
-  const person = sum(-Infinity, +end);
-  // A call that was never taken by a worker, such as one from the cache, has no time in the queue if it ended.
-  const begun = call.dispatchedAt ?? (call.endedAt === null ? end : call.plannedAt);
-  const queue = Math.max(0, +begun - +call.plannedAt - sum(+call.plannedAt, +begun));
-  const tool = Math.max(0, +end - +begun - sum(+begun, +end));
-  return { queue, tool, person };
+  const planned = cut(call.plannedAt);
+  // A call that no worker took, such as one from the cache, has no time in the queue once it has ended.
+  const begun = call.dispatchedAt === null ? (call.endedAt === null ? end : planned) : cut(call.dispatchedAt);
+  return {
+    queue: Math.max(0, begun - planned - waitedIn(planned, begun)),
+    tool: Math.max(0, end - begun - waitedIn(begun, end)),
+    person: waitedIn(-Infinity, end),
+  };
 }
 
 /** The calls of a round run side by side: the one that ends last is what the turn waited for. */
@@ -73,9 +74,7 @@ export function spentByRun(
       undefined,
     );
     if (last === undefined) continue;
-    // A call that waits on after its turn costs the turn nothing more.
-    const within = last.endedAt !== null && last.endedAt > until ? { ...last, endedAt: null } : last;
-    const { queue, tool, person } = spentByCall(within, waits, until);
+    const { queue, tool, person } = spentByCall(last, waits, until);
     spent.queue += queue;
     spent.tool += tool;
     spent.person += person;

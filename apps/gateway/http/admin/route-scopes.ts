@@ -25,7 +25,7 @@ export const routeScopes: Readonly<Record<string, RouteAccess>> = {
   'GET /api/workers': 'admin',
   'GET /api/me': 'anyone',
   'POST /api/sessions': 'chat',
-  'GET /api/sessions': 'chat',
+  'GET /api/sessions': 'key',
   'GET /api/sessions/:id': 'chat',
   'DELETE /api/sessions/:id': 'chat',
   'GET /api/tools': 'tools',

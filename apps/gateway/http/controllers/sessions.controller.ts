@@ -80,7 +80,7 @@ export class SessionsController {
   ): Promise<Session[]> {
     const { principal: own } = requestContext(request);
     const { limit, principal, id } = after;
-    const owner = asked === undefined ? own : String(asked);
+    const owner = typeof asked === 'string' ? asked : own;
     if (owner !== own && !isAdministrator(request)) return Promise.resolve([]);
     if (owner !== '*') return this.sessions.list(owner, { limit, ...(id === undefined ? {} : { after: id }) });
     const page = principal === undefined || id === undefined ? {} : { after: { principal, id } };

@@ -213,7 +213,7 @@ const toolParts: readonly ToolPart[] = ['verdict', 'usage'];
 
 /** @throws AppError invalid_value */
 function readToolParts(include: unknown): Set<ToolPart> {
-  const named = include === undefined ? [] : String(include).split(',');
+  const named = include === undefined ? [] : typeof include === 'string' ? include.split(',') : [''];
   const parts = new Set(toolParts.filter((part) => named.includes(part)));
   if (parts.size === new Set(named).size) return parts;
   throw new AppError('invalid_value', `include must be a list of ${toolParts.join(', ')}`, { param: 'include' });

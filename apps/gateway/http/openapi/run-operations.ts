@@ -1,6 +1,6 @@
 // Descriptions of the routes that list runs, show one, and say how the gateway is.
 import { z } from 'zod';
-import { runStates, textBounds } from '#libs/runs/listing/run-filter.js';
+import { shownRunStates, textBounds } from '#libs/runs/listing/run-filter.js';
 import { type DescribedOperation, json, pageLimit } from './described-operation.js';
 import { run } from './open-api-shapes.js';
 import { me, overview, worker } from './overview-shapes.js';
@@ -15,7 +15,7 @@ export const runOperations: Readonly<Record<string, DescribedOperation>> = {
       'A page may be short, or empty, and still be followed by others: a page reads a bounded number of runs. ' +
       'Chats without a server tool are not stored.',
     query: {
-      state: z.enum(runStates),
+      state: z.enum(shownRunStates),
       model: text.describe('As the caller named it, or `provider/model` of a model that answered'),
       principal: text,
       session: text,

@@ -1,7 +1,7 @@
 // The answers of the routes that list runs and show one in detail.
 import { z } from 'zod';
-import { runStates } from '#libs/runs/listing/run-filter.js';
-import { callStates } from '#libs/schemas/tool-outcome.js';
+import { shownRunStates } from '#libs/runs/listing/run-filter.js';
+import { storedCallStates } from '#libs/schemas/tool-outcome.js';
 import { anything, named, run, toolExecution, usage } from './open-api-shapes.js';
 
 const text = z.string();
@@ -13,7 +13,7 @@ const runError = z.looseObject({ code: text, message: text, type: text });
 
 export const listedRun = named('ListedRun', {
   id: text,
-  state: z.enum(runStates).describe('`waiting`: a call of the run waits for a person'),
+  state: z.enum(shownRunStates).describe('`waiting`: a call of the run waits for a person'),
   created_at: time,
   duration_ms: ms.describe('Until now, if the run has not ended'),
   model: text.nullable().describe('As the caller named it, or the default model'),
@@ -44,14 +44,14 @@ export const runRound = named('ShownRound', {
   ended_at: time,
 });
 
-export const runCall = named('ShownCall', {
+export const detailedCall = named('ShownCall', {
   id: text,
   round: count,
   kind: z.enum(['server', 'client']).describe('`client`: the caller runs it'),
   name: text.describe('The name that the model called'),
   server: text,
   tool: text,
-  state: z.enum(callStates),
+  state: z.enum(storedCallStates),
   arguments: anything,
   result: z.looseObject({ success: z.boolean(), content: text, duration_ms: ms }).nullable(),
   policy: z
@@ -98,6 +98,6 @@ export const runDetails = named('RunDetails', {
   request: anything.optional().describe('The request as it was read, without its messages'),
   messages: z.array(anything).optional().describe('The conversation that the models were sent, in order'),
   round_list: z.array(runRound).optional(),
-  call_list: z.array(runCall).optional(),
+  call_list: z.array(detailedCall).optional(),
   event_list: z.array(runEvent).optional(),
 });

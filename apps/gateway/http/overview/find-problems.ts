@@ -17,7 +17,7 @@ export interface Looked {
 export interface NearBudget {
   principal: string;
   keyId: string | undefined;
-  /** Of the budget that is nearest to its end. */
+  /** How much is used of the budget that is nearest to its end. */
   share: number;
 }
 

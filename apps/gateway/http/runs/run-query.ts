@@ -1,6 +1,6 @@
 // Reads what list of runs is requested, and how much of a run. Pure.
 import { z } from 'zod';
-import { type RunFilter, runStates, textBounds } from '#libs/runs/listing/run-filter.js';
+import { type RunFilter, shownRunStates, textBounds } from '#libs/runs/listing/run-filter.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { RunPart } from './show-run.js';
 
@@ -13,7 +13,7 @@ const time = z.iso
   .optional();
 
 export const runPageSchema = z.object({
-  state: z.enum(runStates, `must be one of ${runStates.join(', ')}`).optional(),
+  state: z.enum(shownRunStates, `must be one of ${shownRunStates.join(', ')}`).optional(),
   model: filter,
   principal: filter,
   session: filter,

@@ -15,7 +15,7 @@ import { type TurnAnswer, TurnFold } from '../../turn/fold-turn.js';
 import { toShownResult } from '../../turn/turn-state.js';
 import type { TurnRequest } from '../../turn/turn-request.js';
 import type { run as runShape, Shown } from '../openapi/open-api-shapes.js';
-import type { runCall, runDetails, runRound } from '../openapi/run-shapes.js';
+import type { detailedCall, runDetails, runRound } from '../openapi/run-shapes.js';
 import { compactEvents, type ShownEvent } from './compact-events.js';
 
 export interface ShowRunPorts {
@@ -110,7 +110,7 @@ async function messagesOf(run: StoredRun, runs: RunStore): Promise<ChatMessage[]
   }
 }
 
-async function shownCalls(row: RunRow, { rounds, facts, ports }: Read): Promise<Shown<typeof runCall>[]> {
+async function shownCalls(row: RunRow, { rounds, facts, ports }: Read): Promise<Shown<typeof detailedCall>[]> {
   const ended = facts.calls.map(({ endedAt }) => +(endedAt ?? row.now));
   const until = new Date(Math.max(+(row.endedAt ?? row.now), ...ended));
   const [waits, audit] = await Promise.all([
@@ -128,7 +128,7 @@ async function shownCalls(row: RunRow, { rounds, facts, ports }: Read): Promise<
         waits: waits.filter(({ callId }) => callId === call.id),
         audit: audit.find(({ callId }) => callId === call.id),
       };
-      return timed === undefined ? [] : shownCall(call, timed, own, row.now);
+      return timed === undefined ? [] : shownCall(call, timed, own, until);
     }),
   );
 }
@@ -137,10 +137,10 @@ function shownCall(
   call: StoredCall,
   times: CallFacts,
   { waits, audit }: { waits: readonly WaitFacts[]; audit: AuditFacts | undefined },
-  now: Date,
-): Shown<typeof runCall> {
+  until: Date,
+): Shown<typeof detailedCall> {
   const { outcome, kind } = call;
-  const spent = spentByCall(times, waits, now);
+  const spent = spentByCall(times, waits, until);
   const begun = times.dispatchedAt !== null;
   const approval = waits.find((wait) => wait.kind === 'approval');
   return {
@@ -171,7 +171,7 @@ function shownCall(
   };
 }
 
-function policyOf({ policyRule, approvalId, outcome, state }: StoredCall): Shown<typeof runCall>['policy'] {
+function policyOf({ policyRule, approvalId, outcome, state }: StoredCall): Shown<typeof detailedCall>['policy'] {
   if (policyRule === undefined && approvalId === undefined) return null;
   const rule = policyRule ?? null;
   if (approvalId !== undefined) return { verdict: 'require_approval', rule };
@@ -179,7 +179,7 @@ function policyOf({ policyRule, approvalId, outcome, state }: StoredCall): Shown
   return { verdict: state === 'denied' && outcome?.error?.code === 'tool_denied' ? 'deny' : 'allow', rule };
 }
 
-function shownApprovalOf(wait: WaitFacts): Shown<typeof runCall>['approval'] {
+function shownApprovalOf(wait: WaitFacts): Shown<typeof detailedCall>['approval'] {
   return {
     id: wait.id,
     state: wait.state,
