@@ -12,7 +12,7 @@ import { credential, keepCredential, signInWanted } from '../api/credentials.js'
 import { useExternal } from '../api/external-value.js';
 import { describeFailure } from '../api/failure.js';
 import { meQuery } from '../api/me.js';
-import { useStrings } from '../i18n/language.js';
+import { useLanguage, useStrings } from '../i18n/language.js';
 import buttons from '../widgets/button.module.css';
 import { Labelled } from '../widgets/forms/labelled.js';
 import fields from '../widgets/forms/schema-form.module.css';
@@ -71,8 +71,10 @@ function SignInForm({ principal, onLeave }: { principal: string | undefined; onL
     event.preventDefault();
     if (key.trim() !== '') enter.mutate(key.trim());
   }
+  const { language } = useLanguage();
   const refused = enter.error instanceof SignalboxError && enter.error.status === 401;
-  const problem = enter.error === null ? undefined : refused ? texts.keyRefused : describeFailure(enter.error).sentence;
+  const problem =
+    enter.error === null ? undefined : refused ? texts.keyRefused : describeFailure(enter.error, language).sentence;
   return (
     <Dialog className={styles.dialog}>
       <Heading slot="title" level={2}>

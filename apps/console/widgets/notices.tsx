@@ -34,7 +34,8 @@ export function notify(text: string): void {
 
 /** For what a person asked for and that failed, as `onError` of a mutation. */
 export function notifyFailure(error: unknown): void {
-  const { sentence, code, requestId } = describeFailure(error);
+  const language = document.documentElement.lang.startsWith('zh') ? 'zh' : 'en';
+  const { sentence, code, requestId } = describeFailure(error, language);
   add([sentence, [code, requestId].filter(Boolean).join(', ')].filter(Boolean).join(' · '), true);
 }
 

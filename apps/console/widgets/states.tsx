@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { describeFailure } from '../api/failure.js';
-import { useStrings } from '../i18n/language.js';
+import { useLanguage, useStrings } from '../i18n/language.js';
 import buttons from './button.module.css';
 import { widgetStrings } from './strings.js';
 import styles from './states.module.css';
@@ -36,7 +36,8 @@ export function Notice({ heading, text, children }: NoticeProps) {
 
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const texts = useStrings(widgetStrings);
-  const { sentence, code, requestId } = describeFailure(error);
+  const { language } = useLanguage();
+  const { sentence, code, requestId } = describeFailure(error, language);
   return (
     <div className={styles.failure} role="alert">
       <h2>{texts.failed}</h2>

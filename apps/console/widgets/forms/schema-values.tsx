@@ -31,6 +31,7 @@ function Value(props: { root: Schema; schema: Schema; value: Json; depth: number
   if (typeof value === 'string') return <LongText text={value} />;
   if (typeof value === 'boolean') return <>{value ? texts.yes : texts.no}</>;
   if (typeof value !== 'object' || value === null) return <code>{String(value)}</code>;
+  if (Object.keys(value).length === 0) return <code>{Array.isArray(value) ? '[]' : '{}'}</code>;
   if (!isObject(value) || depth >= deepestList) return <JsonView value={masked(value)} />;
   return (
     <dl className={styles.values}>

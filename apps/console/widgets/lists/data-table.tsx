@@ -10,11 +10,12 @@ import {
   useRef,
   useState,
 } from 'react';
+import { useNarrow } from '../narrow.js';
 import styles from './data-table.module.css';
 
 export interface Column<Row> {
   name: string;
-  heading: string;
+  heading: ReactNode;
   /** A CSS grid track: `120px`, `minmax(0, 2fr)`. */
   width: string;
   /** Right-aligned figures. */
@@ -35,10 +36,13 @@ export interface DataTableProps<Row> {
   /** Called when the last row comes near the window. */
   onEnd?: (() => void) | undefined;
   rowHeight?: number;
+  /** A row in a narrow window, in place of its cells. */
+  card?: (row: Row) => ReactNode;
 }
 
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, columns, rows, rowKey, chosen, onOpen, onEnd, rowHeight = 40 } = props;
+  const { label, columns, rows, rowKey, chosen, onOpen, onEnd, rowHeight = 40, card } = props;
+  const isNarrow = useNarrow();
   const body = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [active, setActive] = useState(0);
@@ -92,7 +96,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       role={opens ? 'grid' : 'table'}
       aria-label={label}
       aria-rowcount={rows.length + 1}
-      className={styles.table}
+      className={card === undefined ? styles.table : `${styles.table} ${styles.cards}`}
       style={style}
     >
       <div role="rowgroup" className={styles.head}>
@@ -128,11 +132,17 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               onClick={opens ? (event) => leadsElsewhere(event) || onOpen(row) : undefined}
               onKeyDown={opens ? (event) => isEnter(event) && onOpen(row) : undefined}
             >
-              {columns.map((column) => (
-                <div key={column.name} role={opens ? 'gridcell' : 'cell'} className={classOf(column)}>
-                  {column.show(row)}
+              {card !== undefined && isNarrow ? (
+                <div role={opens ? 'gridcell' : 'cell'} className={styles.card}>
+                  {card(row)}
                 </div>
-              ))}
+              ) : (
+                columns.map((column) => (
+                  <div key={column.name} role={opens ? 'gridcell' : 'cell'} className={classOf(column)}>
+                    {column.show(row)}
+                  </div>
+                ))
+              )}
             </div>
           );
         })}

@@ -17,17 +17,18 @@ export interface PagedTableProps<Row> extends Omit<DataTableProps<Row>, 'rows' |
 
 export function PagedTable<Row>({ pages, empty, ...table }: PagedTableProps<Row>) {
   const texts = useStrings(widgetStrings);
-  const { rows, isLoading, error, hasMore, isLoadingMore, loadMore, reload } = pages;
+  const { rows, isLoading, error, hasMore, isEmptyPage, isLoadingMore, loadMore, reload } = pages;
   // A page that failed is asked for again by a person, not by the next frame.
-  const goesOn = hasMore && !isLoadingMore && error === null;
+  const goesOn = hasMore && !isEmptyPage && !isLoadingMore && error === null;
   const next = useCallback(() => (goesOn ? loadMore() : undefined), [goesOn, loadMore]);
   if (isLoading) return <Loading />;
-  if (rows.length === 0) return error === null ? empty : <Failure error={error} onRetry={reload} />;
+  if (rows.length === 0 && !hasMore) return error === null ? empty : <Failure error={error} onRetry={reload} />;
   return (
     <div>
       {error !== null && <Failure error={error} onRetry={hasMore ? loadMore : reload} />}
-      <DataTable {...table} rows={rows} onEnd={next} />
+      {rows.length > 0 && <DataTable {...table} rows={rows} onEnd={next} />}
       <div className={styles.foot}>
+        {hasMore && isEmptyPage && <p>{texts.farther}</p>}
         {hasMore ? (
           <Button className={buttons.button} isDisabled={isLoadingMore} onPress={loadMore}>
             {isLoadingMore ? texts.loading : texts.more}

@@ -13,6 +13,8 @@ export interface Pages<Row> {
   isLoading: boolean;
   error: unknown;
   hasMore: boolean;
+  /** The last page brought no row: a list that looks far is gone on with by a person. */
+  isEmptyPage: boolean;
   isLoadingMore: boolean;
   loadMore: () => void;
   reload: () => void;
@@ -41,6 +43,7 @@ export function usePages<Row>({ queryKey, load, refetchInterval }: PagesOptions<
     isLoading: isPending,
     error,
     hasMore: hasNextPage,
+    isEmptyPage: data?.pages.at(-1)?.data.length === 0,
     isLoadingMore: isFetchingNextPage,
     loadMore: () => void fetchNextPage(),
     reload: () => void refetch(),

@@ -16,6 +16,18 @@ export interface PlotProps {
 
 const colours = ['--part-model', '--part-tool', '--part-person', '--bad', '--part-queue'];
 
+const longestInHours = 2 * 86_400;
+
+/** Hours for a day or two, else days, as the language of the page writes them. */
+function timeName(times: readonly number[]): (seconds: number) => string {
+  const isShort = (times.at(-1) ?? 0) - (times[0] ?? 0) <= longestInHours;
+  const format = new Intl.DateTimeFormat(
+    document.documentElement.lang,
+    isShort ? { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } : { month: 'short', day: 'numeric' },
+  );
+  return (seconds) => format.format(new Date(seconds * 1_000));
+}
+
 export function drawPlot(
   place: HTMLElement,
   { times, series, show, height = 160, kind = 'line' }: PlotProps & { show: (value: number) => string },
@@ -41,7 +53,10 @@ export function drawPlot(
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false } },
       scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
-      axes: [axis, { ...axis, size: 56, values: (_plot, values) => values.map(show) }],
+      axes: [
+        { ...axis, size: 28, values: (_plot, values) => values.map(timeName(times)) },
+        { ...axis, size: 56, values: (_plot, values) => values.map(show) },
+      ],
       series: [
         {},
         ...series.map(({ name }, index) => {

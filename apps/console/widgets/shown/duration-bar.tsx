@@ -19,12 +19,30 @@ export function DurationBar({ spentMs, longestMs }: { spentMs: SpentMs; longestM
   const formats = useFormats();
   const whole = Math.max(1, longestMs ?? parts.reduce((sum, part) => sum + spentMs[part], 0));
   const given = parts.filter((part) => spentMs[part] > 0);
-  const words = given.map((part) => `${texts[part]} ${formats.duration(spentMs[part])}`).join(', ');
+  const words =
+    given.length === 0
+      ? formats.duration(0)
+      : given.map((part) => `${texts[part]} ${formats.duration(spentMs[part])}`).join(', ');
   return (
     <div className={styles.bar} role="img" aria-label={words} title={words}>
       {given.map((part) => (
         <span key={part} className={styles[part]} style={{ width: `${(100 * spentMs[part]) / whole}%` }} />
       ))}
     </div>
+  );
+}
+
+/** What the colours of such bars mean. */
+export function DurationLegend() {
+  const texts = useStrings(widgetStrings);
+  return (
+    <ul className={styles.legend}>
+      {parts.map((part) => (
+        <li key={part}>
+          <i className={styles[part]} aria-hidden="true" />
+          {texts[part]}
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -9,7 +9,6 @@ import type { EventLog, NumberedEvent, RunStore, StoredCall, StoredRound, Stored
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
-import { isEnded } from '#libs/schemas/tool-outcome.js';
 import { conversation, conversationOf, restoredResults, toAssistant } from '../../turn/runs/restore-history.js';
 import { storedEvents } from '../../turn/replay-events.js';
 import { type TurnAnswer, TurnFold } from '../../turn/fold-turn.js';
@@ -175,7 +174,8 @@ function policyOf({ policyRule, approvalId, outcome, state }: StoredCall): Shown
   if (policyRule === undefined && approvalId === undefined) return null;
   const rule = policyRule ?? null;
   if (approvalId !== undefined) return { verdict: 'require_approval', rule };
-  return { verdict: isEnded(state) && outcome?.error?.code === 'tool_denied' ? 'deny' : 'allow', rule };
+  // A tool may refuse what the policy allowed, with the same code.
+  return { verdict: state === 'denied' && outcome?.error?.code === 'tool_denied' ? 'deny' : 'allow', rule };
 }
 
 function shownApprovalOf(wait: WaitFacts): Shown<typeof detailedCall>['approval'] {
