@@ -8,6 +8,7 @@ import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
+import { RunListing } from '#libs/runs/listing/run-listing.js';
 import { UsageStore } from '#libs/usage/usage-store.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { Turns } from './turn/turns.js';
@@ -19,14 +20,23 @@ import { AuditController } from './http/admin/audit.controller.js';
 import { AppErrorFilter } from './http/app-error.filter.js';
 import { ChatController } from './http/turns/chat.controller.js';
 import { FilesController } from './http/files/files.controller.js';
-import { CONFIG, ERROR_OBSERVER, MODEL_ROUTER, RUNS_PORTS, SESSION_STORE } from './http/injection-tokens.js';
+import {
+  CONFIG,
+  ERROR_OBSERVER,
+  MODEL_ROUTER,
+  OVERVIEW_PORTS,
+  RUNS_PORTS,
+  SESSION_STORE,
+} from './http/injection-tokens.js';
 import { McpController } from './http/mcp/mcp.controller.js';
 import { MessagesController } from './http/turns/messages.controller.js';
 import { ModelsController } from './http/controllers/models.controller.js';
 import { ResponsesController } from './http/turns/responses.controller.js';
-import { RunsController } from './http/controllers/runs.controller.js';
+import { RunsController } from './http/runs/runs.controller.js';
 import { ServersController } from './http/controllers/servers.controller.js';
 import { SessionsController } from './http/controllers/sessions.controller.js';
+import { OverviewController } from './http/overview/overview.controller.js';
+import { MeController } from './http/overview/me.controller.js';
 import { observerOfStreams } from './http/turns/stream-turn.js';
 import { ToolChangesController } from './http/controllers/tool-changes.controller.js';
 import { ToolsController } from './http/controllers/tools.controller.js';
@@ -73,6 +83,8 @@ export class GatewayModule {
         MessagesController,
         ResponsesController,
         RunsController,
+        OverviewController,
+        MeController,
         ModelsController,
         ToolsController,
         ToolChangesController,
@@ -91,8 +103,14 @@ export class GatewayModule {
         { provide: MODEL_ROUTER, useValue: gateway.models },
         {
           provide: RUNS_PORTS,
-          useValue: { ...gateway, channels: gateway.backing.channels, observeError: observeStreamError },
+          useValue: {
+            ...gateway,
+            channels: gateway.backing.channels,
+            runListing: new RunListing(gateway.database),
+            observeError: observeStreamError,
+          },
         },
+        { provide: OVERVIEW_PORTS, useValue: gateway },
         { provide: SESSION_STORE, useValue: gateway.sessions },
         { provide: ToolPolicy, useValue: gateway.policy },
         { provide: Approvals, useValue: gateway.approvals },

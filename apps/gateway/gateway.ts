@@ -78,7 +78,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     writes,
     onDeleted: announceDeleted({ channels: backing.channels, leases: new PostgresSessionLeases(database), logger }),
   });
-  const usage = openUsage({ database, writes, counters: backing.counters, config, metrics, logger });
+  const usage = openUsage({ gatewayId: id, database, writes, counters: backing.counters, config, metrics, logger });
   const { accounts, budgets } = usage;
   const runs = faulty.runs(new PostgresRunStore(database, { idempotencyTtlMs, writes, sessions, usage: usage.meter }));
   const log = new PostgresEventLog(database, writes);
