@@ -21,7 +21,7 @@ export interface CallPart {
   round?: number;
 }
 
-export type AnswerPart = { type: 'text' | 'reasoning'; text: string } | CallPart;
+export type AnswerPart = { type: 'text'; text: string } | { type: 'reasoning'; text: string } | CallPart;
 
 export interface Answer {
   parts: AnswerPart[];
@@ -90,7 +90,8 @@ export function foldAnswer(answer: Answer, event: ToldEvent): Answer {
 
 function addText(answer: Answer, type: 'text' | 'reasoning', text: string): Answer {
   const last = answer.parts.at(-1);
-  if (last?.type === type) return { ...answer, parts: [...answer.parts.slice(0, -1), { type, text: last.text + text }] };
+  if (last?.type === type)
+    return { ...answer, parts: [...answer.parts.slice(0, -1), { type, text: last.text + text }] };
   return { ...answer, parts: [...answer.parts, { type, text }] };
 }
 

@@ -1,7 +1,14 @@
 // The request of a turn: the conversation as messages, and what was chosen beside it.
 import type { ChatRequest, McpTool, Message, OfferedTool, ToolCall } from '@signalbox/client';
 import type { Answer, AnswerPart, CallPart } from './answer.js';
-import { type AskedNode, type ChatConversation, type ChatNode, pathTo, type TurnNode, type TurnOptions } from './conversation.js';
+import {
+  type AskedNode,
+  type ChatConversation,
+  type ChatNode,
+  pathTo,
+  type TurnNode,
+  type TurnOptions,
+} from './conversation.js';
 
 /** Characters of a result of an earlier turn that are told again. */
 const mostOfOldResult = 32_000;
@@ -58,7 +65,11 @@ const textOf = (parts: readonly AnswerPart[]): string =>
 function openTurn({ answer }: TurnNode): Message[] {
   const calls = answer.parts.filter((part): part is CallPart => part.type === 'call' && part.isClient);
   return [
-    { role: 'assistant', content: textOf(answer.parts) || null, ...(calls.length > 0 && { tool_calls: calls.map(toToolCall) }) },
+    {
+      role: 'assistant',
+      content: textOf(answer.parts) || null,
+      ...(calls.length > 0 && { tool_calls: calls.map(toToolCall) }),
+    },
     ...calls.map(({ id, given = '' }): Message => ({ role: 'tool', tool_call_id: id, content: given })),
   ];
 }
@@ -115,7 +126,9 @@ function isJson(text: string): boolean {
 }
 
 function resultOf({ result, given }: CallPart): string {
-  const text = given ?? (result?.success === false ? `Error: ${result.error?.message ?? result.content}` : (result?.content ?? ''));
+  const text =
+    given ??
+    (result?.success === false ? `Error: ${result.error?.message ?? result.content}` : (result?.content ?? ''));
   return text.length <= mostOfOldResult ? text : `${text.slice(0, mostOfOldResult)}\n[cut]`;
 }
 

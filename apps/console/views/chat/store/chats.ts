@@ -2,7 +2,14 @@
 // shown, so that leaving a conversation does not end them.
 import { consolePath } from '../../../api/addresses.js';
 import { ExternalValue } from '../../../api/external-value.js';
-import { type ChatConversation, newConversation, newId, noOptions, titleOf, type TurnOptions } from '../conversation/conversation.js';
+import {
+  type ChatConversation,
+  newConversation,
+  newId,
+  noOptions,
+  titleOf,
+  type TurnOptions,
+} from '../conversation/conversation.js';
 import { forget, keep, type KeptConversation, listKept, readKept, StorageFullError } from './conversation-database.js';
 import { keepDraft } from './drafts.js';
 import { OpenChat } from './open-chat.js';
@@ -21,7 +28,7 @@ export class Chats {
 
   constructor(readonly owner: string) {
     void this.refresh();
-    if (this.news !== undefined) this.news.onmessage = () => void this.refresh();
+    this.news?.addEventListener('message', () => void this.refresh());
   }
 
   /** A conversation that is not known here is a new one, of the session of that name. */
@@ -30,7 +37,10 @@ export class Chats {
     if (known !== undefined) return known;
     const opened = readKept(this.owner, id)
       .catch(() => this.fail('unavailable'))
-      .then((kept) => new OpenChat(kept ?? newConversation(id, this.firstOptions()), (conversation) => this.save(conversation)));
+      .then(
+        (kept) =>
+          new OpenChat(kept ?? newConversation(id, this.firstOptions()), (conversation) => this.save(conversation)),
+      );
     this.open.set(id, opened);
     return opened;
   }
@@ -56,8 +66,9 @@ export class Chats {
     }
   }
 
-  async rename(id: string, name: string): Promise<void> {
-    (await this.get(id)).rename(name);
+  async all(): Promise<ChatConversation[]> {
+    const read = await Promise.all((this.list.get() ?? []).map(({ id }) => readKept(this.owner, id)));
+    return read.filter((conversation) => conversation !== undefined);
   }
 
   async remove(id: string): Promise<void> {
@@ -105,7 +116,9 @@ export class Chats {
 
 function toKept(owner: string, conversation: ChatConversation): KeptConversation {
   const said = Object.values(conversation.nodes).flatMap((node) =>
-    node.kind === 'asked' ? [node.text] : node.answer.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])),
+    node.kind === 'asked'
+      ? [node.text]
+      : node.answer.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])),
   );
   const words = said.join('\n').slice(0, mostSearched).toLowerCase();
   const { id, updatedAt, options } = conversation;

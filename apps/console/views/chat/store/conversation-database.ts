@@ -25,18 +25,19 @@ let opening: Promise<IDBDatabase> | undefined;
 function openDatabase(): Promise<IDBDatabase> {
   opening ??= new Promise<IDBDatabase>((resolve, reject) => {
     const request = indexedDB.open(name, 1);
-    request.onupgradeneeded = () => {
+    request.addEventListener('upgradeneeded', () => {
       request.result.createObjectStore(lists, { keyPath: ['owner', 'id'] });
       request.result.createObjectStore(bodies, { keyPath: ['owner', 'id'] });
-    };
-    request.onsuccess = () => {
+    });
+    request.addEventListener('success', () => {
+      const { result } = request;
       // Another tab may bring a newer version of the page.
-      request.result.onversionchange = () => request.result.close();
-      request.result.onclose = () => (opening = undefined);
-      resolve(request.result);
-    };
-    request.onerror = () => reject(request.error ?? new Error('No storage'));
-    request.onblocked = () => reject(new Error('Another tab holds an older version of the storage'));
+      result.addEventListener('versionchange', () => result.close());
+      result.addEventListener('close', () => (opening = undefined));
+      resolve(result);
+    });
+    request.addEventListener('error', () => reject(request.error ?? new Error('No storage')));
+    request.addEventListener('blocked', () => reject(new Error('Another tab holds an older version of the storage')));
   });
   opening.catch(() => (opening = undefined));
   return opening;
@@ -53,9 +54,9 @@ async function withStores<Result>(
     const transaction = database.transaction([lists, bodies], mode);
     const request = use(transaction.objectStore(lists), transaction.objectStore(bodies));
     const fail = () => reject(explain(transaction.error ?? request.error));
-    transaction.oncomplete = () => resolve(request.result);
-    transaction.onabort = fail;
-    transaction.onerror = fail;
+    transaction.addEventListener('complete', () => resolve(request.result));
+    transaction.addEventListener('abort', fail);
+    transaction.addEventListener('error', fail);
   });
 }
 

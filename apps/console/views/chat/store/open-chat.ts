@@ -21,7 +21,7 @@ const saveEveryMs = 1_000;
 export class OpenChat {
   readonly value: ExternalValue<ChatConversation>;
   /** The events of the last turn that was followed in this page. */
-  readonly wire = new ExternalValue<RunningTurn | undefined>(undefined);
+  readonly running = new ExternalValue<RunningTurn | undefined>(undefined);
   private saving: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
@@ -71,7 +71,7 @@ export class OpenChat {
   }
 
   stop(): void {
-    this.wire.get()?.stop();
+    this.running.get()?.stop();
   }
 
   /** The result of a call that the person of the page runs. The turn goes on when all are given. */
@@ -87,8 +87,8 @@ export class OpenChat {
   close(): void {
     clearTimeout(this.saving);
     this.saving = undefined;
-    this.wire.get()?.stop();
-    this.wire.set(undefined);
+    this.running.get()?.stop();
+    this.running.set(undefined);
   }
 
   private ask({ text, files, parent }: Pick<AskedNode, 'text' | 'files' | 'parent'>): void {
@@ -102,20 +102,29 @@ export class OpenChat {
     if (runningTurn(this.conversation) !== undefined) return;
     const { options } = this.conversation;
     const key = newId('console-');
-    const turn: TurnNode = { kind: 'turn', id: newId('t_'), parent, at: Date.now(), state: 'running', answer: noAnswer, options, key };
+    const turn: TurnNode = {
+      kind: 'turn',
+      id: newId('t_'),
+      parent,
+      at: Date.now(),
+      state: 'running',
+      answer: noAnswer,
+      options,
+      key,
+    };
     this.follow(turn, 'new');
   }
 
   private follow(turn: TurnNode, how: 'new' | 'joined' | 'again'): void {
     this.change(withNode(this.conversation, turn));
-    const running = new RunningTurn({
+    const following = new RunningTurn({
       api,
       turn,
       conversation: this.conversation,
       changed: (next) => this.change(withNode(this.conversation, next), true, next.state === 'running'),
     });
-    this.wire.set(running);
-    void running.follow(how);
+    this.running.set(following);
+    void following.follow(how);
   }
 
   private change(conversation: ChatConversation, isKept = true, isEarly = false): void {

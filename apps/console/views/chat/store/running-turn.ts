@@ -8,7 +8,7 @@ import { type Answer, foldAnswer, noAnswer } from '../conversation/answer.js';
 import { requestOfTurn } from '../conversation/chat-request.js';
 import { type ChatConversation, isRun, type ShownError, type TurnNode } from '../conversation/conversation.js';
 
-type NumberedEvent = Exclude<ChatEvent, { type: 'rewind' }>;
+export type NumberedEvent = Exclude<ChatEvent, { type: 'rewind' }>;
 
 /** A key is valid for 24 hours: after that the same request would begin another turn. */
 const keyLivesMs = 23 * 3_600_000;
@@ -50,7 +50,8 @@ export class RunningTurn {
     for (let attempt = 1; ; attempt += 1) {
       const had = this.events.length;
       try {
-        if (how === 'joined' && !isRun(this.turn)) throw new SignalboxError('stream_cut', 'The page was left');
+        if (how === 'joined' && !isRun(this.turn))
+          throw new SignalboxError('page_left', 'The page was closed before the answer was complete');
         await this.read(join ? await this.streamAgain(how) : this.begin());
         this.show({ state: 'done', endedAt: Date.now() });
         return;

@@ -31,7 +31,9 @@ function checked(conversation: ChatConversation): ChatConversation {
   if (!isWhole) throw new Error('Not a conversation');
   // What ran when it was exported does not run here.
   const settled = Object.values(nodes).map((node) =>
-    node.kind === 'turn' && (node.state === 'running' || node.state === 'cut') ? { ...node, state: 'stopped' as const } : node,
+    node.kind === 'turn' && (node.state === 'running' || node.state === 'cut')
+      ? { ...node, state: 'stopped' as const }
+      : node,
   );
   return { ...conversation, nodes: Object.fromEntries(settled.map((node) => [node.id, node])) };
 }

@@ -11,4 +11,9 @@ export function saveFile(name: string, content: Blob | string, type = 'applicati
 
 /** A title as the name of a file. */
 export const fileNameOf = (title: string, extension: string): string =>
-  `${title.replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-+|-+$/g, '').slice(0, 60) || 'conversation'}.${extension}`;
+  `${
+    title
+      .replace(/[^\p{L}\p{N}]+/gu, '-')
+      .replace(/^-+|-+$/g, '')
+      .slice(0, 60) || 'conversation'
+  }.${extension}`;
