@@ -64,7 +64,10 @@ function ChatPlace({ chats }: { chats: Chats }) {
       isWhole
       actions={
         <>
-          <Button className={`${buttons.button} ${styles.narrowOnly}`} onPress={() => setListOpen(true)}>
+          <Button
+            className={`${buttons.button} ${styles.narrowOnly} ${panel === undefined ? '' : styles.listHidden}`}
+            onPress={() => setListOpen(true)}
+          >
             {texts.conversations}
           </Button>
           <Button className={buttons.button} onPress={() => void navigate({ to: '/chat/{-$session}', params: {} })}>

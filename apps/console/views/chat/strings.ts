@@ -30,7 +30,7 @@ export const chatStrings = defineStrings({
     storageUnavailable:
       'This browser does not let the page keep anything: conversations last until the tab is closed. Export what you need.',
     message: 'Message',
-    placeholder: 'Ask something. Enter sends, Shift-Enter begins a new line.',
+    placeholder: 'Ask something',
     send: 'Send',
     stop: 'Stop',
     model: 'Model',
@@ -44,6 +44,7 @@ export const chatStrings = defineStrings({
     askFirstOf: (tool: string) => `Ask first: ${tool}`,
     asksAnyway: 'asks by policy',
     unavailable: 'not reachable',
+    gone: 'not there any more',
     noTools: 'This gateway has no tools that you may use.',
     functions: 'Your own functions',
     functionsAbout:
@@ -152,7 +153,7 @@ export const chatStrings = defineStrings({
     storageFull: '此浏览器的存储空间已满：关闭标签页后，新内容不会保留。请导出并删除一些对话以腾出空间。',
     storageUnavailable: '此浏览器不允许页面保存数据：对话只保留到关闭标签页为止。请导出需要的内容。',
     message: '消息',
-    placeholder: '输入问题。Enter 发送，Shift-Enter 换行。',
+    placeholder: '输入问题',
     send: '发送',
     stop: '停止',
     model: '模型',
@@ -166,6 +167,7 @@ export const chatStrings = defineStrings({
     askFirstOf: (tool) => `先询问：${tool}`,
     asksAnyway: '按策略询问',
     unavailable: '无法连接',
+    gone: '已不存在',
     noTools: '此网关没有您可以使用的工具。',
     functions: '您自己的函数',
     functionsAbout:

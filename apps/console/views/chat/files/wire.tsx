@@ -1,9 +1,11 @@
 // The events of the last turn as they came.
 import { useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
 import { api } from '../../../api/api.js';
 import { ExternalValue, useExternal } from '../../../api/external-value.js';
 import { useStrings } from '../../../i18n/language.js';
 import { CopyButton } from '../../../widgets/shown/copy-button.js';
+import { LongText } from '../../../widgets/shown/long-text.js';
 import { visibleText } from '../../../widgets/shown/visible-text.js';
 import { isRun, shownPath } from '../conversation/conversation.js';
 import type { OpenChat } from '../store/open-chat.js';
@@ -13,7 +15,7 @@ import { chatStrings } from '../strings.js';
 import styles from './files.module.css';
 
 const mostShown = 1_000;
-const longestLine = 2_000;
+const glimpseLength = 200;
 const none = new ExternalValue(0);
 
 export function Wire({ chat }: { chat: OpenChat }) {
@@ -57,13 +59,33 @@ function Events({ events }: { events: readonly NumberedEvent[] }) {
   );
 }
 
+/** In one line without what every event has: chunks of OpenAI's form repeat it. */
+function told(event: NumberedEvent): { glimpse: string; whole: string } {
+  const {
+    n: _n,
+    type: _type,
+    id: _id,
+    object: _object,
+    created: _created,
+    model: _model,
+    choices: _choices,
+    ...own
+  } = event;
+  return { glimpse: JSON.stringify(own).slice(0, glimpseLength), whole: JSON.stringify(event, null, 2) };
+}
+
 function EventLine({ event }: { event: NumberedEvent }) {
-  const text = JSON.stringify(event);
+  const [isOpen, setOpen] = useState(false);
+  const { n, type } = event;
+  const { glimpse, whole } = useMemo(() => told(event), [event]);
   return (
     <li className={styles.event}>
-      <span className={styles.number}>{event.n}</span>
-      <span className={styles.type}>{event.type}</span>
-      <code>{visibleText(text.length > longestLine ? `${text.slice(0, longestLine)}…` : text)}</code>
+      <button type="button" className={styles.line} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <span className={styles.number}>{n}</span>
+        <span className={styles.type}>{type}</span>
+        <code className={styles.glimpse}>{visibleText(glimpse)}</code>
+      </button>
+      {isOpen && <LongText text={whole} isCode />}
     </li>
   );
 }

@@ -22,7 +22,9 @@ export function ServerTools({ server, tools, options, onChange }: ServerToolsPro
   const names = tools.map((tool) => tool.function.name);
   const tokens = tools.reduce((sum, tool) => sum + tool.tokens, 0);
   const choose = (next: string[]) => onChange({ ...options, tools: { ...options.tools, [server]: next } });
-  const isAll = names.every((name) => chosen.includes(name));
+  const isAll = names.length > 0 && names.every((name) => chosen.includes(name));
+  // The gateway refuses a request that names them.
+  const gone = chosen.filter((name) => !names.includes(name));
   return (
     <fieldset className={styles.server}>
       <legend className={styles.serverHead}>
@@ -42,6 +44,15 @@ export function ServerTools({ server, tools, options, onChange }: ServerToolsPro
       <ul className={styles.tools}>
         {tools.map((tool) => (
           <ToolRow key={tool.function.name} {...{ tool, options, chosen, choose, onChange }} />
+        ))}
+        {gone.map((name) => (
+          <li key={name} className={styles.tool}>
+            <label className={styles.check}>
+              <input type="checkbox" checked onChange={() => choose(chosen.filter((each) => each !== name))} />
+              <code>{visibleText(name)}</code>
+            </label>
+            <Badge tone="bad">{texts.gone}</Badge>
+          </li>
         ))}
       </ul>
     </fieldset>

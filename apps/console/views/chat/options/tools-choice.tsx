@@ -46,7 +46,7 @@ export function ToolsChoice({ chat }: { chat: OpenChat }) {
         {tools === undefined && (error === null ? <Loading /> : <Failure error={error} />)}
         {tools?.length === 0 && <Notice text={texts.noTools} />}
         <div className={styles.servers}>
-          {[...byServer(tools ?? [])].map(([server, each]) => (
+          {[...byServer(tools ?? [], options)].map(([server, each]) => (
             <ServerTools
               key={server}
               server={server}
@@ -71,8 +71,12 @@ export function ToolsChoice({ chat }: { chat: OpenChat }) {
 const chosenOf = ({ tools: chosen }: TurnOptions, tools: readonly Tool[]): readonly Tool[] =>
   tools.filter(({ server, function: { name } }) => chosen[server]?.includes(name) === true);
 
-function byServer(tools: readonly Tool[]): Map<string, Tool[]> {
+/** Servers that are gone stay listed while something of them is chosen. */
+function byServer(tools: readonly Tool[], { tools: chosen }: TurnOptions): Map<string, Tool[]> {
   const servers = new Map<string, Tool[]>();
   for (const tool of tools) servers.set(tool.server, [...(servers.get(tool.server) ?? []), tool]);
+  for (const [server, names] of Object.entries(chosen)) {
+    if (names.length > 0 && !servers.has(server)) servers.set(server, []);
+  }
   return servers;
 }
