@@ -70,9 +70,13 @@ function ChatPlace({ chats }: { chats: Chats }) {
           >
             {texts.conversations}
           </Button>
-          <Button className={buttons.button} onPress={() => void navigate({ to: '/chat/{-$session}', params: {} })}>
+          <Button
+            className={buttons.button}
+            aria-label={texts.newChat}
+            onPress={() => void navigate({ to: '/chat/{-$session}', params: { session: undefined } })}
+          >
             <Icon name="plus" size={14} />
-            {texts.newChat}
+            <span className={styles.wideOnly}>{texts.newChat}</span>
           </Button>
           {panelButton('files', texts.files)}
           {panelButton('wire', texts.wire)}

@@ -73,11 +73,12 @@ function Why({ asked: { rule, reason, expires_at: expires } }: { asked: Required
   const texts = useStrings(chatStrings);
   const formats = useFormats();
   const now = useNow();
+  const isOwn = rule === 'request';
   return (
     <p className={styles.why}>
-      {reason !== undefined && <span>{visibleText(reason)}</span>}
+      <span>{isOwn ? texts.chosenToAsk : visibleText(reason ?? '')}</span>
       <span className={styles.facts}>
-        {rule !== undefined && `${texts.why(visibleText(rule))} · `}
+        {rule !== undefined && !isOwn && `${texts.why(visibleText(rule))} · `}
         {texts.expires(formats.ago(new Date(expires), now))}
       </span>
     </p>

@@ -92,17 +92,17 @@ export function Composer({ chat, draft, attachments, send }: ComposerProps) {
             </Button>
           </FileTrigger>
         )}
-        <span className={styles.end}>
-          {isRunning ? (
-            <Button className={buttons.button} onPress={() => chat.stop()}>
-              {texts.stop}
-            </Button>
-          ) : (
-            <Button className={`${buttons.button} ${buttons.primary}`} type="submit" isDisabled={!canSend}>
-              {texts.send}
-            </Button>
-          )}
-        </span>
+      </div>
+      <div className={styles.end}>
+        {isRunning ? (
+          <Button className={buttons.button} onPress={() => chat.stop()}>
+            {texts.stop}
+          </Button>
+        ) : (
+          <Button className={`${buttons.button} ${buttons.primary}`} type="submit" isDisabled={!canSend}>
+            {texts.send}
+          </Button>
+        )}
       </div>
     </form>
   );

@@ -26,7 +26,7 @@ export function ConversationMenu({ chats, chat }: { chats: Chats; chat: OpenChat
   const isEmpty = Object.keys(conversation.nodes).length === 0;
   async function remove() {
     await chats.remove(conversation.id);
-    await navigate({ to: '/chat/{-$session}', params: {}, replace: true });
+    await navigate({ to: '/chat/{-$session}', params: { session: undefined }, replace: true });
   }
   const close = () => setAsked(undefined);
   return (

@@ -37,11 +37,7 @@ export function Starters({ chat, onStart }: { chat: OpenChat; onStart: () => voi
   };
   return (
     <div className={styles.starters}>
-      {asked.length === 0 && (
-        <p>
-          {texts.tryIt}. {texts.tryItTools}
-        </p>
-      )}
+      {asked.length === 0 && <p>{texts.tryIt}</p>}
       <ul>
         {left.map(({ text, note }) => (
           <li key={text}>

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { useStrings } from '../../../i18n/language.js';
 import buttons from '../../../widgets/button.module.css';
-import { childrenOf, runningTurn, shownPath } from '../conversation/conversation.js';
+import { childrenOf, type ChatNode, runningTurn, shownPath } from '../conversation/conversation.js';
 import type { OpenChat } from '../store/open-chat.js';
 import { useConversation } from '../store/use-chats.js';
 import { chatStrings } from '../strings.js';
@@ -70,13 +70,19 @@ export function Thread({ chat, isFresh, onStart }: ThreadProps) {
           )}
           {path.map((node) => {
             const siblings = childrenOf(conversation, node.parent);
-            const place = { siblings, onChoose: chat.choose };
+            const branches = { siblings, onChoose: (other: ChatNode) => chat.choose(other) };
             if (node.kind === 'asked') {
               return (
-                <AskedMessage key={node.id} node={node} branches={place} chat={chat} isBusy={running !== undefined} />
+                <AskedMessage
+                  key={node.id}
+                  node={node}
+                  branches={branches}
+                  chat={chat}
+                  isBusy={running !== undefined}
+                />
               );
             }
-            return <TurnView key={node.id} turn={node} branches={place} chat={chat} isLast={node === last} />;
+            return <TurnView key={node.id} turn={node} branches={branches} chat={chat} isLast={node === last} />;
           })}
           <Starters chat={chat} onStart={onStart} />
         </div>
