@@ -7,6 +7,7 @@ import { chatRequirements } from './requirements/chat.js';
 import { chimechRequirements } from './requirements/chimech.js';
 import { clientRequirements } from './requirements/client.js';
 import { consoleChatRequirements } from './requirements/console-chat.js';
+import { consoleRequirements } from './requirements/console.js';
 import { deploymentRequirements } from './requirements/deployment.js';
 import { chatApisRequirements } from './requirements/chat-apis.js';
 import { limitsRequirements } from './requirements/limits.js';
@@ -29,6 +30,7 @@ export const requirements = {
   ...chimechRequirements,
   ...clientRequirements,
   ...consoleChatRequirements,
+  ...consoleRequirements,
   ...deploymentRequirements,
   ...docsRequirements,
   ...chatApisRequirements,

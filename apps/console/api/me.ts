@@ -9,6 +9,8 @@ export const meQuery = queryOptions({
   queryKey: ['me'],
   queryFn: ({ signal }) => api.operations.me({ signal }),
   staleTime: 60_000,
+  // Whoever comes back to the page may find that their key was revoked meanwhile.
+  refetchOnWindowFocus: 'always',
 });
 
 export function useMe(): Me | undefined {

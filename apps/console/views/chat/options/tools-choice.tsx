@@ -31,13 +31,14 @@ export function ToolsChoice({ chat }: { chat: OpenChat }) {
     <>
       <Button
         className={`${buttons.button} ${buttons.quiet} ${count > 0 ? styles.isSet : ''}`}
-        aria-label={texts.tools}
         aria-describedby={told}
         onPress={() => setOpen(true)}
       >
         {texts.tools}
-        <span className={styles.count}>{count === 0 ? texts.toolsOff : count}</span>
       </Button>
+      <span className={styles.count} aria-hidden="true">
+        {count === 0 ? texts.toolsOff : count}
+      </span>
       <span id={told} hidden>
         {state}
       </span>
