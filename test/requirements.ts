@@ -6,6 +6,7 @@ import { chimechAnalyzeRequirements } from './requirements/chimech-analyze.js';
 import { chatRequirements } from './requirements/chat.js';
 import { chimechRequirements } from './requirements/chimech.js';
 import { clientRequirements } from './requirements/client.js';
+import { consoleChatRequirements } from './requirements/console-chat.js';
 import { consoleRequirements } from './requirements/console.js';
 import { deploymentRequirements } from './requirements/deployment.js';
 import { chatApisRequirements } from './requirements/chat-apis.js';
@@ -28,6 +29,7 @@ export const requirements = {
   ...chatRequirements,
   ...chimechRequirements,
   ...clientRequirements,
+  ...consoleChatRequirements,
   ...consoleRequirements,
   ...deploymentRequirements,
   ...docsRequirements,

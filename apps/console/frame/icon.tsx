@@ -17,6 +17,7 @@ const paths = {
   menu: 'M2 4h12M2 8h12M2 12h12',
   close: 'm3.5 3.5 9 9M12.5 3.500l-9 9',
   copy: 'M5.5 5.500h8v8h-8zM10.5 5.500v-3h-8v8h3',
+  download: 'M8 2v8M4.5 7 8 10.500 11.5 7M2.5 13.500h11',
   check: 'm2.5 8.5 3.5 3.5 7.5-8',
   chevron: 'm6 3.5 4.5 4.500L6 12.5',
   plus: 'M8 3v10M3 8h10',
