@@ -67,7 +67,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     }
   }
   async function listed(query = '', key?: string): Promise<Listed[]> {
-    const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
+    const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
     const answer = await fetch(`${box.url}/api/runs?limit=100${query}`, { headers });
     return ((await answer.json()) as { data: Listed[] }).data;
   }
@@ -197,8 +197,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
       await page.mouse.move(700, 600);
       await page.mouse.wheel(0, 100_000);
       await page.waitForFunction(
-        (count) => Number(document.querySelector('[role="grid"]')?.getAttribute('aria-rowcount')) > count,
-        least,
+        `Number(document.querySelector('[role="grid"]')?.getAttribute('aria-rowcount')) > ${least}`,
       );
     }
     expect(await table(person).getByRole('row').count()).toBeLessThan(100);
@@ -207,7 +206,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
 
   verifies('console.runs', 'a caller sees their own runs, an administrator those of all', async () => {
     const make = async (owner: string, scopes: string[], key?: string) => {
-      const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
+      const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
       const answer = await postJson(`${box.url}/api/keys`, { owner, scopes }, headers);
       return ((await answer.json()) as { key: string }).key;
     };

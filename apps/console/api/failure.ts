@@ -10,11 +10,14 @@ export interface ShownFailure {
   requestId?: string;
 }
 
+/** What an error says in the language of the page; the gateway's own sentence if its code has no words. */
+export const sentenceOf = ({ message, code }: { message: string; code?: string }, language: Language): string =>
+  language === 'en' || code === undefined ? message : (errorWords(code, language) ?? message);
+
 export function describeFailure(error: unknown, language: Language): ShownFailure {
   if (error instanceof SignalboxError) {
-    const { message, code, requestId } = error;
-    const sentence = language === 'en' ? message : (errorWords(code, language) ?? message);
-    return { sentence, code, ...(requestId === undefined ? {} : { requestId }) };
+    const { code, requestId } = error;
+    return { sentence: sentenceOf(error, language), code, ...(requestId === undefined ? {} : { requestId }) };
   }
   return { sentence: error instanceof Error ? error.message : String(error) };
 }

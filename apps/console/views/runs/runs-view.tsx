@@ -22,7 +22,7 @@ import { CancelRuns } from './list/cancel-runs.js';
 import { mostExported, readAll, toCsv } from './list/export-runs.js';
 import { useRunShapes } from './list/run-columns.js';
 import { RunFilters, runFilterNames } from './list/run-filters.js';
-import { saveFile } from './save-file.js';
+import { saveFile } from '../../widgets/save-file.js';
 import { runsStrings } from './strings.js';
 import styles from './list/runs.module.css';
 
@@ -96,8 +96,8 @@ function Export({ filters }: { filters: RunFilterValues }) {
     setBusy(true);
     try {
       const { runs, isWhole } = await readAll(asked(filters), new AbortController().signal);
-      if (form === 'json') saveFile('runs.json', 'application/json', JSON.stringify(runs, null, 1));
-      else saveFile('runs.csv', 'text/csv', toCsv(runs));
+      if (form === 'json') saveFile('runs.json', JSON.stringify(runs, null, 1));
+      else saveFile('runs.csv', toCsv(runs), 'text/csv');
       notify(isWhole ? texts.exported(runs.length) : texts.exportedFirst(mostExported));
     } catch (error) {
       notifyFailure(error);

@@ -1,5 +1,5 @@
 // The request of a turn: the conversation as messages, and what was chosen beside it.
-import type { ChatRequest, McpTool, Message, OfferedTool, ToolCall } from '@signalbox/client';
+import type { ChatRequest, McpServerTools, Message, RequestTool, ToolCall } from '@signalbox/client';
 import type { Answer, AnswerPart, CallPart } from './answer.js';
 import {
   type AskedNode,
@@ -24,10 +24,10 @@ export function requestOfTurn(conversation: ChatConversation, { parent, options 
   };
 }
 
-export function offeredTools({ tools, asks, functions }: TurnOptions): OfferedTool[] {
+export function offeredTools({ tools, asks, functions }: TurnOptions): RequestTool[] {
   const servers = Object.entries(tools).filter(([, names]) => names.length > 0);
   return [
-    ...servers.map(([server, names]): McpTool => {
+    ...servers.map(([server, names]): McpServerTools => {
       const asking = names.filter((name) => asks.includes(`${server}/${name}`));
       return {
         type: 'mcp',

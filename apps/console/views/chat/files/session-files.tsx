@@ -15,7 +15,7 @@ import { Failure, Loading } from '../../../widgets/states.js';
 import type { OpenChat } from '../store/open-chat.js';
 import { useConversation } from '../store/use-chats.js';
 import { chatStrings } from '../strings.js';
-import { saveFile } from '../transfer/save-file.js';
+import { saveFile } from '../../../widgets/save-file.js';
 import styles from './files.module.css';
 
 const hasSessions = builtViews.some(({ name }) => name === 'sessions');

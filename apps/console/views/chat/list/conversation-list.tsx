@@ -13,7 +13,7 @@ import { visibleText } from '../../../widgets/shown/visible-text.js';
 import type { Chats } from '../store/chats.js';
 import { chatStrings } from '../strings.js';
 import { readJsonFile, toJsonFile } from '../transfer/conversation-files.js';
-import { saveFile } from '../transfer/save-file.js';
+import { saveFile } from '../../../widgets/save-file.js';
 import styles from './conversation-list.module.css';
 
 export interface ConversationListProps {

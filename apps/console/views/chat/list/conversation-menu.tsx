@@ -14,7 +14,8 @@ import type { OpenChat } from '../store/open-chat.js';
 import { useConversation } from '../store/use-chats.js';
 import { chatStrings } from '../strings.js';
 import { toJsonFile, toMarkdownFile } from '../transfer/conversation-files.js';
-import { fileNameOf, saveFile } from '../transfer/save-file.js';
+import { saveFile } from '../../../widgets/save-file.js';
+import { fileNameOf } from '../transfer/file-name.js';
 import styles from './conversation-menu.module.css';
 
 export function ConversationMenu({ chats, chat }: { chats: Chats; chat: OpenChat }) {

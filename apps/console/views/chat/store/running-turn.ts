@@ -153,7 +153,7 @@ export class RunningTurn {
   }
 
   private shownError(error: unknown): ShownError {
-    const { sentence: message, code, requestId } = describeFailure(error);
+    const { sentence: message, code, requestId } = describeFailure(error, 'en');
     const status = error instanceof SignalboxError ? error.status : undefined;
     const isOurs = status !== undefined && status < 500 && status !== 429;
     const mayContinue = isRun(this.turn) && !isOurs && Date.now() - this.turn.at < keyLivesMs;

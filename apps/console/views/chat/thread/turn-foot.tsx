@@ -14,7 +14,7 @@ import { isRun } from '../conversation/conversation.js';
 import { chatStrings } from '../strings.js';
 import { copyAs, copyLanguages } from '../transfer/copy-as.js';
 import { Branches } from './branches.js';
-import type { TurnViewProps } from './turn-view.js';
+import type { TurnViewProps } from './turn-props.js';
 import styles from './thread.module.css';
 
 const hasRuns = builtViews.some(({ name }) => name === 'run');

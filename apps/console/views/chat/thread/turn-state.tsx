@@ -1,6 +1,7 @@
 // What is to be said of a turn beside its answer: it waits, it was cut, stopped, ended by a limit, or failed.
 import { Button } from 'react-aria-components/Button';
-import { useStrings } from '../../../i18n/language.js';
+import { sentenceOf } from '../../../api/failure.js';
+import { useLanguage, useStrings } from '../../../i18n/language.js';
 import buttons from '../../../widgets/button.module.css';
 import { visibleText } from '../../../widgets/shown/visible-text.js';
 import type { TurnNode } from '../conversation/conversation.js';
@@ -10,6 +11,7 @@ import styles from './thread.module.css';
 
 export function TurnState({ turn, chat }: { turn: TurnNode; chat: OpenChat }) {
   const texts = useStrings(chatStrings);
+  const { language } = useLanguage();
   const { state, answer, error } = turn;
   const { parts, finishReason, stoppedBy, warnings = [] } = answer;
   const last = parts.at(-1);
@@ -36,7 +38,7 @@ export function TurnState({ turn, chat }: { turn: TurnNode; chat: OpenChat }) {
       {state === 'failed' && error !== undefined && (
         <div className={styles.failed} role="alert">
           <strong>{texts.failed}</strong>
-          <p>{error.code === 'page_left' ? texts.pageLeft : visibleText(error.message)}</p>
+          <p>{error.code === 'page_left' ? texts.pageLeft : visibleText(sentenceOf(error, language))}</p>
           <p className={styles.facts}>
             {error.code !== undefined && error.code !== 'page_left' && <code>{error.code}</code>}
             {error.requestId !== undefined && (

@@ -1,14 +1,14 @@
 // A run as one file, which the page writes and opens again without the gateway. Whatever a file says is checked before it is shown.
 import type { RunDetails } from '@signalbox/client';
 import { ExternalValue } from '../../../api/external-value.js';
-import { saveFile } from '../save-file.js';
+import { saveFile } from '../../../widgets/save-file.js';
 
 const format = 1;
 export const mostBytes = 64 * 1024 * 1024;
 
 export function saveRun(run: RunDetails): void {
   const text = JSON.stringify({ signalbox_run: format, saved_at: new Date().toISOString(), run }, null, 1);
-  saveFile(`${run.id}.json`, 'application/json', text);
+  saveFile(`${run.id}.json`, text);
 }
 
 /** The run of a file that was opened in this tab. */

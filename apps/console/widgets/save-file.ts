@@ -8,12 +8,3 @@ export function saveFile(name: string, content: Blob | string, type = 'applicati
   // The browser has taken the address when the click is over; some read it a little later.
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
-
-/** A title as the name of a file. */
-export const fileNameOf = (title: string, extension: string): string =>
-  `${
-    title
-      .replace(/[^\p{L}\p{N}]+/gu, '-')
-      .replace(/^-+|-+$/g, '')
-      .slice(0, 60) || 'conversation'
-  }.${extension}`;
