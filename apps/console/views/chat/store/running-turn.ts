@@ -32,6 +32,7 @@ export class RunningTurn {
   /** How many there are, once a frame. */
   readonly count = new ExternalValue(0);
   private readonly controller = new AbortController();
+  private isStopping = false;
   private turn: TurnNode;
   private answer: Answer;
   private drawing: { frame: number; timer: ReturnType<typeof setTimeout> } | undefined;
@@ -42,7 +43,10 @@ export class RunningTurn {
   }
 
   stop(): void {
-    this.controller.abort(stopped);
+    this.isStopping = true;
+    // Only a run whose id is known can be cancelled: until its first event comes, the stream is read on.
+    if (isRun(this.turn) && this.answer.runId === undefined) this.show({ state: 'stopped', endedAt: Date.now() });
+    else this.controller.abort(stopped);
   }
 
   async follow(how: 'new' | 'joined' | 'again'): Promise<void> {
@@ -60,6 +64,7 @@ export class RunningTurn {
           this.endStopped();
           return;
         }
+        if (this.isStopping) return;
         if (this.events.length > had) attempt = 1;
         join = true;
         if (attempt < mostJoins && (await this.mayJoin(error, attempt))) continue;
@@ -72,7 +77,7 @@ export class RunningTurn {
 
   private endStopped(): void {
     const { runId } = this.answer;
-    // A turn that was joined again does not end with its reader.
+    // A run does not end with its reader.
     if (isRun(this.turn) && runId !== undefined) this.following.api.runs.cancel(runId).catch(() => undefined);
     this.show({ state: 'stopped', endedAt: Date.now() });
   }
@@ -81,8 +86,9 @@ export class RunningTurn {
     const { api, conversation } = this.following;
     const { signal } = this.controller;
     const request = requestOfTurn(conversation, this.turn);
-    const keyed = isRun(this.turn) ? { idempotencyKey: this.turn.key } : { resume: false };
-    return api.stream(request, { signal, ...keyed });
+    if (!isRun(this.turn)) return api.stream(request, { signal, resume: false });
+    // A run that fails is not cancelled, so that it can be continued.
+    return api.stream({ ...request, on_disconnect: 'detach' }, { signal, idempotencyKey: this.turn.key });
   }
 
   /** The rest of the run's events; all of them, if this page does not have the first ones. */
@@ -119,6 +125,8 @@ export class RunningTurn {
         this.events.push(event);
         this.answer = foldAnswer(this.answer, event);
       }
+      if (this.isStopping) this.controller.abort(stopped);
+      this.controller.signal.throwIfAborted();
       this.draw();
     }
   }
