@@ -47,7 +47,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     expect(await steps.getByRole('link', { name: 'Try the chat' }).getAttribute('href')).toContain('/console/chat');
     await steps.getByText(`${box.url}/v1`, { exact: true }).waitFor();
     await steps.getByRole('button', { name: 'Copy' }).last().click();
-    const command = await page.evaluate(() => navigator.clipboard.readText());
+    const command = await page.evaluate<string>('navigator.clipboard.readText()');
     const [, body] = /-d '(.+)'$/.exec(command)!;
     const answer = await post(box.url, '/v1/chat/completions', JSON.parse(body!));
     expect(command).toContain(`curl ${box.url}/v1/chat/completions`);

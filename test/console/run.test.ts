@@ -119,7 +119,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     expect(await page.getByText('sk-123456').count()).toBe(0);
 
     await page.getByRole('button', { name: 'Copy as curl' }).click();
-    const command = await page.evaluate(() => navigator.clipboard.readText());
+    const command = await page.evaluate<string>('navigator.clipboard.readText()');
     const [, address] = /^curl '(.+)'$/.exec(command)!;
     expect(((await (await fetch(address!)).json()) as Details).call_list).toEqual(calls);
     await person.leave();
