@@ -45,12 +45,14 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await box?.close();
   });
 
+  const headersOf = (key: string | undefined): Record<string, string> =>
+    key === undefined ? {} : { authorization: `Bearer ${key}` };
   const turn = (content: string, session: string, key?: string) =>
     post(
       box.url,
       chat,
       { messages: [{ role: 'user', content }], tools: [workspaceTools], session_id: session },
-      key === undefined ? {} : { authorization: `Bearer ${key}` },
+      headersOf(key),
     );
   /** A turn that goes on until somebody decides about its call. */
   async function waiting(content: string): Promise<void> {
@@ -67,8 +69,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     }
   }
   async function listed(query = '', key?: string): Promise<Listed[]> {
-    const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
-    const answer = await fetch(`${box.url}/api/runs?limit=100${query}`, { headers });
+    const answer = await fetch(`${box.url}/api/runs?limit=100${query}`, { headers: headersOf(key) });
     return ((await answer.json()) as { data: Listed[] }).data;
   }
   const table = ({ page }: Person) => page.getByRole('grid', { name: 'Runs' });
@@ -206,8 +207,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
 
   verifies('console.runs', 'a caller sees their own runs, an administrator those of all', async () => {
     const make = async (owner: string, scopes: string[], key?: string) => {
-      const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
-      const answer = await postJson(`${box.url}/api/keys`, { owner, scopes }, headers);
+      const answer = await postJson(`${box.url}/api/keys`, { owner, scopes }, headersOf(key));
       return ((await answer.json()) as { key: string }).key;
     };
     const admin = await make('root', ['admin', 'chat']);
