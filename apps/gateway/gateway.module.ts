@@ -19,14 +19,23 @@ import { AuditController } from './http/admin/audit.controller.js';
 import { AppErrorFilter } from './http/app-error.filter.js';
 import { ChatController } from './http/turns/chat.controller.js';
 import { FilesController } from './http/files/files.controller.js';
-import { CONFIG, ERROR_OBSERVER, MODEL_ROUTER, RUNS_PORTS, SESSION_STORE } from './http/injection-tokens.js';
+import {
+  CONFIG,
+  ERROR_OBSERVER,
+  MODEL_ROUTER,
+  OVERVIEW_PORTS,
+  RUNS_PORTS,
+  SESSION_STORE,
+} from './http/injection-tokens.js';
 import { McpController } from './http/mcp/mcp.controller.js';
 import { MessagesController } from './http/turns/messages.controller.js';
 import { ModelsController } from './http/controllers/models.controller.js';
 import { ResponsesController } from './http/turns/responses.controller.js';
-import { RunsController } from './http/controllers/runs.controller.js';
+import { RunsController } from './http/runs/runs.controller.js';
 import { ServersController } from './http/controllers/servers.controller.js';
 import { SessionsController } from './http/controllers/sessions.controller.js';
+import { OverviewController } from './http/overview/overview.controller.js';
+import { MeController } from './http/overview/me.controller.js';
 import { observerOfStreams } from './http/turns/stream-turn.js';
 import { ToolChangesController } from './http/controllers/tool-changes.controller.js';
 import { ToolsController } from './http/controllers/tools.controller.js';
@@ -73,6 +82,8 @@ export class GatewayModule {
         MessagesController,
         ResponsesController,
         RunsController,
+        OverviewController,
+        MeController,
         ModelsController,
         ToolsController,
         ToolChangesController,
@@ -93,6 +104,7 @@ export class GatewayModule {
           provide: RUNS_PORTS,
           useValue: { ...gateway, channels: gateway.backing.channels, observeError: observeStreamError },
         },
+        { provide: OVERVIEW_PORTS, useValue: gateway },
         { provide: SESSION_STORE, useValue: gateway.sessions },
         { provide: ToolPolicy, useValue: gateway.policy },
         { provide: Approvals, useValue: gateway.approvals },

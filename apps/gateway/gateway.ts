@@ -20,6 +20,7 @@ import { PostgresCatalogStore } from '#libs/runs/catalog/postgres-catalog-store.
 import { PostgresEventLog } from '#libs/runs/postgres-event-log.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/processes/postgres-process-registry.js';
+import { RunListing } from '#libs/runs/listing/run-listing.js';
 import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
 import { PostgresSessionStore } from '#libs/runs/sessions/postgres-session-store.js';
 import { PostgresToolChanges } from '#libs/runs/catalog/postgres-tool-changes.js';
@@ -78,7 +79,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     writes,
     onDeleted: announceDeleted({ channels: backing.channels, leases: new PostgresSessionLeases(database), logger }),
   });
-  const usage = openUsage({ database, writes, counters: backing.counters, config, metrics, logger });
+  const usage = openUsage({ gatewayId: id, database, writes, counters: backing.counters, config, metrics, logger });
   const { accounts, budgets } = usage;
   const runs = faulty.runs(new PostgresRunStore(database, { idempotencyTtlMs, writes, sessions, usage: usage.meter }));
   const log = new PostgresEventLog(database, writes);
@@ -243,6 +244,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     database,
     backing,
     runs,
+    runListing: new RunListing(database),
     log,
     notes,
     keys,

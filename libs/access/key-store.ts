@@ -156,6 +156,15 @@ export class KeyStore {
     return row === undefined ? undefined : fromRow(row);
   }
 
+  /** The name that a person gave the key. */
+  async nameOf(id: string): Promise<string | undefined> {
+    const [row] = await this.database.query<{ name: string | null }>(
+      '/* keys.name-of */ select name from api_keys where id = $1',
+      [storedText(id)],
+    );
+    return row?.name ?? undefined;
+  }
+
   async findByHash(hashes: readonly string[]): Promise<Map<string, StoredKey>> {
     const rows = await this.database.query<StoredKey & { hash: string }>(
       `/* keys.find */ select hash, ${shown} from api_keys where hash = any($1)`,

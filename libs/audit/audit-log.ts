@@ -108,7 +108,8 @@ const fields = Object.keys(Prisma.AuditEventScalarFieldEnum) as (keyof AuditEven
 const nameOf = (field: string): string => field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const columns = Prisma.raw(fields.map((field) => `"${nameOf(field)}" as "${field}"`).join(', '));
 
-const escaped = (text: string): string => text.replaceAll(/[\\%_]/g, String.raw`\$&`);
+/** For a pattern of `like`. */
+export const escaped = (text: string): string => text.replaceAll(/[\\%_]/g, String.raw`\$&`);
 
 const where = (conditions: readonly Prisma.Sql[]): Prisma.Sql =>
   conditions.length === 0 ? Prisma.empty : Prisma.sql`where ${Prisma.join([...conditions], ' and ')}`;
@@ -117,7 +118,8 @@ function before(place: Place | undefined): Prisma.Sql[] {
   return place === undefined ? [] : [Prisma.sql`(at, id) < (${place.at}, ${place.id}::uuid) and at <= ${place.at}`];
 }
 
-function splitTool(tool: string): [server: string | undefined, tool: string] {
+/** `server/tool`, or a tool name on any server. */
+export function splitTool(tool: string): [server: string | undefined, tool: string] {
   const slash = tool.indexOf('/');
   return slash < 0 ? [undefined, tool] : [tool.slice(0, slash), tool.slice(slash + 1)];
 }

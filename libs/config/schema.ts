@@ -187,6 +187,7 @@ export const configSchema = z.strictObject({
   runs: section({
     idempotency_ttl_ms: ms('How long an Idempotency-Key is valid').default(86_400_000),
     event_ttl_ms: ms('How long events are stored after the end of a run').default(600_000),
+    retention_days: count('Days after which runs that have ended are deleted').default(30),
   }),
   auth: section({
     mode: choice(

@@ -18,7 +18,7 @@ export class OperationsModule {
         { provide: Scrape, useValue: parts.scrape },
         { provide: OperatorAccess, useValue: parts.access },
       ],
-      exports: [OperatorAccess],
+      exports: [OperatorAccess, Health],
     };
   }
 }

@@ -6,6 +6,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { ProviderState, ToolCall } from '#libs/schemas/message.js';
 import { noUsage, type Usage } from '#libs/schemas/usage.js';
 import { plannedCallRow } from './call-rows.js';
+import { askedOf } from './listing/run-filter.js';
 import type {
   AuditContext,
   ModelRound,
@@ -18,6 +19,9 @@ import type {
   StoredRound,
   StoredRun,
 } from './run-store.js';
+
+/** Callers and providers may name any model; an entry of an index must not be longer than a page of it allows. */
+const maxModelLength = 256;
 
 export function newRunRow(run: NewRun): JsonObject {
   return {
@@ -33,6 +37,8 @@ export function newRunRow(run: NewRun): JsonObject {
     request: storedJson(run.request),
     owner: run.owner,
     usage: storedJson(noUsage),
+    model: storedTextOrNull(run.model?.slice(0, maxModelLength)),
+    asked: storedTextOrNull(askedOf(run.request)),
   };
 }
 
@@ -48,6 +54,7 @@ export function begunRun(run: NewRun, createdAt: Date): StoredRun {
     sessionId: run.sessionId,
     dialect: run.dialect,
     detached: run.detached,
+    model: run.model,
     request: run.request,
     owner: run.owner,
     state: 'running',
@@ -67,6 +74,7 @@ export function runEndRow(runId: string, owner: string, end: RunEnd): JsonObject
   row['usage'] = storedJson(end.usage);
   row['answer'] = storedJsonOrNull(end.answer);
   row['error'] = storedJsonOrNull(end.error);
+  row['stopped_by'] = end.stoppedBy ?? null;
   addEvents(row, end.events);
   return row;
 }
@@ -93,7 +101,7 @@ function roundColumns(round: ModelRound): JsonObject {
   return {
     round: round.round,
     provider: storedText(round.provider),
-    model: storedText(round.model),
+    model: storedText(round.model.slice(0, maxModelLength)),
     message: storedJson(message),
     round_usage: storedJson(round.usage),
     finish_reason: storedText(round.finishReason),
@@ -134,6 +142,7 @@ export function toStoredRun(row: RunRow): StoredRun {
     ...(row.keyId !== null && { keyId: row.keyId }),
     ...(row.idempotencyKey !== null && { idempotencyKey: row.idempotencyKey }),
     ...(row.sessionId !== null && { sessionId: row.sessionId }),
+    ...(row.model !== null && { model: row.model }),
   };
 }
 

@@ -6,7 +6,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { ProviderState, ToolCall } from '#libs/schemas/message.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { CallState, ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import type { StopCause, TurnEvent } from '#libs/schemas/turn-event.js';
 import type { Usage } from '#libs/schemas/usage.js';
 
 export type RunState = 'running' | 'waiting' | 'done' | 'failed' | 'cancelled' | 'interrupted';
@@ -22,6 +22,8 @@ export interface NewRun {
   sessionId?: string;
   dialect: Dialect;
   detached: boolean;
+  /** As the caller named it, or the default model; absent if none is named anywhere. */
+  model?: string | undefined;
   /** The request as it was read, to continue the run. */
   request: JsonObject;
   owner: string;
@@ -183,6 +185,8 @@ export interface RunEnd {
   round?: ModelRound;
   /** The last events of the run, stored with the end or not at all. */
   events?: readonly NumberedEvent[];
+  /** The limit that ended the use of tools. */
+  stoppedBy?: StopCause | undefined;
 }
 
 /** Members of an audit row about the request of a call. */

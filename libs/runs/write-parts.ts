@@ -73,12 +73,12 @@ const insertBursts = (from: string, runId: string) => `insert into run_events (r
 /** Only the first of two runs with one key is written. */
 const begin: WritePart = {
   columns: `id text, principal text, key_id text, request_id text, idempotency_key text, request_hash text,
-    session_id text, dialect text, detached boolean, request text, owner text, usage text`,
+    session_id text, dialect text, detached boolean, request text, owner text, usage text, model text, asked text`,
   steps: `begin_new as (
     insert into runs (id, principal, key_id, request_id, idempotency_key, request_hash, session_id, dialect, detached,
-      request, owner, usage, state)
+      request, owner, usage, model, asked, state)
     select id, principal, key_id, request_id, idempotency_key, request_hash, session_id, dialect, detached,
-      request::json, owner, usage::json, 'running' from begin_rows order by ordinality
+      request::json, owner, usage::json, model, asked, 'running' from begin_rows order by ordinality
     on conflict do nothing
     returning id, created_at)`,
   written: `ordinality, to_json(created_at) from begin_rows join begin_new using (id)`,
@@ -119,11 +119,11 @@ const round = (audit: boolean): WritePart => ({
  * the run.
  */
 const end: WritePart = {
-  columns: `id text, owner text, state text, usage text, answer text, error text, ${roundColumns},
+  columns: `id text, owner text, state text, usage text, answer text, error text, stopped_by text, ${roundColumns},
     first_n int, last_n int, events text`,
   steps: `end_done as (
     update runs set state = end_rows.state, usage = end_rows.usage::json, answer = end_rows.answer::json,
-      error = end_rows.error::json,
+      error = end_rows.error::json, stopped_by = end_rows.stopped_by,
       ended_at = case when end_rows.state = 'waiting' then null else clock_timestamp() end
     from end_rows
     where runs.id = any(array(select id from end_rows)) and runs.id = end_rows.id and runs.owner = end_rows.owner
@@ -180,6 +180,8 @@ const outcome = (audit: boolean): WritePart => ({
   steps: `outcome_done as (
     update tool_calls as call set state = outcome_rows.state, outcome = outcome_rows.outcome::json,
       ended_at = clock_timestamp(), worker = coalesce(outcome_rows.worker, call.worker),
+      dispatched_at = case when outcome_rows.worker is null or call.state = 'dispatched' then call.dispatched_at
+        else clock_timestamp() - outcome_rows.duration_ms * interval '1 millisecond' end,
       attempt = call.attempt + case when call.state <> 'dispatched' and outcome_rows.worker is not null then 1 else 0 end
     from outcome_rows
     where call.id = any(array(select id from outcome_rows)) and call.id = outcome_rows.id and call.kind = 'server' and (
@@ -218,16 +220,16 @@ const usage: WritePart = {
   steps: `usage_new as (
     insert into usage_batches (id) select id from usage_rows order by id on conflict do nothing returning id),
   usage_done as (
-    insert into usage_days as used (day, key_id, principal, model, tool, shard, requests, calls, prompt_tokens,
+    insert into usage_days as used (day, key_id, principal, model, tool, shard, requests, calls, failures, prompt_tokens,
       completion_tokens, cost_nano_usd)
     select (now() at time zone 'UTC')::date, key_id, principal, model, tool, shard, sum(requests), sum(calls),
-      sum(prompt_tokens), sum(completion_tokens), sum(cost_nano_usd)
+      sum(failures), sum(prompt_tokens), sum(completion_tokens), sum(cost_nano_usd)
     from usage_rows join usage_new using (id), jsonb_to_recordset(sums) as each (key_id text, principal text, model text,
-      tool text, shard smallint, requests bigint, calls bigint, prompt_tokens bigint, completion_tokens bigint,
+      tool text, shard smallint, requests bigint, calls bigint, failures bigint, prompt_tokens bigint, completion_tokens bigint,
       cost_nano_usd bigint)
     group by key_id, principal, model, tool, shard order by key_id, principal, model, tool, shard
     on conflict (key_id, principal, day, model, tool, shard) do update set requests = used.requests + excluded.requests,
-      calls = used.calls + excluded.calls, prompt_tokens = used.prompt_tokens + excluded.prompt_tokens,
+      calls = used.calls + excluded.calls, failures = used.failures + excluded.failures, prompt_tokens = used.prompt_tokens + excluded.prompt_tokens,
       completion_tokens = used.completion_tokens + excluded.completion_tokens,
       cost_nano_usd = used.cost_nano_usd + excluded.cost_nano_usd)`,
   written: `ordinality, null::json from usage_rows`,

@@ -6,7 +6,8 @@ import { AppError, toolErrorCodes } from './errors.js';
 /** The terminal states of the journal; no call leaves one. */
 export const terminalStates = ['completed', 'failed', 'cancelled', 'denied', 'indeterminate'] as const;
 export type TerminalState = (typeof terminalStates)[number];
-export type CallState = 'planned' | 'parked' | 'dispatched' | TerminalState;
+export const callStates = ['planned', 'parked', 'dispatched', ...terminalStates] as const;
+export type CallState = (typeof callStates)[number];
 
 export const isEnded = (state: CallState): state is TerminalState =>
   (terminalStates as readonly string[]).includes(state);

@@ -103,6 +103,14 @@ export class Budgets {
     };
   }
 
+  /** The callers seen here that have used at least this share of a budget, the nearest to its end first. */
+  near(share: number): { principal: string; keyId: string | undefined; share: number }[] {
+    return [...this.callers.values()]
+      .map((known) => ({ principal: known.principal, keyId: known.keyId, share: this.usedShare(known) }))
+      .filter((known) => known.share >= share)
+      .sort((one, other) => other.share - one.share);
+  }
+
   close(): Promise<void> {
     return this.reading.close();
   }

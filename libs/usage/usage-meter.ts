@@ -16,6 +16,8 @@ export interface Used {
   tool: string;
   requests: number;
   calls: number;
+  /** Calls that failed. */
+  failures?: number;
   promptTokens: number;
   completionTokens: number;
   nanoUsd: number;
@@ -61,6 +63,7 @@ export class UsageMeter {
     if (sum !== undefined) {
       sum.requests += used.requests;
       sum.calls += used.calls;
+      sum.failures = (sum.failures ?? 0) + (used.failures ?? 0);
       sum.promptTokens += used.promptTokens;
       sum.completionTokens += used.completionTokens;
       sum.nanoUsd += used.nanoUsd;
@@ -160,6 +163,7 @@ function rowOf(used: Used, shard: number) {
     shard,
     requests: used.requests,
     calls: used.calls,
+    failures: used.failures ?? 0,
     prompt_tokens: used.promptTokens,
     completion_tokens: used.completionTokens,
     cost_nano_usd: used.nanoUsd,

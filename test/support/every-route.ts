@@ -23,8 +23,9 @@ export async function askEveryRoute(url: string, { wrong, only }: Credentials): 
       await answer.body?.cancel();
       return [route, answer.status];
     };
-    if (scope === 'open') {
+    if (scope === 'open' || scope === 'anyone') {
       expect((await status())[1]).toBeLessThan(400);
+      if (scope === 'anyone') expect(await status(wrong)).toEqual([route, 401]);
       continue;
     }
     expect(await status()).toEqual([route, 401]);

@@ -11,9 +11,11 @@ import { Budgets } from '#libs/usage/budgets.js';
 import { Prices } from '#libs/usage/prices.js';
 import { UsageMeter } from '#libs/usage/usage-meter.js';
 import { UsageStore } from '#libs/usage/usage-store.js';
+import { Traffic } from '#libs/usage/traffic.js';
 import { UsageAccounts } from './usage-accounts.js';
 
 export interface UsageParts {
+  gatewayId: string;
   database: Pick<Database, 'query'>;
   writes: Pick<StoreWrites, 'submit'>;
   counters: Counters;
@@ -22,21 +24,24 @@ export interface UsageParts {
   logger: Logger;
 }
 
-export function openUsage({ database, writes, counters, config, metrics, logger }: UsageParts) {
+export function openUsage({ gatewayId, database, writes, counters, config, metrics, logger }: UsageParts) {
   const { models, limits, budgets: settings } = config;
   const meter = new UsageMeter({ writes, logger, onDropped: () => metrics.usageDropped.inc() });
   const store = new UsageStore(database);
   const budgets = new Budgets({ store, flush: () => meter.flush(), settings, logger });
   const rates = new Rates({ counters, logger });
   const prices = new Prices(models.prices, readPriceTable());
-  const accounts = new UsageAccounts({ meter, prices, budgets, rates, limits, metrics, logger });
+  const traffic = new Traffic({ database, gatewayId, logger });
+  const accounts = new UsageAccounts({ meter, prices, budgets, rates, limits, metrics, traffic, logger });
   return {
     meter,
+    prices,
     store,
+    traffic,
     budgets,
     rates,
     accounts,
     /** Writes the usage so far. */
-    close: async () => void (await Promise.all([meter.close(), budgets.close(), rates.close()])),
+    close: async () => void (await Promise.all([meter.close(), traffic.close(), budgets.close(), rates.close()])),
   };
 }

@@ -9,6 +9,7 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { Usage } from '#libs/schemas/usage.js';
 import type { Budgets } from '#libs/usage/budgets.js';
 import { type Prices, tokenCount } from '#libs/usage/prices.js';
+import type { Traffic } from '#libs/usage/traffic.js';
 import type { Used, UsageMeter } from '#libs/usage/usage-meter.js';
 import type { ModelCall } from '../models/model-provider.js';
 
@@ -29,6 +30,8 @@ export interface UsageAccountsParts {
   rates: Pick<Rates, 'addTokens'>;
   limits: RateSettings;
   metrics: Metrics;
+  /** The last hours, for the overview. */
+  traffic?: Pick<Traffic, 'turn' | 'call' | 'cost'> | undefined;
   logger: Logger;
 }
 
@@ -59,18 +62,34 @@ export class UsageAccounts {
     this.add(context, { model: '', tool: `${server}/${tool}`, requests, calls: 1, ...noTokens });
   }
 
+  /** Counts the end of a tool call. */
+  toolCallEnded(
+    context: Pick<CallContext, 'principal' | 'keyId'>,
+    { server, tool }: CatalogTool,
+    failed: boolean,
+  ): void {
+    this.parts.traffic?.call(context.principal, failed);
+    if (!failed) return;
+    this.add(context, { model: '', tool: `${server}/${tool}`, requests: 0, calls: 0, failures: 1, ...noTokens });
+  }
+
+  turnEnded({ principal }: Pick<CallContext, 'principal'>, tookMs: number): void {
+    this.parts.traffic?.turn(principal, tookMs);
+  }
+
   private charge(
     paidBy: Payer,
     { provider, model, usage }: EndedModelCall['replaced'][number],
     requests: number,
   ): void {
-    const { meter, prices, budgets, rates, limits, metrics } = this.parts;
+    const { meter, prices, budgets, rates, limits, metrics, traffic } = this.parts;
     const cost = prices.nanoUsdOf(provider, model, usage);
     const nanoUsd = cost ?? 0;
     const promptTokens = tokenCount(usage.prompt_tokens);
     const completionTokens = tokenCount(usage.completion_tokens);
     const used = { requests, calls: 0, promptTokens, completionTokens, nanoUsd };
     this.add(paidBy, { model: `${provider}/${model}`, tool: '', ...used });
+    traffic?.cost(paidBy.principal, nanoUsd);
     if (budgets.add(paidBy, nanoUsd)) meter.flushSoon();
     const rateLimits = rateLimitsOf(paidBy, limits);
     if (rateLimits !== undefined) rates.addTokens(rateIdOf(paidBy), rateLimits, promptTokens + completionTokens);

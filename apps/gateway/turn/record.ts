@@ -179,6 +179,7 @@ export class RunRecord implements TurnRecord {
     const last = [this.number(done)];
     if (this.stored) {
       const end: RunEnd = { state: 'done', usage: done.usage, answer: fold.answer as unknown as JsonObject };
+      end.stoppedBy = done.toolExecution?.stopped_by ?? undefined;
       if (round !== undefined) end.round = Object.assign(round, { lastEvent });
       const ending = this.end(end, last);
       // A caller that gets calls will come back with their results.

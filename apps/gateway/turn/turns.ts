@@ -174,6 +174,7 @@ export class Turns {
     const catalog = this.ports.catalogOf(context);
     const offer = offerTools(request, catalog, this.config.limits.tools);
     const run = newRun(request, context, idempotencyKey, this.gatewayId);
+    run.model = this.ports.models.named(request.model);
     const returns = run.detached || idempotencyKey !== undefined || request.store === true;
     return { request, context, catalog, offer, run, stored: offer.runsHere || returns, returns };
   }

@@ -1,6 +1,36 @@
 // What the gateway answers. Written by `npm run docs:generate` from apps/gateway/http/openapi.
 import type { JsonObject } from './json.js';
 
+export interface ApiKey {
+  id: string;
+  prefix: string;
+  name: string | null;
+  owner: string;
+  roles: string[];
+  scopes: ('chat' | 'tools' | 'files' | 'admin')[];
+  tools: {
+    /** `server/tool`, where `*` matches any text. */
+    allow?: string[];
+    /** `server/tool`, where `*` matches any text. */
+    deny?: string[];
+  };
+  limits: {
+    requests_per_minute?: number;
+    tokens_per_minute?: number;
+    turns?: number;
+  };
+  budgets: {
+    day_usd?: number;
+    month_usd?: number;
+  };
+  models: string[] | null;
+  created_at: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+  revoked_at: string | null;
+  replaced_by: string | null;
+}
+
 export interface Approval {
   id: string;
   /** `question`: the call runs, and its tool server asks something. */
@@ -28,6 +58,15 @@ export interface Approval {
   decided_by: string | null;
   decision_reason: string | null;
   edited: boolean;
+}
+
+export interface AuditRow {
+  id: string;
+  at: string;
+  kind: string;
+  principal: string;
+  success: boolean;
+  hash: string | null;
 }
 
 export interface EndedCall {
@@ -123,8 +162,42 @@ export interface FileList {
   truncated: boolean;
 }
 
+export interface ListedRun {
+  id: string;
+  /** `waiting`: a call of the run waits for a person. */
+  state: 'running' | 'waiting' | 'done' | 'failed' | 'cancelled' | 'interrupted';
+  created_at: string;
+  /** Until now, if the run has not ended. */
+  duration_ms: number;
+  /** As the caller named it, or the default model. */
+  model: string | null;
+  principal: string;
+  session_id: string | null;
+  rounds: number;
+  calls: number;
+  /** The tools that were called, as `server/tool`. */
+  tools: string[];
+  usage: Usage;
+  /** By the prices of today; null if a model has no price. */
+  cost_usd: number | null;
+  /** The limit that ended the use of tools. */
+  stopped_by: 'max_rounds' | 'max_calls' | 'max_time' | 'budget' | 'repeated_failure' | null;
+  error?: {
+    code: string;
+    message: string;
+    type: string;
+  };
+  /** What the time went to. Of calls that ran together, the last one to end counts. */
+  spent_ms: {
+    model: number;
+    queue: number;
+    tool: number;
+    person: number;
+  };
+}
+
 export interface Me {
-  /** `open`: this gateway needs no key */
+  /** `open`: this gateway needs no key. */
   signed_in: 'open' | 'key' | 'jwt' | null;
   principal: string | null;
   key: {
@@ -132,13 +205,13 @@ export interface Me {
     name: string | null;
   } | null;
   scopes: ('chat' | 'tools' | 'files' | 'admin')[];
-  /** How one can sign in */
+  /** How one can sign in. */
   sign_in: {
-    /** No request needs a key */
+    /** No request needs a key. */
     open: boolean;
-    /** API keys are accepted */
+    /** API keys are accepted. */
     keys: boolean;
-    /** Where a browser can sign in */
+    /** Where a browser can sign in. */
     oidc?: {
       issuer: string;
       client_id: string;
@@ -151,6 +224,51 @@ export interface Model {
   object: 'model';
   created: number;
   owned_by: string;
+}
+
+export interface Overview {
+  at: string;
+  /** False: of the caller alone. */
+  everybody: boolean;
+  waiting: {
+    approvals: number;
+    questions: number;
+    /** Null unless the caller is an administrator, as the members below. */
+    tool_changes: number | null;
+  };
+  problems: Problem[];
+  running_turns: number;
+  queue: {
+    waiting: number;
+    active: number;
+    oldest_age_ms: number;
+  } | null;
+  workers: {
+    ready: number;
+    draining: number;
+    gone: number;
+  } | null;
+  /** The last 24 hours, oldest first, the present one last. */
+  hours: OverviewHour[];
+}
+
+export interface OverviewHour {
+  /** When the hour began. */
+  hour: string;
+  requests: number;
+  /** 95 of 100 turns took at most this long, to within a fifth; null without turns. */
+  p95_ms: number | null;
+  tool_calls: number;
+  tool_failures: number;
+  cost_usd: number;
+}
+
+export interface Problem {
+  /** What is wrong; further members say where. */
+  code: string;
+  severity: 'error' | 'warning';
+  /** The same as a sentence. */
+  message: string;
 }
 
 export interface RequiredApproval {
@@ -186,9 +304,54 @@ export interface Run {
   };
 }
 
+export interface RunDetails {
+  id: string;
+  state: 'running' | 'waiting' | 'done' | 'failed' | 'cancelled' | 'interrupted';
+  created_at: string;
+  /** Until now, if the run has not ended. */
+  duration_ms: number;
+  /** As the caller named it, or the default model. */
+  model: string | null;
+  principal: string;
+  session_id: string | null;
+  rounds: number;
+  calls: number;
+  /** The tools that were called, as `server/tool`. */
+  tools: string[];
+  usage: Usage;
+  /** By the prices of today; null if a model has no price. */
+  cost_usd: number | null;
+  /** The limit that ended the use of tools. */
+  stopped_by: 'max_rounds' | 'max_calls' | 'max_time' | 'budget' | 'repeated_failure' | null;
+  error?: {
+    code: string;
+    message: string;
+    type: string;
+  };
+  /** What the time went to. Of calls that ran together, the last one to end counts. */
+  spent_ms: {
+    model: number;
+    queue: number;
+    tool: number;
+    person: number;
+  };
+  /** Epoch seconds. */
+  created: number;
+  tool_execution?: ToolExecution;
+  /** The request as it was read, without its messages. */
+  request?: JsonObject;
+  /** The conversation that the models were sent, in order. */
+  messages?: JsonObject[];
+  round_list?: ShownRound[];
+  call_list?: ShownCall[];
+  event_list?: ShownEvent[];
+}
+
 export interface Session {
   id: string;
   object: 'session';
+  /** Its owner. */
+  principal: string;
   created_at: string;
   expires_at: string;
   workspace_path: string;
@@ -202,6 +365,87 @@ export interface Session {
     files: number;
     depth: number;
   };
+}
+
+export interface ShownCall {
+  id: string;
+  round: number;
+  /** `client`: the caller runs it. */
+  kind: 'server' | 'client';
+  /** The name that the model called. */
+  name: string;
+  server: string;
+  tool: string;
+  state: 'planned' | 'parked' | 'dispatched' | 'completed' | 'failed' | 'cancelled' | 'denied' | 'indeterminate';
+  arguments: JsonObject;
+  result: {
+    success: boolean;
+    content: string;
+    duration_ms: number;
+  } | null;
+  /** Null for calls that the policy was not asked about. */
+  policy: {
+    verdict: 'allow' | 'require_approval' | 'deny';
+    rule: string | null;
+  } | null;
+  approval: {
+    id: string;
+    state: string;
+    reason: string | null;
+    decided_by: string | null;
+    decision_reason: string | null;
+    edited: boolean;
+    created_at: string;
+    expires_at: string;
+    decided_at: string | null;
+  } | null;
+  /** What its tool server asked people meanwhile. */
+  questions: number;
+  person_wait_ms: number;
+  queue_wait_ms: number | null;
+  duration_ms: number | null;
+  attempts: number;
+  worker: string | null;
+  isolation: string | null;
+  cached: boolean;
+  truncated: boolean;
+  planned_at: string;
+  started_at: string | null;
+  ended_at: string | null;
+  /** The row of the audit; null if there is none. */
+  audit_id: string | null;
+}
+
+export interface ShownEvent {
+  /** The number of its last piece. */
+  n: number;
+  type: string;
+}
+
+export interface ShownRound {
+  round: number;
+  provider: string;
+  model: string;
+  /** How many of `messages` the model was sent. */
+  sent: number;
+  /** What the model answered, as an assistant message. */
+  message: JsonObject;
+  finish_reason: string;
+  usage: Usage;
+  cost_usd: number | null;
+  started_at: string;
+  ended_at: string;
+}
+
+export interface ShownWorker {
+  id: string;
+  /** `gone`: it stopped without saying so. */
+  state: 'ready' | 'draining' | 'gone';
+  started_at: string;
+  seen_ms_ago: number;
+  /** The levels of its tool servers. */
+  isolation: string[];
+  servers: ToolServerReport[];
 }
 
 export interface Tool {
@@ -218,6 +462,36 @@ export interface Tool {
   title?: string;
   output_schema?: JsonObject;
   metadata?: JsonObject;
+  /** About how many tokens of a model call the definition takes. */
+  tokens: number;
+  /** What the policy says to the caller; `depends`: other arguments may get another answer. */
+  verdict?: {
+    effect: 'allow' | 'require_approval' | 'deny';
+    rule: string;
+    depends: boolean;
+  };
+  last_30_days?: {
+    calls: number;
+    failures: number;
+  };
+}
+
+export interface ToolChange {
+  server: string;
+  tool: string;
+  change: 'cosmetic' | 'wording' | 'contract' | 'new' | 'removed';
+  state: 'pending' | 'rejected';
+  changed_at: string;
+  id: string;
+  hash: string | null;
+  approved: {
+    hash: string;
+    definition: JsonObject;
+  } | null;
+  held: {
+    hash: string;
+    definition: JsonObject;
+  } | null;
 }
 
 export interface ToolExecution {
@@ -252,6 +526,67 @@ export interface ToolResult {
   duration_ms: number;
 }
 
+export interface ToolServer {
+  name: string;
+  state: 'starting' | 'ready' | 'unavailable' | 'refused';
+  isolation?: string;
+  reason?: string;
+  /** How many programs or connections, by their state. */
+  instances?: JsonObject;
+  /** How many of its instances ended by themselves since the worker started. */
+  restarts?: number;
+  /** The last lines that it wrote to stderr, without known secrets. */
+  stderr?: string[];
+  paths?: {
+    read: string[];
+    write: string[];
+  };
+  /** What its isolation keeps it from. */
+  forbids?: string[];
+  /** What it may reach. */
+  network?: string;
+  /** The version of MCP that it speaks. */
+  protocol?: string;
+  left_out?: string[];
+  tools: number;
+  workers: {
+    id: string;
+    state: 'starting' | 'ready' | 'unavailable' | 'refused';
+    isolation?: string;
+    reason?: string;
+    /** How many programs or connections, by their state. */
+    instances?: JsonObject;
+    /** How many of its instances ended by themselves since the worker started. */
+    restarts?: number;
+    /** The last lines that it wrote to stderr, without known secrets. */
+    stderr?: string[];
+  }[];
+}
+
+export interface ToolServerReport {
+  name: string;
+  state: 'starting' | 'ready' | 'unavailable' | 'refused';
+  isolation?: string;
+  reason?: string;
+  /** How many programs or connections, by their state. */
+  instances?: JsonObject;
+  /** How many of its instances ended by themselves since the worker started. */
+  restarts?: number;
+  /** The last lines that it wrote to stderr, without known secrets. */
+  stderr?: string[];
+  paths?: {
+    read: string[];
+    write: string[];
+  };
+  /** What its isolation keeps it from. */
+  forbids?: string[];
+  /** What it may reach. */
+  network?: string;
+  /** The version of MCP that it speaks. */
+  protocol?: string;
+  left_out?: string[];
+}
+
 export interface UploadedFile {
   path: string;
   size: number;
@@ -263,6 +598,26 @@ export interface Usage {
   prompt_tokens: number;
   completion_tokens: number;
   total_tokens: number;
+}
+
+export interface UsageRow {
+  requests: number;
+  calls: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+  cost_usd: number;
+  key?: string | null;
+  model?: string | null;
+  tool?: string | null;
+  day?: string;
+}
+
+export interface UsageSum {
+  requests: number;
+  calls: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+  cost_usd: number;
 }
 
 /** What was left out of a request, or changed, so that the model could be asked. */

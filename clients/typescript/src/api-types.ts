@@ -1,5 +1,5 @@
 // Requests of the other endpoints below `/api`.
-import type { Approval } from './answers.js';
+import type { Approval, ListedRun } from './answers.js';
 import type { JsonObject } from './chat-types.js';
 
 export type Decision =
@@ -11,6 +11,25 @@ export interface ToolCallRequest {
   arguments?: JsonObject;
   session_id?: string;
   timeout_ms?: number;
+}
+
+/** Which runs are listed: those that fulfil all that is given. */
+export interface RunFilters {
+  state?: ListedRun['state'] | undefined;
+  /** As the caller named it, or `provider/model` of a model that answered. */
+  model?: string | undefined;
+  /** For administrators, who see everybody's runs. */
+  principal?: string | undefined;
+  session?: string | undefined;
+  /** `server/tool`, or a tool name on any server. */
+  tool?: string | undefined;
+  /** The code of the error that the run ended with. */
+  error?: string | undefined;
+  /** Text in the id of the run, or in the beginning of the last message of the user. */
+  text?: string | undefined;
+  /** ISO 8601. */
+  since?: string | undefined;
+  until?: string | undefined;
 }
 
 /** The call did not run yet: somebody has to decide. */

@@ -1,6 +1,16 @@
 // The endpoints beside chats: runs, approvals, sessions, files, tools.
-import type { Approval, EndedCall, FileList, Run, Session, Tool, UploadedFile } from './answers.js';
-import type { Decision, ToolCallRequest, WaitingCall } from './api-types.js';
+import type {
+  Approval,
+  EndedCall,
+  FileList,
+  ListedRun,
+  Run,
+  RunDetails,
+  Session,
+  Tool,
+  UploadedFile,
+} from './answers.js';
+import type { Decision, RunFilters, ToolCallRequest, WaitingCall } from './api-types.js';
 import { type CallOptions, type Http, type KeyedCallOptions, longCallMs, makeKey } from './http.js';
 import { TurnStream } from './turn-stream.js';
 
@@ -10,11 +20,34 @@ export interface PageOptions extends CallOptions {
   after?: string;
 }
 
+export interface CursorOptions extends CallOptions {
+  limit?: number;
+  /** `next_cursor` of the page before. */
+  cursor?: string | undefined;
+}
+
+export interface Page<Row> {
+  data: Row[];
+  /** Null after the last page. */
+  next_cursor: string | null;
+}
+
 export class Runs {
   constructor(private readonly http: Http) {}
 
-  get(id: string, options?: CallOptions): Promise<Run> {
-    return this.http.json({ method: 'GET', path: `/api/runs/${encodeURIComponent(id)}` }, options);
+  /** Newest first. A page may be short, or empty, and still be followed by others: `next_cursor` says so. */
+  list({ limit, cursor, signal, timeoutMs, ...filters }: RunFilters & CursorOptions = {}): Promise<Page<ListedRun>> {
+    const options = { ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) };
+    return this.http.json({ method: 'GET', path: '/api/runs', query: { ...filters, limit, cursor } }, options);
+  }
+
+  /** With `include` also what was said, what became of each call, and the events. */
+  get(
+    id: string,
+    { include, ...options }: CallOptions & { include?: readonly ('rounds' | 'calls' | 'events')[] } = {},
+  ): Promise<RunDetails> {
+    const query = { include: include?.join(',') };
+    return this.http.json({ method: 'GET', path: `/api/runs/${encodeURIComponent(id)}`, query }, options);
   }
 
   /** The events of a run, while it runs and until ten minutes later. `after`: the number of the last one that is known. */
@@ -63,8 +96,20 @@ export class Sessions {
     return this.http.json({ method: 'POST', path: '/api/sessions', json: session }, options);
   }
 
-  list({ limit, after, ...options }: PageOptions = {}): Promise<{ sessions: Session[]; has_more: boolean }> {
-    return this.http.json({ method: 'GET', path: '/api/sessions', query: { limit, after } }, options);
+  /** By name. `principal`, for administrators: another owner, or `*` for all sessions. */
+  list({
+    limit,
+    after,
+    principal,
+    cursor,
+    ...options
+  }: PageOptions & { principal?: string; cursor?: string | undefined } = {}): Promise<{
+    sessions: Session[];
+    has_more: boolean;
+    next_cursor: string | null;
+  }> {
+    const query = { limit, after, principal, cursor };
+    return this.http.json({ method: 'GET', path: '/api/sessions', query }, options);
   }
 
   get(id: string, options?: CallOptions): Promise<Session> {
@@ -121,9 +166,12 @@ export class Files {
 export class Tools {
   constructor(private readonly http: Http) {}
 
-  /** The tools that a chat may offer. */
-  async list(options?: CallOptions): Promise<Tool[]> {
-    return (await this.http.json<{ data: Tool[] }>({ method: 'GET', path: '/api/tools' }, options)).data;
+  /** The tools that a chat may offer. `include`: what the policy says to the caller, and the calls of the last 30 days. */
+  async list({ include, ...options }: CallOptions & { include?: readonly ('verdict' | 'usage')[] } = {}): Promise<
+    Tool[]
+  > {
+    const query = { include: include?.join(',') };
+    return (await this.http.json<{ data: Tool[] }>({ method: 'GET', path: '/api/tools', query }, options)).data;
   }
 
   get(name: string, options?: CallOptions): Promise<Tool> {

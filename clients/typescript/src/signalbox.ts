@@ -2,6 +2,7 @@
 import type { Me, Model } from './answers.js';
 import type { ChatCompletion, ChatRequest } from './chat-types.js';
 import { type CallOptions, type ClientOptions, Http, type KeyedCallOptions, longCallMs, makeKey } from './http.js';
+import { Operations } from './operations.js';
 import { Approvals, Files, Runs, Sessions, Tools } from './resources.js';
 import { TurnStream } from './turn-stream.js';
 
@@ -19,6 +20,7 @@ export class Signalbox {
   readonly sessions: Sessions;
   readonly files: Files;
   readonly tools: Tools;
+  readonly operations: Operations;
   private readonly http: Http;
 
   constructor(options: ClientOptions) {
@@ -28,6 +30,7 @@ export class Signalbox {
     this.sessions = new Sessions(this.http);
     this.files = new Files(this.http);
     this.tools = new Tools(this.http);
+    this.operations = new Operations(this.http);
   }
 
   /** One turn, with its whole answer at the end. */

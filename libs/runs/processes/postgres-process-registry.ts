@@ -3,7 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '#libs/postgres/open-database.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { processExpiryMs, type ProcessInfo, type ProcessRegistry, type SeenProcess } from './process-registry.js';
+import {
+  processExpiryMs,
+  type ProcessInfo,
+  type ProcessRegistry,
+  type SeenProcess,
+  type ShownProcess,
+} from './process-registry.js';
 
 export interface ProcessRegistryOptions {
   logger: Logger;
@@ -67,6 +73,19 @@ export class PostgresProcessRegistry implements ProcessRegistry {
         order by id`,
     );
     return rows.map(({ id, details, draining, ageMs }) => ({ id, kind, details, draining, ageMs }));
+  }
+
+  async shown(kind: 'gateway' | 'worker', withinMs: number): Promise<ShownProcess[]> {
+    const rows = await this.database.call(
+      (prisma) => prisma.$queryRaw<Omit<ShownProcess, 'kind'>[]>`/* processes.shown */
+        select id, details, draining, started_at as "startedAt", gone_at is not null as "isGone",
+          greatest(0, extract(epoch from statement_timestamp() - heartbeat_at) * 1000)::float8 as "ageMs"
+        from processes
+        where kind = ${kind} and (gone_at is not null
+          or heartbeat_at > statement_timestamp() - ${withinMs}::float8 * interval '1 millisecond')
+        order by started_at desc, id limit 1000`,
+    );
+    return rows.map((row) => ({ ...row, kind }));
   }
 
   peers(id: string): number {
@@ -152,7 +171,7 @@ export class PostgresProcessRegistry implements ProcessRegistry {
         with beaten as (
           insert into processes (id, kind, details, draining, started_at, heartbeat_at)
           values (${id}, ${kind}, ${JSON.stringify(details)}::jsonb, ${this.leaving}, clock_timestamp(), clock_timestamp())
-          on conflict (id) do update set heartbeat_at = clock_timestamp(), details = excluded.details,
+          on conflict (id) do update set heartbeat_at = clock_timestamp(), details = excluded.details, gone_at = null,
             draining = processes.draining or excluded.draining)
         select count(*)::int as others from processes where kind = ${kind} and id <> ${id}
           and heartbeat_at > clock_timestamp() - ${this.expiryMs}::float8 * interval '1 millisecond'`,

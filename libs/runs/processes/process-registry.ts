@@ -32,6 +32,12 @@ export interface SeenProcess extends ProcessInfo {
   ageMs: number;
 }
 
+/** A process as people see it: also one that stopped without saying so, for some minutes. */
+export interface ShownProcess extends SeenProcess {
+  startedAt: Date;
+  isGone: boolean;
+}
+
 export interface ProcessRegistry {
   /** Writes the first heartbeat, then every 2 s until `close`. @throws AppError store_unavailable after 15 s */
   register(info: ProcessInfo): Promise<void>;
@@ -39,6 +45,8 @@ export interface ProcessRegistry {
   describe(id: string, details: () => ProcessInfo['details']): void;
   /** Processes seen within `withinMs`, draining ones included. */
   alive(kind: 'gateway' | 'worker', withinMs: number): Promise<SeenProcess[]>;
+  /** The same, and the ones that are gone. */
+  shown(kind: 'gateway' | 'worker', withinMs: number): Promise<ShownProcess[]>;
   /** How many other processes of the same kind lived at the last heartbeat of this one. */
   peers(id: string): number;
   /**

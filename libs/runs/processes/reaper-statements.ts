@@ -12,15 +12,25 @@ const nobody = (owner: string, expiry: string): string => `not exists (
     where process.id = ${owner} and process.heartbeat_at > clock_timestamp() - ${milliseconds(expiry)})`;
 
 export const expiredWorkers = `/* reaper.expired-workers */
-  select id from processes where kind = 'worker' and heartbeat_at <= clock_timestamp() - ${milliseconds('$1')}`;
+  select id from processes where kind = 'worker' and gone_at is null and heartbeat_at <= clock_timestamp() - ${milliseconds('$1')}`;
 
-export const removeExpired = `/* reaper.remove-expired */
-  delete from processes where heartbeat_at <= clock_timestamp() - ${milliseconds('$1')} returning id, draining`;
+/** A worker that did not say that it stops is kept for `$2`, for people; it is returned once. */
+export const removeExpired = `/* reaper.remove-expired */ with
+  gone as (
+    update processes set gone_at = clock_timestamp()
+    where kind = 'worker' and not draining and gone_at is null
+      and heartbeat_at <= clock_timestamp() - ${milliseconds('$1')}
+    returning id, draining),
+  removed as (
+    delete from processes where heartbeat_at <= clock_timestamp() - ${milliseconds('$1')}
+      and (kind <> 'worker' or draining or gone_at < clock_timestamp() - ${milliseconds('$2')})
+    returning id, draining, gone_at)
+  select * from gone union all select id, draining from removed where gone_at is null`;
 
 /** The ids among `$1` that are not registered any more. */
 export const unknownProcesses = `/* reaper.unknown-processes */
   select id from unnest($1::text[]) as named (id)
-  where not exists (select from processes where processes.id = named.id)`;
+  where not exists (select from processes where processes.id = named.id and gone_at is null)`;
 
 /** If a dead worker's session is taken meanwhile, the lease has a new row, which this statement does not delete. */
 export const freeLeases = `/* reaper.free-leases */

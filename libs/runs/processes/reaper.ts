@@ -62,6 +62,8 @@ interface Mark {
 
 const start: Mark = { at: '-infinity', id: '' };
 const maxBatches = 20;
+/** How long people see a worker that is gone. */
+const goneWorkersMs = 900_000;
 /** More than a statement takes, less than the expiry of a heartbeat. */
 const clockToleranceMs = 3_000;
 
@@ -180,7 +182,11 @@ export class Reaper {
     for (const { id } of await this.query<{ id: string }>(statements.expiredWorkers, [expiryMs], signal)) {
       await queue.forgetWorker(id, signal);
     }
-    const expired = await this.query<{ id: string; draining: boolean }>(statements.removeExpired, [expiryMs], signal);
+    const expired = await this.query<{ id: string; draining: boolean }>(
+      statements.removeExpired,
+      [expiryMs, goneWorkersMs],
+      signal,
+    );
     // A drained worker has ended cleanly: its registration stayed only for its queue.
     found.expired = expired.filter(({ draining }) => !draining).map(({ id }) => id);
     const freed = await this.inBatches<{ worker: string }>(statements.freeLeases, [expiryMs, batch], signal);

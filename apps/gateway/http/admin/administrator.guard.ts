@@ -5,18 +5,29 @@ import { OperatorAccess, operatorRequest } from '#libs/health/operator-access.js
 import { AppError } from '#libs/schemas/errors.js';
 import { requestContext } from '../request-context.js';
 
+/** METRICS_TOKEN does not permit managing keys. */
+const sameMachine = new OperatorAccess(undefined);
+
+/** @throws AppError insufficient_scope */
+function requireAdministrator(request: FastifyRequest): void {
+  const { access } = requestContext(request);
+  if (access === undefined) sameMachine.admit(operatorRequest(request.raw));
+  else if (!access.scopes.includes('admin')) throw new AppError('insufficient_scope', 'This requires the scope admin');
+}
+
+export function isAdministrator(request: FastifyRequest): boolean {
+  try {
+    requireAdministrator(request);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 @Injectable()
 export class AdministratorGuard implements CanActivate {
-  /** METRICS_TOKEN does not permit managing keys. */
-  private readonly sameMachine = new OperatorAccess(undefined);
-
   canActivate(context: ExecutionContext): boolean {
-    const request = context.switchToHttp().getRequest<FastifyRequest>();
-    const { access } = requestContext(request);
-    if (access === undefined) this.sameMachine.admit(operatorRequest(request.raw));
-    else if (!access.scopes.includes('admin')) {
-      throw new AppError('insufficient_scope', 'This requires the scope admin');
-    }
+    requireAdministrator(context.switchToHttp().getRequest<FastifyRequest>());
     return true;
   }
 }

@@ -66,6 +66,7 @@ export class Authentication {
     const access = routeAccess(request.method, request.routeOptions.url ?? '');
     if (access === 'open') return undefined;
     const shown = shownKey(request.headers);
+    if (access === 'anyone' && shown === undefined) return undefined;
     const credentials = shown === undefined ? ring : this.credentialsOf(shown.key);
     // Operator routes accept other credentials as well.
     if (access === 'operator' && credentials === ring && shown?.key.startsWith('sb_') !== true) return undefined;
@@ -108,7 +109,7 @@ export class Authentication {
       if (`${request.method} ${request.routeOptions.url}` !== chatRoute) {
         throw new AppError('insufficient_scope', `A call token is only valid for ${chatRoute}`);
       }
-    } else if (scope !== undefined && scope !== 'open' && scope !== 'key') {
+    } else if (scope !== undefined && scope !== 'open' && scope !== 'anyone' && scope !== 'key') {
       // Unknown addresses get their 404 regardless of scopes.
       if (!caller.access.scopes.includes(scope)) {
         const what = caller.keyId === undefined ? 'token' : 'key';

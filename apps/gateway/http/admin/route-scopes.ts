@@ -1,8 +1,8 @@
 // The table of the scope that each route needs. A route that is missing here stops the start.
 import type { Scope } from '#libs/schemas/call-context.js';
 
-/** open: anyone. key: any key. operator: this machine, METRICS_TOKEN, or a key with the scope `admin`. */
-export type RouteAccess = Scope | 'open' | 'key' | 'operator';
+/** open: anyone. anyone: the same, and who shows a key is its owner. key: any key. operator: this machine, METRICS_TOKEN, or a key with the scope `admin`. */
+export type RouteAccess = Scope | 'open' | 'anyone' | 'key' | 'operator';
 
 export const routeScopes: Readonly<Record<string, RouteAccess>> = {
   'POST /v1/chat/completions': 'chat',
@@ -17,9 +17,13 @@ export const routeScopes: Readonly<Record<string, RouteAccess>> = {
   'DELETE /v1/responses/:id': 'chat',
   'GET /v1/models': 'chat',
   'GET /v1/models/*': 'chat',
-  'GET /api/runs/:id': 'chat',
-  'GET /api/runs/:id/events': 'chat',
-  'DELETE /api/runs/:id': 'chat',
+  'GET /api/runs': 'key',
+  'GET /api/runs/:id': 'key',
+  'GET /api/runs/:id/events': 'key',
+  'DELETE /api/runs/:id': 'key',
+  'GET /api/overview': 'key',
+  'GET /api/workers': 'admin',
+  'GET /api/me': 'anyone',
   'POST /api/sessions': 'chat',
   'GET /api/sessions': 'chat',
   'GET /api/sessions/:id': 'chat',

@@ -87,6 +87,7 @@ export class SessionsController {
     return {
       id: session.id,
       object: 'session',
+      principal: session.principal,
       created_at: session.createdAt.toISOString(),
       expires_at: session.expiresAt.toISOString(),
       workspace_path: shownWorkspacePath(session.id),

@@ -172,7 +172,13 @@ function show(tool: CatalogTool, requiresApproval: boolean): Shown<typeof shownT
     title: tool.title,
     output_schema: tool.outputSchema,
     metadata: tool.metadata,
+    tokens: tokensOfDefinition(tool),
   };
+}
+
+/** A token is about four characters of English or JSON. */
+function tokensOfDefinition({ name, description, inputSchema: parameters }: CatalogTool): number {
+  return Math.ceil(JSON.stringify({ name, description, parameters }).length / 4);
 }
 
 function matches(header: string | undefined, etag: string): boolean {

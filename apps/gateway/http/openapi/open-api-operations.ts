@@ -7,6 +7,7 @@ import { adminOperations } from './open-api-admin-operations.js';
 import { type DescribedOperation, json, nothing, pageLimit, sse } from './described-operation.js';
 import { chatOperations } from './open-api-chat-operations.js';
 import { rpcError } from './open-api-events.js';
+import { runOperations } from './run-operations.js';
 import {
   anything,
   approval,
@@ -14,7 +15,6 @@ import {
   fileList,
   health,
   listOf,
-  run,
   session,
   tool,
   toolChange,
@@ -46,6 +46,11 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   ...chatOperations,
   'GET /api/tools': {
     summary: 'The tools that the caller may use, in OpenAI function form',
+    query: {
+      include: text.describe(
+        'A list of `verdict` and `usage`: what the policy says, and the calls of the last 30 days',
+      ),
+    },
     headers: { 'If-None-Match': 'The ETag of an earlier answer' },
     answers: { 200: json(listOf(tool)), 304: nothing },
   },
@@ -110,9 +115,16 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     errors: rpcError,
   },
   'GET /api/sessions': {
-    summary: 'The sessions of the caller',
-    query: { limit: pageLimit(100), after: text.describe('`id` of the last session of the previous page') },
-    answers: { 200: json(listed('sessions', session)) },
+    summary: 'The sessions of the caller, by name; for administrators also those of others',
+    query: {
+      limit: pageLimit(100),
+      after: text.describe('`id` of the last session of the previous page'),
+      principal: text.describe('Only for administrators: the owner, or `*` for all sessions, by owner and name'),
+      cursor: text.describe('`next_cursor` of the page before, instead of `after`'),
+    },
+    answers: {
+      200: json(z.object({ sessions: z.array(session), has_more: z.boolean(), next_cursor: text.nullable() })),
+    },
   },
   'POST /api/sessions': {
     summary: 'Creates a session, or renews an existing one (200)',
@@ -150,15 +162,11 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     query: { recursive: z.enum(['true', 'false']).describe('`true`: a directory with its content') },
     answers: { 204: nothing },
   },
-  'GET /api/runs/{id}': { summary: 'A stored run', answers: { 200: json(run) } },
+  ...runOperations,
   'GET /api/runs/{id}/events': {
     summary: 'The events of a stored run, from any position',
     headers: { 'Last-Event-ID': 'Number of the last event that was received' },
     answers: { 200: sse('ChatEvent') },
-  },
-  'DELETE /api/runs/{id}': {
-    summary: 'Cancels a run; one that has ended is returned unchanged',
-    answers: { 200: json(run) },
   },
   'GET /health/live': {
     summary: 'Whether the process is alive',

@@ -127,6 +127,7 @@ export const approval = named('Approval', {
 export const session = named('Session', {
   id: text,
   object: z.literal('session'),
+  principal: text.describe('Its owner'),
   created_at: time,
   expires_at: time,
   workspace_path: text,
@@ -158,6 +159,12 @@ export const tool = named('Tool', {
   title: text.optional(),
   output_schema: anything.optional(),
   metadata: anything.optional(),
+  tokens: count.describe('About how many tokens of a model call the definition takes'),
+  verdict: z
+    .object({ effect: z.enum(['allow', 'require_approval', 'deny']), rule: text, depends: z.boolean() })
+    .optional()
+    .describe('What the policy says to the caller; `depends`: other arguments may get another answer'),
+  last_30_days: z.object({ calls: count, failures: count }).optional(),
 });
 export const endedCall = named('EndedCall', {
   success: z.literal(true),
@@ -171,7 +178,7 @@ export const endedCall = named('EndedCall', {
   truncated: z.boolean().optional(),
 });
 const definition = z.object({ hash: text, definition: anything }).nullable();
-export const toolChange = z.object({
+export const toolChange = named('ToolChange', {
   server: text,
   tool: text,
   change: z.enum(changeGrades),
@@ -183,16 +190,26 @@ export const toolChange = z.object({
   held: definition,
 });
 const serverState = z.enum(['starting', 'ready', 'unavailable', 'refused']);
-export const toolServer = z.object({
-  name: text,
+const inOneWorker = {
   state: serverState,
   isolation: text.optional(),
-  paths: z.object({ read: z.array(text), write: z.array(text) }).optional(),
   reason: text.optional(),
+  instances: z.record(text, count).optional().describe('How many programs or connections, by their state'),
+  restarts: count.optional().describe('How many of its instances ended by themselves since the worker started'),
+  stderr: z.array(text).optional().describe('The last lines that it wrote to stderr, without known secrets'),
+};
+export const toolServerReport = named('ToolServerReport', {
+  name: text,
+  ...inOneWorker,
+  paths: z.object({ read: z.array(text), write: z.array(text) }).optional(),
+  forbids: z.array(text).optional().describe('What its isolation keeps it from'),
+  network: text.optional().describe('What it may reach'),
+  protocol: text.optional().describe('The version of MCP that it speaks'),
   left_out: z.array(text).optional(),
-  tools: count,
-  workers: z.array(z.object({ id: text, state: serverState, isolation: text.optional(), reason: text.optional() })),
 });
+export const toolServer = toolServerReport
+  .extend({ tools: count, workers: z.array(z.object({ id: text, ...inOneWorker })) })
+  .meta({ id: 'ToolServer' });
 export const health = z.object({
   status: z.enum(['ok', 'degraded', 'unavailable']),
   service: text,
@@ -218,7 +235,7 @@ export const keyMembers = {
   limits: z.object({ requests_per_minute: positive, tokens_per_minute: positive, turns: positive }).partial(),
   budgets: z.object({ day_usd: amount, month_usd: amount }).partial(),
 };
-export const shownKey = z.object({
+export const shownKey = named('ApiKey', {
   id: text,
   prefix: text,
   name: text.nullable(),
@@ -230,24 +247,28 @@ export const shownKey = z.object({
   revoked_at: text.nullable(),
   replaced_by: text.nullable(),
 });
-export const usageSum = z.object({
+export const usageSum = named('UsageSum', {
   requests: count,
   calls: count,
   prompt_tokens: count,
   completion_tokens: count,
   cost_usd: z.number(),
 });
-export const usageRow = usageSum.extend({
-  key: text.nullable().optional(),
-  model: text.nullable().optional(),
-  tool: text.nullable().optional(),
-  day: text.optional(),
-});
-export const auditRow = z.looseObject({
-  id: text,
-  at: text,
-  kind: text,
-  principal: text,
-  success: z.boolean(),
-  hash: text.nullable(),
-});
+export const usageRow = usageSum
+  .extend({
+    key: text.nullable().optional(),
+    model: text.nullable().optional(),
+    tool: text.nullable().optional(),
+    day: text.optional(),
+  })
+  .meta({ id: 'UsageRow' });
+export const auditRow = z
+  .looseObject({
+    id: text,
+    at: text,
+    kind: text,
+    principal: text,
+    success: z.boolean(),
+    hash: text.nullable(),
+  })
+  .meta({ id: 'AuditRow' });

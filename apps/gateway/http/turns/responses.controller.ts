@@ -26,7 +26,7 @@ import type { WireItem } from '../../responses-api/wire-types.js';
 import { DirectPost } from './direct-routes.js';
 import { CONFIG, RUNS_PORTS } from '../injection-tokens.js';
 import { requestContext } from '../request-context.js';
-import type { RunsPorts } from '../controllers/runs.controller.js';
+import type { RunsPorts } from '../runs/runs.controller.js';
 import { streamTurn } from './stream-turn.js';
 import { type DialectAdapter, TurnEndpoint } from './turn-endpoint.js';
 

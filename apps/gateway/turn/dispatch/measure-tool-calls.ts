@@ -19,7 +19,7 @@ export interface ToolMeasuring {
   logger: Logger;
   /** `log.content` */
   logContent: boolean;
-  accounts?: Pick<UsageAccounts, 'toolCall'>;
+  accounts?: Pick<UsageAccounts, 'toolCall' | 'toolCallEnded'>;
 }
 
 export class ToolCallMeasure {
@@ -45,6 +45,7 @@ export class ToolCallMeasure {
     const result = outcome === undefined ? toAppError(error).code : (outcome.error?.code ?? 'ok');
     const labels = labelsOf(metrics, call.tool);
     metrics.toolCalls.inc({ ...labels, outcome: result });
+    this.measuring.accounts?.toolCallEnded(context, call.tool, result !== 'ok' && result !== 'cancelled');
     if (outcome === undefined) metrics.countError(error);
     else if (outcome.error !== undefined) metrics.countToolError(outcome.error);
     // A call that never reached a worker has no time of its own.

@@ -9,11 +9,13 @@ import { type AppError, errorTable, type ErrorCode } from '#libs/schemas/errors.
 import type { ToolExecution, TurnEvent } from '#libs/schemas/turn-event.js';
 import { turnEnd } from '#libs/tracing/spans.js';
 import type { Span } from '#libs/tracing/tracing.js';
+import type { UsageAccounts } from '../../govern/usage-accounts.js';
 import { TurnMilestones } from './turn-milestones.js';
 import type { TurnRequest } from '../turn-request.js';
 
 export interface TurnMeasuring {
   metrics: Metrics;
+  accounts?: Pick<UsageAccounts, 'turnEnded'>;
   clocks: TurnClocks;
   logger: Logger;
 }
@@ -77,6 +79,7 @@ export class TurnMeasure {
     summary.overheadMs = Math.max(0, summary.durationMs - clock.busyMs());
     clock.close();
     count(turn, summary, measuring.metrics);
+    measuring.accounts?.turnEnded(turn.context, summary.durationMs);
     log(turn, summary, measuring.logger);
     this.span?.end(summary.outcome === 'ok' ? undefined : summary.outcome);
   }

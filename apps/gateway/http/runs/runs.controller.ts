@@ -1,21 +1,31 @@
-// The API of stored runs: returns their state and their events, and cancels them.
-import { Controller, Delete, Get, HttpCode, Inject, Param, Req, Res } from '@nestjs/common';
+// The API of stored runs: lists them, returns their state and their events, and cancels them. Administrators have everybody's; to
+// others a run of somebody else does not exist.
+import { Controller, Delete, Get, HttpCode, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
 import type { StoredRun } from '#libs/runs/run-store.js';
+import { summaryOf, type RunSummary } from '#libs/runs/listing/listed-run.js';
+import { factsOf } from '#libs/runs/listing/run-facts.js';
+import type { RunListing } from '#libs/runs/listing/run-listing.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { cancelRun, type CancelPorts } from '../../turn/runs/cancel-run.js';
 import type { TurnAnswer } from '../../turn/fold-turn.js';
 import { replayRun } from '../../turn/replay-events.js';
 import type { TurnRequest } from '../../turn/turn-request.js';
+import { validated } from '../../chat-apis/invalid-value.js';
 import { EventsSseRenderer } from '../../openai-api/render-events.js';
 import { renderingOf } from '../../openai-api/render-json.js';
 import { CONFIG, RUNS_PORTS } from '../injection-tokens.js';
+import { isAdministrator } from '../admin/administrator.guard.js';
 import type { run as runShape, Shown } from '../openapi/open-api-shapes.js';
 import { requestContext } from '../request-context.js';
 import { streamTurn } from '../turns/stream-turn.js';
+import { readRunFilter, readRunParts, runPageSchema } from './run-query.js';
+import { type RunDetails, shownRun, showRun, type ShowRunPorts } from './show-run.js';
 
-export interface RunsPorts extends CancelPorts {
+export interface RunsPorts extends CancelPorts, Pick<ShowRunPorts, 'database'> {
+  runListing: RunListing;
+  usage: Pick<ShowRunPorts, 'prices'>;
   observeError: (error: AppError) => void;
 }
 
@@ -28,10 +38,39 @@ export class RunsController {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
+  @Get()
+  async list(
+    @Req() request: FastifyRequest,
+    @Query() query: Record<string, unknown>,
+  ): Promise<{ data: RunSummary[]; next_cursor: string | null }> {
+    const { limit, cursor, ...given } = validated(runPageSchema, query);
+    const { database, runListing, usage } = this.ports;
+    const filter = readRunFilter(given);
+    const own = requestContext(request).principal;
+    if (!isAdministrator(request)) {
+      if (filter.principal !== undefined && filter.principal !== own) return { data: [], next_cursor: null };
+      filter.principal = own;
+    }
+    const page = await runListing.page(filter, limit, cursor);
+    const facts = await factsOf(
+      database,
+      page.rows.map(({ id }) => id),
+    );
+    const data = page.rows.map((row) => summaryOf(row, facts.get(row.id)!, usage.prices));
+    return { data, next_cursor: page.cursor ?? null };
+  }
+
   @Get(':id')
-  async state(@Req() request: FastifyRequest, @Param('id') id: string): Promise<ShownRun> {
+  async state(
+    @Req() request: FastifyRequest,
+    @Param('id') id: string,
+    @Query('include') include?: string,
+  ): Promise<RunDetails> {
+    const parts = readRunParts(include);
     const run = await this.find(request, id);
-    return this.show(run);
+    const row = await this.ports.runListing.row(run.id);
+    if (row === undefined) throw runNotFound(id);
+    return showRun(run, row, parts, { ...this.ports, prices: this.ports.usage.prices });
   }
 
   @Get(':id/events')
@@ -75,26 +114,20 @@ export class RunsController {
 
   private async find(request: FastifyRequest, id: string): Promise<StoredRun> {
     await this.ports.activeRuns.written(id);
-    const run = await this.ports.runs.get(requestContext(request).principal, id);
-    if (run === undefined) throw new AppError('run_not_found', `Run '${id.slice(0, 64)}' not found`);
+    const { principal } = requestContext(request);
+    const owner = isAdministrator(request) ? (await this.ports.runListing.row(id))?.principal : undefined;
+    const run = await this.ports.runs.get(owner ?? principal, id);
+    if (run === undefined) throw runNotFound(id);
     return run;
   }
 
   private async show(run: StoredRun): Promise<ShownRun> {
-    const rounds = await this.ports.runs.rounds(run.id);
-    const answer = run.answer as unknown as TurnAnswer | null;
-    return {
-      id: run.id,
-      state: run.state,
-      session_id: run.sessionId ?? null,
-      created: Math.floor(run.createdAt.getTime() / 1000),
-      rounds: answer?.toolExecution?.rounds ?? Math.max(rounds.length, answer === null ? 0 : 1),
-      usage: run.usage,
-      tool_execution: answer?.toolExecution,
-      error: (run.error as ShownRun['error'] | null) ?? undefined,
-    };
+    const facts = await factsOf(this.ports.database, [run.id]);
+    return shownRun(run, facts.get(run.id)!);
   }
 }
+
+const runNotFound = (id: string) => new AppError('run_not_found', `Run '${id.slice(0, 64)}' not found`);
 
 function readLastEventId(request: FastifyRequest): number {
   const given = request.headers['last-event-id'];
