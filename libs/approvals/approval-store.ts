@@ -17,7 +17,10 @@ export interface Approver {
 export interface ApprovalQuery {
   /** Selects approvals of this principal. */
   principal?: string | undefined;
-  state?: ApprovalState | undefined;
+  states?: readonly ApprovalState[] | undefined;
+  /** The name that was called. */
+  tool?: string | undefined;
+  oldestFirst?: boolean | undefined;
   after?: string | undefined;
   limit: number;
 }
@@ -121,14 +124,17 @@ export class ApprovalStore {
     );
   }
 
-  /** Approvals and questions, newest first; requests to models are left out. */
-  list({ principal, state, after, limit }: ApprovalQuery): Promise<Approval[]> {
+  /** Approvals and questions, newest first unless the query says otherwise; requests to models are left out. */
+  list({ principal, states, tool, oldestFirst = false, after, limit }: ApprovalQuery): Promise<Approval[]> {
+    const [beyond, order] = oldestFirst ? ['>', 'asc'] : ['<', 'desc'];
+    // As literals, so that what waits is found by its own index.
+    const inState = states === undefined ? '' : `and state in (${states.map((state) => `'${state}'`).join(', ')})`;
     return this.database.query<Approval>(
       `/* approvals.list */ select ${approvalColumns} from approvals
-       where kind <> 'sampling' and ($1::text is null or principal = $1) and ($2::text is null or state = $2)
-         and ($3::text is null or (created_at, id) < (select created_at, id from approvals where id = $3))
-       order by created_at desc, id desc limit $4`,
-      [storedTextOrNull(principal), state ?? null, storedTextOrNull(after), limit],
+       where kind <> 'sampling' ${inState} and ($1::text is null or principal = $1) and ($2::text is null or name = $2)
+         and ($3::text is null or (created_at, id) ${beyond} (select created_at, id from approvals where id = $3))
+       order by created_at ${order}, id ${order} limit $4`,
+      [storedTextOrNull(principal), storedTextOrNull(tool), storedTextOrNull(after), limit],
     );
   }
 

@@ -76,8 +76,11 @@ export class Approvals {
     return approval;
   }
 
-  list(query: Omit<ApprovalQuery, 'principal'>, caller: RequestContext): Promise<Approval[]> {
-    return this.ports.store.list({ ...query, ...(decidesForOthers(caller) ? {} : { principal: caller.principal }) });
+  async list(query: ApprovalQuery, caller: RequestContext): Promise<Approval[]> {
+    if (decidesForOthers(caller)) return this.ports.store.list(query);
+    const { principal } = caller;
+    if (query.principal !== undefined && query.principal !== principal) return [];
+    return this.ports.store.list({ ...query, principal });
   }
 
   /** @throws AppError approval_not_found, approval_already_decided, invalid_tool_arguments, invalid_value, tool_denied */

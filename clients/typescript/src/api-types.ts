@@ -6,6 +6,14 @@ export type Decision =
   /** `arguments` replace those of the call; for a question they are the answer. */
   { decision: 'approve'; arguments?: JsonObject; reason?: string } | { decision: 'deny'; reason?: string };
 
+export interface ApprovalFilters {
+  state?: Approval['state'] | readonly Approval['state'][] | undefined;
+  /** The name that was called. */
+  tool?: string | undefined;
+  /** Who asked, for those who decide for others. */
+  principal?: string | undefined;
+}
+
 export interface ToolCallRequest {
   name: string;
   arguments?: JsonObject;

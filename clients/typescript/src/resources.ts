@@ -10,7 +10,7 @@ import type {
   Tool,
   UploadedFile,
 } from './answers.js';
-import type { Decision, RunFilters, ToolCallRequest, WaitingCall } from './api-types.js';
+import type { ApprovalFilters, Decision, RunFilters, ToolCallRequest, WaitingCall } from './api-types.js';
 import { type CallOptions, type Http, type KeyedCallOptions, longCallMs, makeKey } from './http.js';
 import { TurnStream } from './turn-stream.js';
 
@@ -64,12 +64,21 @@ export class Runs {
 export class Approvals {
   constructor(private readonly http: Http) {}
 
-  /** Newest first. */
-  list({ state, limit, after, ...options }: PageOptions & { state?: Approval['state'] } = {}): Promise<{
+  /** Newest first, unless `order` is `asc`. */
+  list({
+    state,
+    tool,
+    principal,
+    order,
+    limit,
+    after,
+    ...options
+  }: PageOptions & ApprovalFilters & { order?: 'asc' | 'desc' } = {}): Promise<{
     data: Approval[];
     has_more: boolean;
   }> {
-    return this.http.json({ method: 'GET', path: '/api/approvals', query: { state, limit, after } }, options);
+    const query = { state: state && [state].flat().join(','), tool, principal, order, limit, after };
+    return this.http.json({ method: 'GET', path: '/api/approvals', query }, options);
   }
 
   get(id: string, options?: CallOptions): Promise<Approval> {
