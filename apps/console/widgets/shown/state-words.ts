@@ -1,0 +1,32 @@
+// The states of the API in words.
+export type Tone = 'neutral' | 'accent' | 'good' | 'warn' | 'bad';
+
+export interface StateWord {
+  en: string;
+  zh: string;
+  tone: Tone;
+}
+
+export const stateWords: Readonly<Record<string, StateWord>> = {
+  running: { en: 'running', zh: '运行中', tone: 'accent' },
+  waiting: { en: 'waiting', zh: '等待中', tone: 'warn' },
+  done: { en: 'done', zh: '已完成', tone: 'good' },
+  failed: { en: 'failed', zh: '失败', tone: 'bad' },
+  cancelled: { en: 'cancelled', zh: '已取消', tone: 'neutral' },
+  interrupted: { en: 'interrupted', zh: '已中断', tone: 'warn' },
+  planned: { en: 'planned', zh: '已计划', tone: 'neutral' },
+  queued: { en: 'queued', zh: '排队中', tone: 'neutral' },
+  parked: { en: 'waits for a person', zh: '等待人工', tone: 'warn' },
+  claimed: { en: 'running', zh: '运行中', tone: 'accent' },
+  ok: { en: 'done', zh: '已完成', tone: 'good' },
+  denied: { en: 'denied', zh: '已拒绝', tone: 'bad' },
+  approved: { en: 'approved', zh: '已批准', tone: 'good' },
+  expired: { en: 'expired', zh: '已过期', tone: 'neutral' },
+  unknown: { en: 'outcome unknown', zh: '结果未知', tone: 'warn' },
+  ready: { en: 'ready', zh: '就绪', tone: 'good' },
+  starting: { en: 'starting', zh: '启动中', tone: 'accent' },
+  draining: { en: 'draining', zh: '排空中', tone: 'warn' },
+  gone: { en: 'gone', zh: '已消失', tone: 'bad' },
+  refused: { en: 'refused', zh: '被拒绝', tone: 'bad' },
+  down: { en: 'down', zh: '不可用', tone: 'bad' },
+};
