@@ -127,14 +127,16 @@ export class ApprovalStore {
   /** Approvals and questions, newest first unless the query says otherwise; requests to models are left out. */
   list({ principal, states, tool, oldestFirst = false, after, limit }: ApprovalQuery): Promise<Approval[]> {
     const [beyond, order] = oldestFirst ? ['>', 'asc'] : ['<', 'desc'];
-    // As literals, so that what waits is found by its own index.
-    const inState = states === undefined ? '' : `and state in (${states.map((state) => `'${state}'`).join(', ')})`;
+    // A statement of its own, so that the index of what waits is used.
+    const isWaiting = states?.length === 1 && states[0] === 'waiting';
+    const [name, inState] = isWaiting ? ['waiting', `state = 'waiting'`] : ['list', 'true'];
     return this.database.query<Approval>(
-      `/* approvals.list */ select ${approvalColumns} from approvals
-       where kind <> 'sampling' ${inState} and ($1::text is null or principal = $1) and ($2::text is null or name = $2)
+      `/* approvals.${name}-${order} */ select ${approvalColumns} from approvals
+       where kind <> 'sampling' and ${inState} and ($1::text is null or principal = $1) and ($2::text is null or name = $2)
          and ($3::text is null or (created_at, id) ${beyond} (select created_at, id from approvals where id = $3))
+         and ($5::text[] is null or state = any($5))
        order by created_at ${order}, id ${order} limit $4`,
-      [storedTextOrNull(principal), storedTextOrNull(tool), storedTextOrNull(after), limit],
+      [storedTextOrNull(principal), storedTextOrNull(tool), storedTextOrNull(after), limit, states ?? null],
     );
   }
 
