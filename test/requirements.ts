@@ -18,6 +18,7 @@ import { approvalRequirements } from './requirements/approvals.js';
 import { questionRequirements } from './requirements/questions.js';
 import { policyRequirements } from './requirements/policy.js';
 import { reliabilityRequirements } from './requirements/reliability.js';
+import { runListingRequirements } from './requirements/run-listing.js';
 import { toolRequirements } from './requirements/tools.js';
 
 export const requirements = {
@@ -39,6 +40,7 @@ export const requirements = {
   ...questionRequirements,
   ...policyRequirements,
   ...reliabilityRequirements,
+  ...runListingRequirements,
   ...toolRequirements,
 } as const;
 

@@ -8,6 +8,7 @@ import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
+import { RunListing } from '#libs/runs/listing/run-listing.js';
 import { UsageStore } from '#libs/usage/usage-store.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { Turns } from './turn/turns.js';
@@ -102,7 +103,12 @@ export class GatewayModule {
         { provide: MODEL_ROUTER, useValue: gateway.models },
         {
           provide: RUNS_PORTS,
-          useValue: { ...gateway, channels: gateway.backing.channels, observeError: observeStreamError },
+          useValue: {
+            ...gateway,
+            channels: gateway.backing.channels,
+            runListing: new RunListing(gateway.database),
+            observeError: observeStreamError,
+          },
         },
         { provide: OVERVIEW_PORTS, useValue: gateway },
         { provide: SESSION_STORE, useValue: gateway.sessions },

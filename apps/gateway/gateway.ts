@@ -20,12 +20,11 @@ import { PostgresCatalogStore } from '#libs/runs/catalog/postgres-catalog-store.
 import { PostgresEventLog } from '#libs/runs/postgres-event-log.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/processes/postgres-process-registry.js';
-import { RunListing } from '#libs/runs/listing/run-listing.js';
 import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
 import { PostgresSessionStore } from '#libs/runs/sessions/postgres-session-store.js';
 import { PostgresToolChanges } from '#libs/runs/catalog/postgres-tool-changes.js';
 import { publishReapedCall } from '#libs/runs/processes/publish-reaped-call.js';
-import { Reaper } from '#libs/runs/processes/reaper.js';
+import { Reaper, reaperTimes } from '#libs/runs/processes/reaper.js';
 import { StoreWrites } from '#libs/runs/store-writes.js';
 import { WriteLater } from '#libs/runs/write-later.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
@@ -230,10 +229,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     queue: backing.queue,
     logger,
     publishOutcome: publishReapedCall(backing.channels),
-    eventTtlMs: config.runs.event_ttl_ms,
-    runTtlMs: config.runs.idempotency_ttl_ms,
-    turnMs: config.limits.turn_ms,
-    usageDays: config.usage.retention_days,
+    ...reaperTimes(config),
     ...audit,
   });
   const auditKeeper = config.audit.enabled ? openAuditKeeper(config, database, id, logger) : undefined;
@@ -244,7 +240,6 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     database,
     backing,
     runs,
-    runListing: new RunListing(database),
     log,
     notes,
     keys,

@@ -28,7 +28,7 @@ import { PostgresCatalogStore } from '#libs/runs/catalog/postgres-catalog-store.
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/processes/postgres-process-registry.js';
 import { PostgresSessionStore } from '#libs/runs/sessions/postgres-session-store.js';
-import { Reaper, type ReapedCall } from '#libs/runs/processes/reaper.js';
+import { Reaper, type ReapedCall, reaperTimes } from '#libs/runs/processes/reaper.js';
 import { PostgresSessionLeases } from '#libs/runs/sessions/session-leases.js';
 import { StoreWrites } from '#libs/runs/store-writes.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -145,10 +145,7 @@ export async function openWorker(
     publishOutcome: ({ callId, replyTo, outcome }: ReapedCall) => {
       if (replyTo !== undefined) replies.send(replyTo, { kind: 'outcome', callId, outcome });
     },
-    eventTtlMs: config.runs.event_ttl_ms,
-    runTtlMs: config.runs.idempotency_ttl_ms,
-    turnMs: config.limits.turn_ms,
-    usageDays: config.usage.retention_days,
+    ...reaperTimes(config),
     ...audit,
   });
   const sweeper = new Sweeper({ sessions, workspaces, logger, intervalMs: config.workspaces.sweep_interval_ms });

@@ -13,7 +13,7 @@ import { SharedPlaces } from '#libs/limits/shared-places.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { DeletedSession } from '#libs/runs/sessions/deleted-sessions.js';
 import type { CatalogStore } from '#libs/runs/catalog/catalog-store.js';
-import type { ProcessInfo, ProcessRegistry, ServerReport } from '#libs/runs/processes/process-registry.js';
+import type { ProcessInfo, ProcessRegistry } from '#libs/runs/processes/process-registry.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import type { SessionLeases } from '#libs/runs/sessions/session-leases.js';
 import type { SessionStore } from '#libs/runs/sessions/session-store.js';
@@ -36,6 +36,8 @@ import type { InstanceCount } from './mcp/pool/pool-instance.js';
 import { CatalogPublisher } from './mcp/catalog/publish-catalog.js';
 import { CatalogService } from './mcp/catalog/serve-catalog.js';
 import { ServerStarts } from './mcp/servers/server-starts.js';
+import { ServerVitals } from './mcp/servers/server-vitals.js';
+import { noteEnds, reportServer } from './mcp/pool/report-server.js';
 import { configuredServers, type ConfiguredServers, type ServerParts } from './mcp/servers/servers.js';
 import type { Isolation } from './sandbox/isolation.js';
 import { isolationLevels } from './sandbox/levels.js';
@@ -90,9 +92,11 @@ export class Worker {
   readonly jobs: JobProcessor;
   private readonly questions: Questions;
   private isDraining = false;
+  private readonly vitals = new ServerVitals();
 
   constructor(private readonly parts: WorkerParts) {
-    const { config, backing, logger, workerId, poolEvents = noPoolEvents } = parts;
+    const { config, backing, logger, workerId } = parts;
+    const poolEvents = noteEnds(parts.poolEvents ?? noPoolEvents, this.vitals);
     const limits = { maxBytes: config.limits.tool_schema_bytes, maxDepth: config.limits.tool_schema_depth };
     const environment = inheritedEnvironment();
     const starts = new ServerStarts({
@@ -114,6 +118,7 @@ export class Worker {
       cache: backing.cache,
       places: this.places,
       onBound: poolEvents.onBound,
+      onStderr: (server, line) => this.vitals.wrote(server, line),
       logger,
     };
     this.config = config;
@@ -265,6 +270,7 @@ export class Worker {
     this.config = { ...this.config, mcpServers };
     this.configured = this.prepare(this.config);
     this.pool.replace(this.configured);
+    this.vitals.keep(new Set(this.configured.servers.map(({ name }) => name)));
     await this.catalog.replace(this.configured);
   }
 
@@ -283,16 +289,13 @@ export class Worker {
   }
 
   private details(): ProcessInfo['details'] {
+    const census = this.pool.census();
     return {
       isolation: this.isolationLevels().join(', '),
       workspaces: this.parts.workspacesMark ?? null,
       servers: this.catalog.states().map((server) => {
-        const { isolation, paths } = this.configured.servers.find(({ name }) => name === server.name) ?? {};
-        return {
-          ...server,
-          ...(isolation === undefined ? {} : { isolation }),
-          ...(paths === undefined ? {} : { paths: { read: [...paths.read], write: [...paths.write] } }),
-        } satisfies ServerReport;
+        const configured = this.configured.servers.find(({ name }) => name === server.name);
+        return { ...server, ...(configured === undefined ? {} : reportServer(configured, census, this.vitals)) };
       }),
     };
   }

@@ -63,6 +63,13 @@ export class CompiledPolicy {
     return rules.at(-1)?.conditions.length === 0 && rules.every(({ effect }) => effect === 'deny');
   }
 
+  /** Whether calls with other arguments may be decided otherwise. */
+  dependsOnArguments(tool: JudgedTool, caller: Caller): boolean {
+    return (
+      tool.readOnlyWhen !== undefined || this.rulesFor(tool, caller).some(({ conditions }) => conditions.length > 0)
+    );
+  }
+
   /** The rules that may decide a call, in order; one without conditions is the last. */
   private rulesFor(tool: JudgedTool, caller: Caller): readonly CompiledRule[] {
     const callerKey = callerKeyOf(caller);

@@ -148,12 +148,9 @@ export class Traffic {
     this.forgetEnded();
     if (changed.length === 0) return;
     for (const { counts } of changed) counts.changed = false;
-    const rows = changed.map(({ hour, principal, counts: { nanoUsd, changed: _, ...counts } }) => ({
-      principal: storedText(principal),
-      hour,
-      cost_nano_usd: nanoUsd,
-      ...counts,
-    }));
+    const rows = changed.map(({ hour, principal, counts: { requests, calls, failures, nanoUsd, latencies } }) => {
+      return { principal: storedText(principal), hour, requests, calls, failures, cost_nano_usd: nanoUsd, latencies };
+    });
     try {
       await this.parts.database.query(writeCounts, [this.parts.gatewayId, JSON.stringify(rows)]);
       this.failing = false;

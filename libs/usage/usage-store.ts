@@ -94,6 +94,18 @@ export class UsageStore {
     return { data, total };
   }
 
+  /** The calls of the last 30 days by `server/tool`, and how many failed. Without a principal everybody's. @throws AppError store_unavailable */
+  async ofTools(principal?: string): Promise<Map<string, { calls: number; failures: number }>> {
+    const rows = await this.database.query<{ tool: string; calls: number; failures: number }>(
+      `/* usage.of-tools */
+        select tool, sum(calls)::float8 as calls, sum(failures)::float8 as failures from usage_days
+        where day > (now() at time zone 'UTC')::date - 30 and tool <> '' and ($1::text is null or principal = $1)
+        group by tool limit ${maxRows}`,
+      [principal === undefined ? null : storedText(principal)],
+    );
+    return new Map(rows.map(({ tool, calls, failures }) => [tool, { calls, failures }]));
+  }
+
   /** The spending of each, in their order. @throws AppError store_unavailable */
   spent(spenders: readonly Spender[]): Promise<Spent[]> {
     return this.database.query<Spent>(spentStatement, [

@@ -50,6 +50,12 @@ export class ToolPolicy {
     return this.policy.mayNeedApproval(tool, caller);
   }
 
+  /** What the policy says about a call without arguments, and whether arguments may change that. Decides nothing. */
+  verdict(tool: CatalogTool, caller: Caller): { effect: Effect; rule: string; depends: boolean } {
+    const { effect, rule } = this.policy.decide(tool, {}, caller);
+    return { effect, rule, depends: this.policy.dependsOnArguments(tool, caller) };
+  }
+
   /** A tool that the policy hides from this caller, looked up for a call of that tool all the same. */
   readonly deniedTool = (name: string, caller: Caller): CatalogTool | undefined => {
     const tool = this.catalog.find(name);

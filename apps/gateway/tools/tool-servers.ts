@@ -47,13 +47,26 @@ function toolServer(
   const [worst] = reports.toSorted((one, other) => severity.indexOf(one.state) - severity.indexOf(other.state));
   const known = tools.some(({ available }) => available) ? 'ready' : 'unavailable';
   const { id: _, ...report } = worst ?? { id: '', name, state: known, ...(known === 'ready' ? {} : noWorker) };
-  const workers = reports.map(({ id, state, isolation, reason }) => ({
+  const workers = reports.map(({ id, state, isolation, reason, instances, restarts, stderr }) => ({
     id,
     state,
     ...(isolation === undefined ? {} : { isolation }),
     ...(reason === undefined ? {} : { reason }),
+    ...(instances === undefined ? {} : { instances }),
+    ...(restarts === undefined ? {} : { restarts }),
+    ...(stderr === undefined ? {} : { stderr }),
   }));
-  return { ...report, tools: tools.length, workers };
+  return { ...report, ...sumsOf(reports), tools: tools.length, workers };
+}
+
+/** Of all workers. */
+function sumsOf(reports: readonly ServerReport[]): Pick<ServerReport, 'instances' | 'restarts'> {
+  if (reports.every(({ restarts }) => restarts === undefined)) return {};
+  const instances: Record<string, number> = {};
+  for (const [state, count] of reports.flatMap((report) => Object.entries(report.instances ?? {}))) {
+    instances[state] = (instances[state] ?? 0) + count;
+  }
+  return { instances, restarts: reports.reduce((sum, { restarts }) => sum + (restarts ?? 0), 0) };
 }
 
 const noWorker = { reason: 'no worker has this server' };

@@ -16,6 +16,8 @@ export interface Source {
   table: Prisma.Sql;
   id: Prisma.Sql;
   where: Prisma.Sql;
+  /** An entry is a run; else a run may have several. */
+  isOfRuns: boolean;
 }
 
 export interface RunConditions {
@@ -26,9 +28,9 @@ export interface RunConditions {
 }
 
 const { sql } = Prisma;
-const runs = { table: sql`runs`, id: sql`id` };
-const calls = { table: sql`tool_calls`, id: sql`run_id` };
-const rounds = { table: sql`run_rounds`, id: sql`run_id` };
+const runs = { table: sql`runs`, id: sql`id`, isOfRuns: true };
+const calls = { table: sql`tool_calls`, id: sql`run_id`, isOfRuns: false };
+const rounds = { table: sql`run_rounds`, id: sql`run_id`, isOfRuns: false };
 /** The runs with a call that waits for a person. */
 const waiting = sql`run_id is not null and state = 'parked'`;
 

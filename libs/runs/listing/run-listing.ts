@@ -26,13 +26,13 @@ export interface RunRow {
 }
 
 /** Entries of an index that are read for one page, unless its runs are found among the first of them. */
-const maxEntries = 2_000;
+const maxEntries = 1_000;
 /** The id of a run has the clock of its gateway, `created_at` that of the store. */
 const clockToleranceMs = 60_000;
 const lastId = 'run_g';
 
 const { sql } = Prisma;
-export const rowColumns = sql`run.id, run.principal, run.session_id as "sessionId", run.model, run.state, run.created_at as "createdAt",
+const rowColumns = sql`run.id, run.principal, run.session_id as "sessionId", run.model, run.state, run.created_at as "createdAt",
   run.ended_at as "endedAt", run.usage, run.error, run.stopped_by as "stoppedBy", clock_timestamp() as now`;
 
 export class RunListing {
@@ -53,10 +53,12 @@ export class RunListing {
 
   /** The row of any principal's run. */
   async row(id: string): Promise<RunRow | undefined> {
-    const [row] = await this.database.call(
-      (prisma) => prisma.$queryRaw<RunRow[]>`select ${rowColumns} from runs run where id = ${storedText(id)}`,
-    );
+    const [row] = await this.run<RunRow>(sql`select ${rowColumns} from runs run where id = ${storedText(id)}`);
     return row;
+  }
+
+  private run<Row>(statement: Prisma.Sql): Promise<Row[]> {
+    return this.database.call((prisma) => prisma.$queryRaw<Row[]>(statement));
   }
 
   /** What the list is read by: of the indexes that could find its runs, the one with the fewest entries. */
@@ -68,9 +70,7 @@ export class RunListing {
       );
       return Prisma.join(entries, ' + ');
     });
-    const [row] = await this.database.call(
-      (prisma) => prisma.$queryRaw<{ counts: number[] }[]>`select array[${Prisma.join(counts)}]::int[] as counts`,
-    );
+    const [row] = await this.run<{ counts: number[] }>(sql`select array[${Prisma.join(counts)}]::int[] as counts`);
     const least = row!.counts.indexOf(Math.min(...row!.counts));
     return sources[least]!;
   }
@@ -81,31 +81,23 @@ export class RunListing {
     holds: readonly Prisma.Sql[],
     limit: number,
   ): Promise<RunRow[]> {
-    return this.database.call((prisma) => prisma.$queryRaw<RunRow[]>(pageStatement(sources, range, holds, limit)));
+    const entries = sources.map((source) => sql`(${entriesOf(source, range, maxEntries)})`);
+    // Entries that are runs, of one index, are in order already: no more of them are read than the page needs.
+    const distinct = sources.length === 1 && sources[0]!.isOfRuns ? Prisma.empty : sql`distinct`;
+    return this.run<RunRow>(sql`select ${rowColumns} from (
+        select ${distinct} id from (${Prisma.join(entries, ' union all ')}) as entry order by id desc) as found
+      cross join lateral (select * from runs where runs.id = found.id offset 0) as run
+      where ${Prisma.join([...holds], ' and ')} order by found.id desc limit ${limit}::int`);
   }
 
   /** The id below which the next page goes on; undefined if every entry was read. */
   private async boundOf(sources: readonly Source[], range: IdRange): Promise<string | undefined> {
     const last = sources.map((source) => sql`(${entriesOf(source, range, 1)} offset ${maxEntries - 1}::int)`);
-    const rows = await this.database.call(
-      (prisma) =>
-        prisma.$queryRaw<{ id: string }[]>`select max(id) as id from (${Prisma.join(last, ' union all ')}) as last`,
+    const [row] = await this.run<{ id: string | null }>(
+      sql`select max(id) as id from (${Prisma.join(last, ' union all ')}) as last`,
     );
-    return rows[0]?.id ?? undefined;
+    return row?.id ?? undefined;
   }
-}
-
-export function pageStatement(
-  sources: readonly Source[],
-  range: IdRange,
-  holds: readonly Prisma.Sql[],
-  limit: number,
-): Prisma.Sql {
-  const entries = sources.map((source) => sql`(${entriesOf(source, range, maxEntries)})`);
-  return sql`select ${rowColumns} from (
-      select distinct id from (${Prisma.join(entries, ' union all ')}) as entry order by id desc) as found
-    cross join lateral (select * from runs where runs.id = found.id offset 0) as run
-    where ${Prisma.join([...holds], ' and ')} order by found.id desc limit ${limit}::int`;
 }
 
 /** @throws AppError invalid_value */

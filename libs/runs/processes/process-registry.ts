@@ -19,6 +19,17 @@ export interface ServerReport {
   isolation?: string;
   /** For the operator: files and directories that a command may use beside its program and its workspace. */
   paths?: { read: string[]; write: string[] };
+  /** For the operator: what its isolation keeps a command from, and what it may reach. */
+  forbids?: string[];
+  network?: string;
+  /** The version of MCP that it speaks. */
+  protocol?: string;
+  /** How many programs or connections it has, by their state. */
+  instances?: Record<string, number>;
+  /** How many of its instances ended by themselves since the worker started. */
+  restarts?: number;
+  /** For the operator: the last lines that it wrote to stderr. */
+  stderr?: string[];
   /** For the operator: why the server is not ready. */
   reason?: string;
   /** For the operator: listed tools that are not offered, each with its reason. */

@@ -171,15 +171,19 @@ export const forgetCalls = `/* reaper.forget-calls */ with
       select from sessions session where session.principal = seen.principal and session.id = seen.session_id))
   select ended_at::text as ended_at, id from seen order by seen.ended_at desc, id desc limit 1`;
 
-/** Deletes days of usage that are older than `$1` days, and ids of batches that nobody writes again. */
+/** Deletes days of usage that are older than `$1` days, hours of traffic that nobody is shown any more, and ids of batches that nobody writes again. */
 export const forgetUsage = `/* reaper.forget-usage */ with
   days as (
     delete from usage_days where ctid = any(array(
       select ctid from usage_days where day < (now() at time zone 'UTC')::date - $1::int limit $2 for update skip locked))
+    returning 1),
+  hours as (
+    delete from traffic_hours where ctid = any(array(
+      select ctid from traffic_hours where hour < now() - interval '2 days' limit $2 for update skip locked))
     returning 1),
   batches as (
     delete from usage_batches where id = any(array(
       select id from usage_batches where id in (select id from usage_batches order by id limit $2)
         and written_at < clock_timestamp() - interval '1 hour' for update skip locked))
     returning 1)
-  select * from days union all select * from batches`;
+  select * from days union all select * from hours union all select * from batches`;

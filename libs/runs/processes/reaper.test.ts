@@ -63,7 +63,8 @@ describe('Reaper', () => {
   };
   const dead = async (id: string, kind: string): Promise<void> => {
     await database.prisma.$executeRaw`insert into processes (id, kind, details, heartbeat_at)
-      values (${id}, ${kind}, '{}', now() - interval '7 seconds')`;
+      values (${id}, ${kind}, '{}', now() - interval '7 seconds')
+      on conflict (id) do update set heartbeat_at = excluded.heartbeat_at, gone_at = null`;
   };
   const begun = async (members = {}) => {
     const run = someRun({ owner: 'gateway-dead', ...members });
@@ -307,7 +308,7 @@ describe('Reaper', () => {
     expect(left).toEqual([1, 1, 0, 0]);
     expect(await events.truncate(old.id, 0)).toBe(7);
     await database.prisma
-      .$executeRaw`update runs set ended_at = now() - interval '25 hours' where id in (${old.id}, ${kept.id})`;
+      .$executeRaw`update runs set ended_at = now() - interval '31 days' where id in (${old.id}, ${kept.id})`;
     await database.prisma.$executeRaw`update tool_calls set ended_at = now() - interval '25 hours'`;
     const reaper = watched({ batch: 1 });
     for (let count = 0; count < 4; count += 1) await reaper.sweep(signal);

@@ -2,6 +2,7 @@
 // reapers do each thing once. Gives up no process before it has itself watched for a whole expiry without a gap, so
 // that a database outage, a changed clock or a suspended process does not look like the death of every process.
 import type { JobQueue } from '#libs/backing/job-queue.js';
+import type { Config } from '#libs/config/schema.js';
 import type { Database } from '#libs/postgres/open-database.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { toolJobSchema, type ToolJob } from '#libs/schemas/tool-job.js';
@@ -9,6 +10,8 @@ import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { outcomeMembers } from '../call-rows.js';
 import { processExpiryMs } from './process-registry.js';
 import * as statements from './reaper-statements.js';
+
+const dayMs = 86_400_000;
 
 export interface ReapedCall {
   callId: string;
@@ -35,8 +38,10 @@ export interface ReaperOptions {
   turnMs?: number;
   /** `runs.event_ttl_ms` */
   eventTtlMs?: number;
-  /** `runs.idempotency_ttl_ms` */
+  /** How long a run is kept after its end (`runs.retention_days`), and longer while its session is. */
   runTtlMs?: number;
+  /** The same for a call outside of runs (`runs.idempotency_ttl_ms`). */
+  callTtlMs?: number;
   /** `usage.retention_days` */
   usageDays?: number;
   /** Rows per statement. */
@@ -44,6 +49,16 @@ export interface ReaperOptions {
   /** False writes no audit rows (`audit.enabled`). */
   audit?: boolean;
 }
+
+/** The times of the reaper that are settings. */
+export const reaperTimes = ({ runs, limits, usage }: Pick<Config, 'runs' | 'limits' | 'usage'>) => ({
+  eventTtlMs: runs.event_ttl_ms,
+  // A key that is valid finds its run.
+  runTtlMs: Math.max(runs.retention_days * dayMs, runs.idempotency_ttl_ms),
+  callTtlMs: runs.idempotency_ttl_ms,
+  turnMs: limits.turn_ms,
+  usageDays: usage.retention_days,
+});
 
 export interface Sweep {
   expired: string[];
@@ -96,7 +111,8 @@ export class Reaper {
       overdueAfterMs: 30_000,
       turnMs: 600_000,
       eventTtlMs: 600_000,
-      runTtlMs: 86_400_000,
+      runTtlMs: 30 * dayMs,
+      callTtlMs: dayMs,
       usageDays: 400,
       batch: 200,
       audit: true,
@@ -269,15 +285,15 @@ export class Reaper {
   }
 
   private async clear(signal: AbortSignal): Promise<void> {
-    const { eventTtlMs, runTtlMs, usageDays, batch } = this.options;
+    const { eventTtlMs, runTtlMs, callTtlMs, usageDays, batch } = this.options;
     await this.inBatches(statements.forgetEvents, [eventTtlMs, batch], signal);
     await this.inBatches(statements.forgetUsage, [usageDays, batch], signal);
-    for (const [what, statement] of [
-      ['runs', statements.forgetRuns],
-      ['calls', statements.forgetCalls],
+    for (const [what, statement, ttlMs] of [
+      ['runs', statements.forgetRuns, runTtlMs],
+      ['calls', statements.forgetCalls, callTtlMs],
     ] as const) {
       const { at, id } = this.cleared[what];
-      const [mark] = await this.query<{ ended_at: string; id: string }>(statement, [runTtlMs, batch, at, id], signal);
+      const [mark] = await this.query<{ ended_at: string; id: string }>(statement, [ttlMs, batch, at, id], signal);
       this.cleared[what] = mark === undefined ? start : { at: mark.ended_at, id: mark.id };
     }
   }

@@ -131,6 +131,15 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
     return rows.map((row) => ({ ...row, metadata: row.metadata as Record<string, unknown> }));
   }
 
+  async listAll({ limit, after }: Parameters<SessionStore['listAll']>[0]): Promise<Session[]> {
+    const rows = await this.database.query<SessionRow>(
+      `/* sessions.list-all */ select ${sessionMembers} from sessions
+       where (principal, id) > ($1, $2) order by principal, id limit $3`,
+      [storedText(after?.principal ?? ''), storedText(after?.id ?? ''), limit],
+    );
+    return rows.map(toSession);
+  }
+
   async delete(principal: string, id: string): Promise<Session | undefined> {
     this.forget({ principal, id });
     const rows = await this.database.call((prisma) =>

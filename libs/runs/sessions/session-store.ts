@@ -24,6 +24,8 @@ export interface SessionStore {
   ensure(principal: string, id: string, given?: GivenSession): Promise<Session>;
   get(principal: string, id: string): Promise<Session | undefined>;
   list(principal: string, page: { limit: number; after?: string }): Promise<Session[]>;
+  /** The sessions of all owners, by owner and name. */
+  listAll(page: { limit: number; after?: Pick<Session, 'principal' | 'id'> }): Promise<Session[]>;
   /** Removes the row (and the turns stored with it); the caller must remove the directory. */
   delete(principal: string, id: string): Promise<Session | undefined>;
   /**

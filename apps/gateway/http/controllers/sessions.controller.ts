@@ -9,6 +9,7 @@ import { mintSessionId, sessionIdPattern } from '#libs/schemas/identifiers.js';
 import { shownWorkspacePath } from '#libs/workspace/workspace-path.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { requireObject, validated } from '../../chat-apis/invalid-value.js';
+import { isAdministrator } from '../admin/administrator.guard.js';
 import { SESSION_STORE } from '../injection-tokens.js';
 import type { session as sessionShape, Shown } from '../openapi/open-api-shapes.js';
 import { requestContext } from '../request-context.js';
@@ -53,16 +54,37 @@ export class SessionsController {
   @Get()
   async list(
     @Req() request: FastifyRequest,
-    @Query('limit') limit?: string,
-    @Query('after') after?: string,
-  ): Promise<{ sessions: ShownSession[]; has_more: boolean }> {
-    const { principal, signal } = requestContext(request);
+    @Query() query: Record<string, unknown>,
+  ): Promise<{ sessions: ShownSession[]; has_more: boolean; next_cursor: string | null }> {
+    const { signal } = requestContext(request);
+    const { limit, after, principal, cursor } = query;
     const size = readPageLimit(limit, maxPage);
-    const page = { limit: size + 1, ...(after === undefined ? {} : { after: checkSessionId(after, 'after') }) };
-    const found = await this.sessions.list(principal, page);
+    const from = cursor === undefined ? { principal: undefined, id: after } : readSessionCursor(cursor);
+    const id = from.id === undefined ? undefined : checkSessionId(from.id, 'after');
+    const found = await this.found(request, principal, { limit: size + 1, principal: from.principal, id });
     const sessions: ShownSession[] = [];
     for (const session of found.slice(0, size)) sessions.push(await this.show(session, signal));
-    return { sessions, has_more: found.length > size };
+    const last = found.length > size ? sessions.at(-1) : undefined;
+    return {
+      sessions,
+      has_more: last !== undefined,
+      next_cursor: last === undefined ? null : writeSessionCursor(last),
+    };
+  }
+
+  /** Those of others only for administrators: to anybody else they do not exist. */
+  private found(
+    request: FastifyRequest,
+    asked: unknown,
+    after: { limit: number; principal: string | undefined; id: string | undefined },
+  ): Promise<Session[]> {
+    const { principal: own } = requestContext(request);
+    const { limit, principal, id } = after;
+    const owner = asked === undefined ? own : String(asked);
+    if (owner !== own && !isAdministrator(request)) return Promise.resolve([]);
+    if (owner !== '*') return this.sessions.list(owner, { limit, ...(id === undefined ? {} : { after: id }) });
+    const page = principal === undefined || id === undefined ? {} : { after: { principal, id } };
+    return this.sessions.listAll({ limit, ...page });
   }
 
   @Get(':id')
@@ -96,6 +118,17 @@ export class SessionsController {
       limits: { bytes: maxBytes, files: maxFiles, depth: maxDepth },
     };
   }
+}
+
+const writeSessionCursor = ({ principal, id }: Pick<Session, 'principal' | 'id'>): string =>
+  Buffer.from(`${id} ${principal}`).toString('base64url');
+
+/** @throws AppError invalid_value */
+function readSessionCursor(cursor: unknown): { principal: string; id: string } {
+  const text = typeof cursor === 'string' ? Buffer.from(cursor, 'base64url').toString() : '';
+  const [, id, principal] = /^([A-Za-z0-9_-]{1,128}) (.*)$/s.exec(text) ?? [];
+  if (id !== undefined && principal !== undefined) return { principal, id };
+  throw new AppError('invalid_value', 'cursor must be the next_cursor of a page', { param: 'cursor' });
 }
 
 const sessionNotFound = (id: string) => new AppError('session_not_found', `Session '${id}' not found`);

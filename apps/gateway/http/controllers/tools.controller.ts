@@ -1,5 +1,5 @@
 // The API of tools: lists them, and calls one through the same queue, policy, journal and audit as in a chat.
-import { Controller, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { shownApproval } from '#libs/approvals/approval.js';
@@ -7,9 +7,10 @@ import type { Flow } from '#libs/concurrency/flow.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Config } from '#libs/config/schema.js';
 import { contentText } from '#libs/schemas/content-block.js';
-import type { AppError } from '#libs/schemas/errors.js';
+import { AppError } from '#libs/schemas/errors.js';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import { UsageStore } from '#libs/usage/usage-store.js';
 import { requireObject, validated } from '../../chat-apis/invalid-value.js';
 import { progressEvents } from '../../turn/wait.js';
 import { CallEvents } from '../../turn/dispatch/call-events.js';
@@ -21,6 +22,7 @@ import { failureOf, toolNotFound, type EndedToolCall } from '../../turn/dispatch
 import { type KeyedToolCall, KeyedToolCalls } from '../../turn/dispatch/keyed-tool-calls.js';
 import { ToolPolicy } from '../../govern/tool-policy.js';
 import { FirstCatalog } from '../../tools/first-catalog.js';
+import { isAdministrator } from '../admin/administrator.guard.js';
 import { readIdempotencyKey } from '../turns/idempotency-key.js';
 import { CONFIG, ERROR_OBSERVER } from '../injection-tokens.js';
 import { type endedCall, type Shown, type tool as shownTool } from '../openapi/open-api-shapes.js';
@@ -40,6 +42,7 @@ export const callToolSchema = z.object({
 export class ToolsController {
   @Inject(TurnAdmission) private readonly admission!: TurnAdmission;
   @Inject(FirstCatalog) private readonly firstCatalog!: FirstCatalog;
+  @Inject(UsageStore) private readonly usage!: UsageStore;
 
   constructor(
     private readonly policy: ToolPolicy,
@@ -49,9 +52,15 @@ export class ToolsController {
   ) {}
 
   @Get()
-  async list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+  async list(
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+    @Query('include') include?: string,
+  ): Promise<void> {
     const caller = requestContext(request);
+    const parts = readToolParts(include);
     await this.firstCatalog.wait(caller.signal);
+    if (parts.size > 0) return this.listWith(parts, request, reply);
     const catalog = this.policy.catalogOf(caller);
     const asked = new Set(catalog.list().filter((tool) => this.policy.mayNeedApproval(tool, caller)));
     const names = [...asked].map(({ name }) => name);
@@ -62,6 +71,24 @@ export class ToolsController {
       return;
     }
     await reply.send({ object: 'list', data: catalog.list().map((tool) => show(tool, asked.has(tool))) });
+  }
+
+  /** With what changes all the time, so without an ETag. Administrators see everybody's calls, other callers their own. */
+  private async listWith(parts: ReadonlySet<ToolPart>, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const caller = requestContext(request);
+    const whose = isAdministrator(request) ? undefined : caller.principal;
+    const used = parts.has('usage') ? await this.usage.ofTools(whose) : undefined;
+    const data = this.policy
+      .catalogOf(caller)
+      .list()
+      .map((tool) => ({
+        ...show(tool, this.policy.mayNeedApproval(tool, caller)),
+        ...(parts.has('verdict') ? { verdict: this.policy.verdict(tool, caller) } : {}),
+        ...(used === undefined
+          ? {}
+          : { last_30_days: used.get(`${tool.server}/${tool.tool}`) ?? { calls: 0, failures: 0 } }),
+      }));
+    await reply.header('cache-control', 'private, no-store').send({ object: 'list', data });
   }
 
   /** A wildcard, because names may contain slashes. */
@@ -179,6 +206,17 @@ function show(tool: CatalogTool, requiresApproval: boolean): Shown<typeof shownT
 /** A token is about four characters of English or JSON. */
 function tokensOfDefinition({ name, description, inputSchema: parameters }: CatalogTool): number {
   return Math.ceil(JSON.stringify({ name, description, parameters }).length / 4);
+}
+
+type ToolPart = 'verdict' | 'usage';
+const toolParts: readonly ToolPart[] = ['verdict', 'usage'];
+
+/** @throws AppError invalid_value */
+function readToolParts(include: unknown): Set<ToolPart> {
+  const named = include === undefined ? [] : String(include).split(',');
+  const parts = new Set(toolParts.filter((part) => named.includes(part)));
+  if (parts.size === new Set(named).size) return parts;
+  throw new AppError('invalid_value', `include must be a list of ${toolParts.join(', ')}`, { param: 'include' });
 }
 
 function matches(header: string | undefined, etag: string): boolean {

@@ -36,6 +36,8 @@ export class ListedServer {
   private failure = '';
   /** Tools of the last listing that are not offered, for the operator. */
   private leftOut: string[] = [];
+  /** The version of MCP that the server and this worker agreed on last. */
+  private protocol: string | undefined;
   /** A change was reported, and no listing has started since. */
   private changed = false;
   private readonly pause: GrowingPause;
@@ -63,14 +65,20 @@ export class ListedServer {
     await Promise.allSettled(this.writing);
   }
 
-  get state(): Pick<ServerReport, 'reason' | 'left_out'> & { state: 'starting' | 'ready' | 'unavailable' } {
+  get state(): Pick<ServerReport, 'reason' | 'left_out' | 'protocol'> & {
+    state: 'starting' | 'ready' | 'unavailable';
+  } {
     const state = this.currentState;
     if (state === 'unavailable') {
       const isProgram = !this.server.builtin && this.server.isolation !== 'remote';
       const output = isProgram ? ". What it wrote to stderr is in the worker's log" : '';
       return { state, reason: strikeOutKnown(`its tools could not be listed or published${this.failure}${output}`) };
     }
-    return this.leftOut.length === 0 ? { state } : { state, left_out: this.leftOut };
+    return {
+      state,
+      ...(this.leftOut.length === 0 ? {} : { left_out: this.leftOut }),
+      ...(this.protocol === undefined ? {} : { protocol: this.protocol }),
+    };
   }
 
   list(): Promise<void> {
@@ -157,6 +165,7 @@ export class ListedServer {
   private watch(connection: ToolConnection): void {
     if (this.watched.has(connection)) return;
     this.watched.add(connection);
+    this.protocol = connection.peer?.protocolVersion ?? this.protocol;
     connection.onToolsChanged(() => this.onChanged());
   }
 

@@ -64,7 +64,7 @@ export class CatalogService implements PoolListener {
   }
 
   /** For health: each server with its state, the reason if it is not ready, and its tools that are left out. */
-  states(): Pick<ServerReport, 'name' | 'state' | 'reason' | 'left_out'>[] {
+  states(): Pick<ServerReport, 'name' | 'state' | 'reason' | 'left_out' | 'protocol'>[] {
     return [
       ...this.refused.map(({ name, reason }) => ({ name, state: 'refused' as const, reason })),
       ...[...this.listed].map(([name, { state }]) => ({ name, ...state })),

@@ -10,7 +10,7 @@ import { shownWorkspacePath, temporaryDirectory } from '#libs/workspace/workspac
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import type { EgressProxy } from '../../sandbox/egress-proxy.js';
 import type { Isolation, Launch } from '../../sandbox/isolation.js';
-import { levelNumber, type IsolationLevel } from '../../sandbox/levels.js';
+import { forbiddenBy, levelNumber, type IsolationLevel } from '../../sandbox/levels.js';
 import { grantsOf, namesDirectory } from '../../sandbox/named-paths.js';
 import { readablePaths } from '../../sandbox/readable-paths.js';
 import type { EndGrace, ToolProcess } from '../../sandbox/tool-process.js';
@@ -43,6 +43,8 @@ export interface CommandParts {
   starts: ServerStarts;
   grace?: EndGrace;
   onBound?: (server: string, bound: ServerBound) => void;
+  /** A line that a program wrote to stderr. */
+  onStderr?: (server: string, line: string) => void;
   logger: Logger;
 }
 
@@ -149,6 +151,16 @@ export class CommandServer {
     }
   }
 
+  get confinement(): NonNullable<ConfiguredServer['confinement']> {
+    const { network } = this.server;
+    const isConfined = levelNumber(this.isolation) >= levelNumber('confined');
+    if (typeof network === 'string') {
+      return { forbids: forbiddenBy(this.isolation, network), network: isConfined ? network : 'full' };
+    }
+    const hosts = network.allow.join(', ');
+    return { forbids: forbiddenBy(this.isolation, 'some'), network: isConfined ? hosts : 'full' };
+  }
+
   private async start({ workspaces, directory }: Place, signal: AbortSignal): Promise<Started> {
     const { name, parts } = this;
     const host = workspaces.hostPath(directory);
@@ -169,6 +181,7 @@ export class CommandServer {
       maxMessageBytes: messageBytes(parts.config),
       logger: this.logger,
       onBound,
+      onStderr: (line) => parts.onStderr?.(name, line),
     };
     const options: ConnectOptions = {
       signal,

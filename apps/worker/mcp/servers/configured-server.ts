@@ -38,6 +38,8 @@ export interface ConfiguredServer {
   /** Isolation as in the audit: `builtin`, `remote`, or a level of isolation. */
   isolation: string;
   paths?: { read: readonly string[]; write: readonly string[] };
+  /** What its isolation keeps a command from, and what it may reach: `none`, `full`, or a list of hosts. */
+  confinement?: { forbids: readonly string[]; network: string };
   scope: 'session' | 'shared';
   concurrency: number;
   /** Places for calls that all workers share; absent: each instance has its own. */

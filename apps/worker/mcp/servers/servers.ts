@@ -39,7 +39,10 @@ export interface ServerParts extends CommandParts {
   running?: ConfiguredServers;
 }
 
-type Opened = Pick<ConfiguredServer, 'open' | 'spares' | 'builtin' | 'isolation' | 'paths' | 'slots' | 'actsForCaller'>;
+type Opened = Pick<
+  ConfiguredServer,
+  'open' | 'spares' | 'builtin' | 'isolation' | 'paths' | 'confinement' | 'slots' | 'actsForCaller'
+>;
 
 const httpConnectMs = 10_000;
 /** Exchanges besides those of calls: notifications, cancellations, answers that a server leaves open. */
@@ -106,8 +109,8 @@ function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opene
   if (command !== undefined) {
     const memory = memoryOf(key, parts);
     const opened = new CommandServer(name, { ...server, command }, { ...parts, memory });
-    const { isolation, paths, open, spares } = opened;
-    return { builtin: false, isolation, paths, actsForCaller: false, open, spares };
+    const { isolation, paths, confinement, open, spares } = opened;
+    return { builtin: false, isolation, paths, confinement, actsForCaller: false, open, spares };
   }
   if (url !== undefined) {
     const open = openUrl({ ...server, url }, parts, key);

@@ -22,6 +22,8 @@ export interface StdioOptions {
   grace: EndGrace;
   logger: Logger;
   onBound?: OnServerBound;
+  /** A line of stderr, as far as it is logged. */
+  onStderr?: (line: string) => void;
 }
 
 const lastWordsMs = 200;
@@ -49,7 +51,7 @@ export class StdioTransport implements Transport {
 
   constructor(private readonly options: StdioOptions) {
     this.noise = new BoundedLineLog(options.logger, 'stdout of a tool server that is no MCP');
-    this.errors = new BoundedLineLog(options.logger, 'stderr of a tool server');
+    this.errors = new BoundedLineLog(options.logger, 'stderr of a tool server', options.onStderr);
   }
 
   get pid(): number | null {
@@ -175,6 +177,7 @@ class BoundedLineLog {
   constructor(
     private readonly logger: Logger,
     private readonly message: string,
+    private readonly onLine: (line: string) => void = () => undefined,
   ) {}
 
   feed(chunk: Buffer): void {
@@ -196,6 +199,7 @@ class BoundedLineLog {
     }
     this.reportDropped();
     this.logger.info({ metadata: { line: line.slice(0, logged.lineLength) } }, this.message);
+    this.onLine(line.slice(0, logged.lineLength));
   }
 
   close(): void {
