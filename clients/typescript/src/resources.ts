@@ -152,9 +152,16 @@ export class Files {
     return this.http.json({ method: 'PUT', path: filePath(file), body, headers, timeoutMs: longCallMs }, options);
   }
 
-  /** Resolves with the headers; read the body with `text()`, `arrayBuffer()`, `blob()` or as a stream. */
-  download(file: { sessionId: string; path: string }, options: CallOptions = {}): Promise<Response> {
-    return this.http.send({ method: 'GET', path: filePath(file) }, options, (response) => response);
+  /**
+   * Resolves with the headers; read the body with `text()`, `arrayBuffer()`, `blob()` or as a stream. `firstBytes`: only so many
+   * of a file that is not empty.
+   */
+  download(
+    file: { sessionId: string; path: string },
+    { firstBytes, ...options }: CallOptions & { firstBytes?: number } = {},
+  ): Promise<Response> {
+    const headers: Record<string, string> = firstBytes === undefined ? {} : { range: `bytes=0-${firstBytes - 1}` };
+    return this.http.send({ method: 'GET', path: filePath(file), headers }, options, (response) => response);
   }
 
   /** All files of a session as one tar archive, like `download`. */
