@@ -1,6 +1,6 @@
 // Requests of the other endpoints below `/api`.
 import type { Approval, ListedRun } from './answers.js';
-import type { JsonObject } from './chat-types.js';
+import type { GatewayEvent, JsonObject } from './chat-types.js';
 
 export type Decision =
   /** `arguments` replace those of the call; for a question they are the answer. */
@@ -20,6 +20,9 @@ export interface ToolCallRequest {
   session_id?: string;
   timeout_ms?: number;
 }
+
+/** What happens while a call runs: it is queued, begins, tells its progress, or its tool server asks something. */
+export type ToolCallEvent = Extract<GatewayEvent, { type: 'tool_progress' | 'approval_required' }>;
 
 /** Which runs are listed: those that fulfil all that is given. */
 export interface RunFilters {

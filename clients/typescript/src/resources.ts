@@ -8,10 +8,20 @@ import type {
   RunDetails,
   Session,
   Tool,
+  ToolResult,
   UploadedFile,
 } from './answers.js';
-import type { ApprovalFilters, Decision, RunFilters, ToolCallRequest, WaitingCall } from './api-types.js';
+import type {
+  ApprovalFilters,
+  Decision,
+  RunFilters,
+  ToolCallEvent,
+  ToolCallRequest,
+  WaitingCall,
+} from './api-types.js';
+import { type ShownError, SignalboxError, toSignalboxError } from './errors.js';
 import { type CallOptions, type Http, type KeyedCallOptions, longCallMs, makeKey } from './http.js';
+import { readEvents } from './read-events.js';
 import { TurnStream } from './turn-stream.js';
 
 export interface PageOptions extends CallOptions {
@@ -209,7 +219,36 @@ export class Tools {
     );
     return 'approval' in answer ? { ...answer, idempotencyKey } : answer;
   }
+
+  /** Like `call`, and tells meanwhile how it goes on. A tool that fails is a result here. */
+  callWithProgress(
+    call: ToolCallRequest,
+    onEvent: (event: ToolCallEvent) => void,
+    { idempotencyKey = makeKey(), ...options }: KeyedCallOptions = {},
+  ): Promise<ToolResult | WaitingCall> {
+    const headers = { accept: 'text/event-stream' };
+    const path = '/api/tools/call';
+    return this.http.send(
+      { method: 'POST', path, json: call, idempotencyKey, headers, timeoutMs: longCallMs },
+      options,
+      async (response) => {
+        if (response.status === 202) return { ...((await response.json()) as { approval: Approval }), idempotencyKey };
+        for await (const { data } of readEvents(response.body!, noIdleClock)) {
+          if (data === '[DONE]') break;
+          const event = JSON.parse(data) as
+            ToolCallEvent | { type: 'tool_result'; result: ToolResult } | { error: ShownError };
+          if ('error' in event) throw toSignalboxError(event.error);
+          if (event.type === 'tool_result') return event.result;
+          onEvent(event);
+        }
+        throw new SignalboxError('stream_cut', 'The stream of the call ended before its result');
+      },
+    );
+  }
 }
+
+/** The deadline of the call covers the pauses between events. */
+const noIdleClock = { touch: () => undefined, stopClock: () => undefined };
 
 const sessionPath = (id: string) => `/api/sessions/${encodeURIComponent(id)}`;
 const filePath = ({ sessionId, path }: { sessionId: string; path: string }) =>
