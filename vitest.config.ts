@@ -73,6 +73,17 @@ export default defineConfig(({ mode }) => ({
           testTimeout: 120_000,
         },
       },
+      // A browser keeps a core busy, so these run after all others.
+      {
+        extends: true,
+        test: {
+          name: 'console',
+          include: ['test/console/**/*.test.ts'],
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
+          testTimeout: 120_000,
+        },
+      },
     ],
   },
 }));

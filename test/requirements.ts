@@ -6,6 +6,7 @@ import { chimechAnalyzeRequirements } from './requirements/chimech-analyze.js';
 import { chatRequirements } from './requirements/chat.js';
 import { chimechRequirements } from './requirements/chimech.js';
 import { clientRequirements } from './requirements/client.js';
+import { consoleRequirements } from './requirements/console.js';
 import { deploymentRequirements } from './requirements/deployment.js';
 import { chatApisRequirements } from './requirements/chat-apis.js';
 import { limitsRequirements } from './requirements/limits.js';
@@ -27,6 +28,7 @@ export const requirements = {
   ...chatRequirements,
   ...chimechRequirements,
   ...clientRequirements,
+  ...consoleRequirements,
   ...deploymentRequirements,
   ...docsRequirements,
   ...chatApisRequirements,

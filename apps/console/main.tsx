@@ -2,5 +2,6 @@
 import './global.css';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.js';
+import { finishSignIn } from './frame/oidc.js';
 
-createRoot(document.getElementById('root')!).render(<App />);
+if (!(await finishSignIn())) createRoot(document.getElementById('root')!).render(<App />);

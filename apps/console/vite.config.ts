@@ -24,6 +24,7 @@ export default defineConfig({
     emptyOutDir: true,
     // The policy of the page forbids what an address could hold, except for images.
     assetsInlineLimit: 0,
+    manifest: true,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     target: 'es2023',

@@ -1,23 +1,17 @@
 // Who uses the page, and what they may do.
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { api } from './api.js';
-import { type Me, SignalboxError } from '@signalbox/client';
+import type { Me } from '@signalbox/client';
 
 export type Scope = Me['scopes'][number];
 
-/** A gateway without this route is taken for an open one. */
-async function askMe({ signal }: { signal: AbortSignal }): Promise<Me> {
-  try {
-    return await api.me({ signal });
-  } catch (error) {
-    if (!(error instanceof SignalboxError) || error.status !== 404) throw error;
-    const everything: Scope[] = ['chat', 'tools', 'files', 'admin'];
-    const open = { open: true, keys: false };
-    return { signed_in: 'open', principal: 'local', key: null, scopes: everything, sign_in: open };
-  }
-}
-
-export const meQuery = queryOptions({ queryKey: ['me'], queryFn: askMe, staleTime: 60_000 });
+export const meQuery = queryOptions({
+  queryKey: ['me'],
+  queryFn: ({ signal }) => api.operations.me({ signal }),
+  staleTime: 60_000,
+  // Whoever comes back to the page may find that their key was revoked meanwhile.
+  refetchOnWindowFocus: 'always',
+});
 
 export function useMe(): Me | undefined {
   return useQuery(meQuery).data;

@@ -7,6 +7,12 @@ import { frameStrings } from './strings.js';
 import { chooseTheme, type Theme, theme } from './theme.js';
 import styles from './account.module.css';
 
+/** The page begins anew, with nothing of whoever used it. */
+function signOut(): void {
+  keepCredential(undefined);
+  location.reload();
+}
+
 export function Account() {
   const texts = useStrings(frameStrings);
   const { language, choose } = useLanguage();
@@ -18,7 +24,7 @@ export function Account() {
       {(me?.signed_in === 'key' || me?.signed_in === 'jwt') && (
         <div className={styles.person}>
           <p>{texts.signedInAs(me.principal ?? '')}</p>
-          <button type="button" className={styles.leave} onClick={() => keepCredential(undefined)}>
+          <button type="button" className={styles.leave} onClick={signOut}>
             {texts.signOut}
           </button>
         </div>

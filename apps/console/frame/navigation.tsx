@@ -5,6 +5,7 @@ import { useLanguage, useStrings } from '../i18n/language.js';
 import { addressOf, builtViews } from '../views.js';
 import { Account } from './account.js';
 import { Icon } from './icon.js';
+import { keyName, paletteOpen } from './page-keys.js';
 import { frameStrings } from './strings.js';
 import styles from './navigation.module.css';
 
@@ -18,6 +19,18 @@ export function Navigation({ onLeave }: { onLeave?: () => void }) {
   return (
     <nav className={styles.navigation} aria-label={texts.navigation}>
       <p className={styles.product}>Signalbox</p>
+      <button
+        type="button"
+        className={styles.jump}
+        onClick={() => {
+          onLeave?.();
+          paletteOpen.set(true);
+        }}
+      >
+        <Icon name="search" />
+        {texts.jump}
+        <kbd>{keyName('mod+k')}</kbd>
+      </button>
       {groups.map((group) => {
         const views = seen.filter(({ navigation }) => navigation?.group === group);
         if (views.length === 0) return null;

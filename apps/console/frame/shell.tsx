@@ -5,9 +5,12 @@ import { Button } from 'react-aria-components/Button';
 import { Dialog } from 'react-aria-components/Dialog';
 import { Modal, ModalOverlay } from 'react-aria-components/Modal';
 import { useStrings } from '../i18n/language.js';
+import { Notices } from '../widgets/notices.js';
 import { Away } from './away.js';
 import { Icon } from './icon.js';
 import { Navigation } from './navigation.js';
+import { PageKeys } from './page-keys.js';
+import { SignIn } from './sign-in.js';
 import { frameStrings } from './strings.js';
 import styles from './shell.module.css';
 
@@ -39,6 +42,9 @@ export function Shell() {
         <Away />
         <Outlet />
       </div>
+      <Notices />
+      <PageKeys />
+      <SignIn />
     </div>
   );
 }

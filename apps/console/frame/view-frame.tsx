@@ -1,32 +1,37 @@
 // A view while it loads, when the caller may not see it, when it breaks, and as it is.
-import { Component, type ReactNode, Suspense, useEffect } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { Component, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { signInWanted } from '../api/credentials.js';
-import { useMay } from '../api/me.js';
+import { meQuery } from '../api/me.js';
 import { useLanguage, useStrings } from '../i18n/language.js';
 import type { BuiltView } from '../views.js';
 import buttons from '../widgets/button.module.css';
 import { Page } from '../widgets/page.js';
-import { Loading, Notice } from '../widgets/states.js';
+import { Failure, Loading, Notice } from '../widgets/states.js';
 import { frameStrings } from './strings.js';
 
 export function ViewFrame({ view }: { view: BuiltView }) {
   const { language } = useLanguage();
   const title = view.title[language];
-  const may = useMay(view.scope);
+  const { data: me, error, refetch } = useQuery(meQuery);
+  const [wasSeen, setWasSeen] = useState(false);
+  const isSignedIn = me !== undefined && me.signed_in !== null;
+  // A view that is there stays while its caller signs in again: it may hold what somebody typed.
+  if (isSignedIn && !wasSeen) setWasSeen(true);
   useEffect(() => {
     document.title = `${title} · Signalbox`;
   }, [title]);
-  if (may === false) return <Forbidden title={title} scope={view.scope ?? ''} />;
+  const loading = (
+    <Page title={title}>{error === null ? <Loading /> : <Failure error={error} onRetry={() => void refetch()} />}</Page>
+  );
+  if (!isSignedIn && !wasSeen) return loading;
+  if (isSignedIn && view.scope !== undefined && !me.scopes.includes(view.scope)) {
+    return <Forbidden title={title} scope={view.scope} />;
+  }
   return (
     <Boundary shown={(again) => <Broken title={title} again={again} />}>
-      <Suspense
-        fallback={
-          <Page title={title}>
-            <Loading />
-          </Page>
-        }
-      >
+      <Suspense fallback={loading}>
         <view.Component />
       </Suspense>
     </Boundary>

@@ -1,5 +1,5 @@
 // The client of one gateway.
-import type { Me, Model } from './answers.js';
+import type { Model } from './answers.js';
 import type { ChatCompletion, ChatRequest } from './chat-types.js';
 import { type CallOptions, type ClientOptions, Http, type KeyedCallOptions, longCallMs, makeKey } from './http.js';
 import { Operations } from './operations.js';
@@ -62,11 +62,6 @@ export class Signalbox {
     };
     const cancel = kept === 'detach' && request.on_disconnect === undefined;
     return new TurnStream(this.http, { start, resume, cancel }, signal);
-  }
-
-  /** Who asks, and how one can sign in. */
-  me(options?: CallOptions): Promise<Me> {
-    return this.http.json({ method: 'GET', path: '/api/me' }, options);
   }
 
   /** The models and aliases that a request may name. */

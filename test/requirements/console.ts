@@ -1,0 +1,16 @@
+export const consoleRequirements = {
+  'console.accessible': 'every view of the console passes axe, in both languages, both themes, at 390 and 1,280 px',
+  'console.away': 'a gateway that went away is said once, and the page goes on when it is back',
+  'console.budget': 'the first load of the console is at most 200 kB of brotli',
+  'console.forms': 'a form of a JSON schema makes the value that the schema describes, and says what is wrong with it',
+  'console.keeps-typed': 'a 401 brings the sign-in over the page, and what was typed below it stays',
+  'console.keys': 'the console is used by keyboard: ? lists the keys, Ctrl-K jumps',
+  'console.languages': 'every text of the console is in Chinese and English, switched in place, first by the browser',
+  'console.markdown': "a model's markdown is shown without HTML, remote images and addresses that run something",
+  'console.oidc': 'who has an account at the issuer signs in to the console by the code flow with PKCE',
+  'console.policy': 'no script, style or image of elsewhere runs in the console, and no other page frames it',
+  'console.scopes': 'the console shows views by the scopes of the key, and says why a view is not shown',
+  'console.served': 'the gateway serves the console at /console under any base path, deep links too, unless it is off',
+  'console.sign-in': 'the console asks for no key on an open gateway, and for one from the first key on',
+  'console.theme': 'the console is light or dark as the system is, or as was chosen',
+} as const;
