@@ -7,6 +7,7 @@ import { chatRequirements } from './requirements/chat.js';
 import { chimechRequirements } from './requirements/chimech.js';
 import { clientRequirements } from './requirements/client.js';
 import { consoleRequirements } from './requirements/console.js';
+import { consoleWorkRequirements } from './requirements/console-work.js';
 import { deploymentRequirements } from './requirements/deployment.js';
 import { chatApisRequirements } from './requirements/chat-apis.js';
 import { limitsRequirements } from './requirements/limits.js';
@@ -29,6 +30,7 @@ export const requirements = {
   ...chimechRequirements,
   ...clientRequirements,
   ...consoleRequirements,
+  ...consoleWorkRequirements,
   ...deploymentRequirements,
   ...docsRequirements,
   ...chatApisRequirements,

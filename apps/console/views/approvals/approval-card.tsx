@@ -7,6 +7,7 @@ import { Icon } from '../../frame/icon.js';
 import { useStrings } from '../../i18n/language.js';
 import buttons from '../../widgets/button.module.css';
 import { DecideCall, type DecisionMode } from '../../widgets/decisions/decide-call.js';
+import { SchemaValues } from '../../widgets/forms/schema-values.js';
 import { Badge, StateBadge } from '../../widgets/shown/badge.js';
 import { visibleText } from '../../widgets/shown/visible-text.js';
 import { ApprovalFacts, useArgumentsSchema } from './approval-facts.js';
@@ -36,12 +37,13 @@ export function ApprovalCard({ approval, isSelected, mode, onMode, onDecided }: 
 export interface EndedCardProps {
   approval: Approval;
   byOthers?: boolean;
-  /** Absent: the whole of it is shown, and it stays. */
+  /** Absent: all that is known of it is shown. */
   onDismiss?: () => void;
 }
 
 export function EndedCard({ approval, byOthers = false, onDismiss }: EndedCardProps) {
   const texts = useStrings(approvalsStrings);
+  const schema = useArgumentsSchema(approval);
   return (
     <CardFrame approval={approval} isSelected={false} aside={<StateBadge state={approval.state} />}>
       <div role="status">
@@ -50,11 +52,14 @@ export function EndedCard({ approval, byOthers = false, onDismiss }: EndedCardPr
       {onDismiss === undefined ? (
         <ApprovalFacts approval={approval} />
       ) : (
-        <div>
-          <Button className={`${buttons.button} ${buttons.quiet}`} onPress={onDismiss}>
-            {texts.dismiss}
-          </Button>
-        </div>
+        <>
+          <SchemaValues schema={schema} value={approval.arguments} />
+          <div>
+            <Button className={`${buttons.button} ${buttons.quiet}`} onPress={onDismiss}>
+              {texts.dismiss}
+            </Button>
+          </div>
+        </>
       )}
     </CardFrame>
   );
