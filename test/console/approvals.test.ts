@@ -71,9 +71,9 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     'console.approvals',
     'by keys: j, k, d with a reason, e with a diff, a; oldest first',
     async () => {
-      const ids = [];
+      const ids: string[] = [];
       for (const name of ['one', 'two', 'three']) ids.push((await ask(`keys-${name}.txt`)).id);
-      const person = await world.asPerson('root');
+      const person = await world.asPerson('root', { expected: /422/ });
       const { page } = person;
       await person.open('approvals');
       await cards(person).nth(2).waitFor();

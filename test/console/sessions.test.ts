@@ -29,7 +29,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
       {
         root: { scopes: ['admin', 'files', 'chat', 'tools'] },
         ada: { scopes: ['files', 'chat'] },
-        eve: { scopes: ['files'] },
+        eve: { scopes: ['files', 'chat'] },
         clerk: { scopes: ['tools'] },
       },
     );
@@ -154,7 +154,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
       await root.page.getByLabel('Owners').selectOption('*');
       await rowOf(root, 'desk').getByText('ada').waitFor();
       await root.leave();
-      const clerk = await world.asPerson('clerk');
+      const clerk = await world.asPerson('clerk', { expected: /403/ });
       await clerk.open('sessions');
       await clerk.page.getByText('You may not see this').waitFor();
       await clerk.leave();

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useId, useState } from 'react';
 import { api } from '../../api/api.js';
-import { useMay } from '../../api/me.js';
+import { useMay, useMe } from '../../api/me.js';
 import { Icon } from '../../frame/icon.js';
 import { useStrings } from '../../i18n/language.js';
 import type { Schema } from '../../widgets/forms/form-schema.js';
@@ -36,6 +36,10 @@ export function useArgumentsSchema({ tool, kind }: Approval): Schema | undefined
 export function ApprovalFacts({ approval, isOpen = false }: { approval: Approval; isOpen?: boolean }) {
   const texts = useStrings(approvalsStrings);
   const schema = useArgumentsSchema(approval);
+  // Others do not see into a session; their runs are for administrators.
+  const mayChat = useMay('chat') === true;
+  const isOwn = useMe()?.principal === approval.principal && mayChat;
+  const isAdmin = useMay('admin') === true && mayChat;
   const { kind, principal, rule, reason, session_id: session, run_id: run, message } = approval;
   return (
     <>
@@ -56,15 +60,23 @@ export function ApprovalFacts({ approval, isOpen = false }: { approval: Approval
           <TimeAgo time={approval.created_at} />
         </Fact>
         <Fact name={texts.session}>
-          <Link to="/sessions/{-$id}" params={{ id: session }}>
-            {visibleText(session)}
-          </Link>
+          {isOwn ? (
+            <Link to="/sessions/{-$id}" params={{ id: session }}>
+              {visibleText(session)}
+            </Link>
+          ) : (
+            visibleText(session)
+          )}
         </Fact>
         {run !== null && (
           <Fact name={texts.run}>
-            <Link to="/runs/$id" params={{ id: run }}>
-              {visibleText(run)}
-            </Link>
+            {isOwn || isAdmin ? (
+              <Link to="/runs/$id" params={{ id: run }}>
+                {visibleText(run)}
+              </Link>
+            ) : (
+              visibleText(run)
+            )}
           </Fact>
         )}
       </dl>

@@ -6,6 +6,7 @@ import { useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { gatewayUrl } from '../../api/addresses.js';
 import { api } from '../../api/api.js';
+import { useMay } from '../../api/me.js';
 import { useStrings } from '../../i18n/language.js';
 import buttons from '../../widgets/button.module.css';
 import { ConfirmDialog } from '../../widgets/dialog.js';
@@ -29,6 +30,7 @@ import styles from './sessions.module.css';
 export function SessionDetail({ id }: { id: string }) {
   const texts = useStrings(sessionsStrings);
   const formats = useFormats();
+  const mayFiles = useMay('files');
   const [{ path }, change] = useFilters(['path']);
   const session = useQuery({
     queryKey: ['sessions', 'one', id],
@@ -37,7 +39,7 @@ export function SessionDetail({ id }: { id: string }) {
   const listed = useQuery({
     queryKey: ['sessions', 'files', id],
     queryFn: ({ signal }) => api.files.list(id, { signal }),
-    enabled: session.isSuccess,
+    enabled: session.isSuccess && mayFiles === true,
   });
   const isMissing = session.error instanceof SignalboxError && session.error.status === 404;
   const files = listed.data?.files ?? [];
@@ -51,7 +53,11 @@ export function SessionDetail({ id }: { id: string }) {
           {texts.all}
         </Link>
       }
-      actions={session.data === undefined ? undefined : <Actions id={id} count={session.data.usage.files} />}
+      actions={
+        session.data === undefined ? undefined : (
+          <Actions id={id} count={session.data.usage.files} mayFiles={mayFiles === true} />
+        )
+      }
     >
       {isMissing && <Notice heading={texts.missing} text={texts.missingHint} />}
       {error !== null && !isMissing && (
@@ -82,40 +88,43 @@ export function SessionDetail({ id }: { id: string }) {
               </dd>
             </div>
           </dl>
-          <Uploads session={session.data} files={files} folder={folderOf(chosen)}>
-            {listed.data === undefined && listed.error === null && <Loading />}
-            {listed.data?.truncated === true && <p className={styles.soft}>{texts.truncated}</p>}
-            {listed.data !== undefined && files.length === 0 && (
-              <Notice heading={texts.noFiles} text={texts.noFilesHint}>
-                <Command text={`curl -T FILE ${gatewayUrl}/api/sessions/${id}/files/FILE`} />
-              </Notice>
-            )}
-            {files.length > 0 && (
-              <ListDetail
-                onClose={() => change({ path: undefined })}
-                detail={
-                  path === undefined
-                    ? undefined
-                    : {
-                        heading: visibleText(path),
-                        content:
-                          chosen === undefined ? (
-                            <Notice text={texts.gone} />
-                          ) : (
-                            <FileDetail
-                              key={`${chosen.path} ${chosen.etag ?? ''}`}
-                              sessionId={id}
-                              entry={chosen}
-                              onGone={() => change({ path: undefined })}
-                            />
-                          ),
-                      }
-                }
-              >
-                <FileTree files={files} chosen={path} onChoose={(next) => change({ path: next })} />
-              </ListDetail>
-            )}
-          </Uploads>
+          {mayFiles === false && <Notice text={texts.noFilesScope} />}
+          {mayFiles === true && (
+            <Uploads session={session.data} files={files} folder={folderOf(chosen)}>
+              {listed.data === undefined && listed.error === null && <Loading />}
+              {listed.data?.truncated === true && <p className={styles.soft}>{texts.truncated}</p>}
+              {listed.data !== undefined && files.length === 0 && (
+                <Notice heading={texts.noFiles} text={texts.noFilesHint}>
+                  <Command text={`curl -T FILE ${gatewayUrl}/api/sessions/${id}/files/FILE`} />
+                </Notice>
+              )}
+              {files.length > 0 && (
+                <ListDetail
+                  onClose={() => change({ path: undefined })}
+                  detail={
+                    path === undefined
+                      ? undefined
+                      : {
+                          heading: visibleText(path),
+                          content:
+                            chosen === undefined ? (
+                              <Notice text={texts.gone} />
+                            ) : (
+                              <FileDetail
+                                key={`${chosen.path} ${chosen.etag ?? ''}`}
+                                sessionId={id}
+                                entry={chosen}
+                                onGone={() => change({ path: undefined })}
+                              />
+                            ),
+                        }
+                  }
+                >
+                  <FileTree files={files} chosen={path} onChoose={(next) => change({ path: next })} />
+                </ListDetail>
+              )}
+            </Uploads>
+          )}
         </>
       )}
     </Page>
@@ -128,7 +137,7 @@ function folderOf(chosen: FileEntry | undefined): string {
   return chosen.type === 'directory' ? chosen.path : chosen.path.split('/').slice(0, -1).join('/');
 }
 
-function Actions({ id, count }: { id: string; count: number }) {
+function Actions({ id, count, mayFiles }: { id: string; count: number; mayFiles: boolean }) {
   const texts = useStrings(sessionsStrings);
   const formats = useFormats();
   const navigate = useNavigate();
@@ -153,13 +162,15 @@ function Actions({ id, count }: { id: string; count: number }) {
       <Link className={buttons.button} to="/runs" search={{ session: id }}>
         {texts.runs}
       </Link>
-      <Button
-        className={buttons.button}
-        isDisabled={archiving.isPending || count === 0}
-        onPress={() => archiving.mutate()}
-      >
-        {archiving.isPending ? texts.downloading : texts.archive}
-      </Button>
+      {mayFiles && (
+        <Button
+          className={buttons.button}
+          isDisabled={archiving.isPending || count === 0}
+          onPress={() => archiving.mutate()}
+        >
+          {archiving.isPending ? texts.downloading : texts.archive}
+        </Button>
+      )}
       <Button
         className={`${buttons.button} ${buttons.danger}`}
         isDisabled={deleting.isPending}
