@@ -13,11 +13,14 @@ beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'signalbox-built-'));
   await write('package.json', JSON.stringify({ scripts: { build: 'node scripts/build.mjs' } }));
   const launcher = 'apps/worker/sandbox/launcher/main.c';
-  const sources = ['apps/gateway/a.ts', 'apps/chimech/c.ts', 'libs/postgres/b.ts', 'prisma/schema.prisma'];
+  const page = ['apps/console/page.tsx', 'clients/typescript/src/index.ts', 'libs/audit/secret-names.ts'];
+  const sources = [...page, 'apps/gateway/a.ts', 'apps/chimech/c.ts', 'libs/postgres/b.ts', 'prisma/schema.prisma'];
   for (const path of [...sources, launcher, 'prisma.config.ts', 'nest-cli.json']) await write(path, '');
   await write('tsconfig.json', '{}');
   const compiler = '#!/bin/sh\necho "$@" >> builds\nmkdir -p dist/scripts/cli\ntouch dist/scripts/cli/signalbox.js\n';
   await write('node_modules/.bin/nest', compiler, 0o755);
+  const bundler = '#!/bin/sh\necho page >> builds\nmkdir -p dist/console\ntouch dist/console/index.html\n';
+  await write('node_modules/.bin/vite', bundler, 0o755);
   await write('node_modules/typescript-7/bin/tsc', '');
   await mkdir(join(root, 'scripts'));
   for (const name of ['ensure-built.mjs', 'build.mjs', 'sources.mjs']) {
@@ -51,10 +54,14 @@ verifies(
     expect(ensureBuilt().stderr).toBe('');
     await write('libs/postgres/b.ts', 'changed');
     expect(ensureBuilt().stderr).toContain('libs has changed');
+    await write('apps/console/page.tsx', 'changed');
+    expect(ensureBuilt().stderr).toContain('apps/console has changed');
     expect(await builds()).toEqual([
       'build gateway worker chimech scripts',
+      'page',
       'build gateway',
       'build gateway worker chimech scripts',
+      'page',
     ]);
   },
 );
@@ -66,7 +73,7 @@ verifies('operations.start-builds', 'not what was only touched, nor for a packag
   await write('package-lock.json', '{ "packages": {} }');
   await write('node_modules/a-tool-server/package.json', '{ "version": "1.0.0" }');
   expect(ensureBuilt().stderr).toBe('');
-  expect(await builds()).toHaveLength(1);
+  expect(await builds()).toEqual(['build gateway worker chimech scripts', 'page']);
 });
 
 verifies('operations.start-builds', 'not where it cannot', async () => {

@@ -56,6 +56,7 @@ async function main(): Promise<void> {
         console.log(
           describeStart({
             gatewayUrl,
+            hasConsole: config.console.enabled,
             workerUrl,
             dataDir: resolve(config.data_dir),
             database: database.url === undefined ? 'embedded' : 'given',

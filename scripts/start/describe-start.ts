@@ -2,6 +2,8 @@
 
 export interface StartFacts {
   gatewayUrl: string;
+  /** Whether the gateway serves the console. */
+  hasConsole: boolean;
   workerUrl: string;
   /** Absolute. */
   dataDir: string;
@@ -23,8 +25,9 @@ const keyModes: Record<StartFacts['keys'], string> = {
 };
 
 export function describeStart(facts: StartFacts): string {
-  const { gatewayUrl, workerUrl, dataDir, database, queue, keys, configuration, envFile } = facts;
+  const { gatewayUrl, hasConsole, workerUrl, dataDir, database, queue, keys, configuration, envFile } = facts;
   const rows = [
+    ...(hasConsole ? [['console', `${gatewayUrl}/console/`]] : []),
     ['gateway', gatewayUrl],
     ['API', `${gatewayUrl}/docs`],
     ...modelRows(facts.health),

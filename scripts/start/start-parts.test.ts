@@ -105,6 +105,7 @@ test('an address that this machine does not have is told with its setting', asyn
 verifies('operations.start-says-what-runs', 'addresses, model, files, keys, isolation, data, a request to try', () => {
   const away = "The model provider 'ollama' cannot be reached at http://127.0.0.1:11434: connection refused.";
   const facts: StartFacts = {
+    hasConsole: true,
     gatewayUrl: 'http://127.0.0.1:8000',
     workerUrl: 'http://127.0.0.1:8001',
     dataDir: '/srv/signalbox/.data',
@@ -127,6 +128,7 @@ verifies('operations.start-says-what-runs', 'addresses, model, files, keys, isol
   const text = describeStart(facts);
   for (const part of [
     '/srv/signalbox/.data',
+    /is ready\.\n\n +console +http:\/\/127\.0\.0\.1:8000\/console\/\n/,
     /model +ollama\/llama3\.2\n +The model provider 'ollama' cannot be reached at http/,
     /configuration +no signalbox\.yaml.*\n +\/srv\/signalbox\/\.env\n/,
     /keys +none yet, so only this machine can connect \(npx signalbox keys create\)/,

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { noChromium } from '../support/browser/find-chromium.js';
-import { type Person, TestBrowser } from '../support/browser/test-browser.js';
+import { patienceMs, type Person, TestBrowser } from '../support/browser/test-browser.js';
 import { freePort } from '../support/services/free-port.js';
 import { type Signalbox, startSignalbox } from '../support/services/start-signalbox.js';
 import { verifies } from '../verifies.js';
@@ -165,7 +165,10 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     const status = page.getByRole('status').filter({ hasText: 'The gateway does not answer' });
     await status.waitFor();
     expect(await status.count()).toBe(1);
-    const asked = page.waitForResponse((answer) => answer.url().endsWith('/api/me') && answer.ok());
+    const asked = page.waitForResponse((answer) => answer.url().endsWith('/api/me') && answer.ok(), {
+      // The gateway starts meanwhile.
+      timeout: 3 * patienceMs,
+    });
     await box.startGateway();
     await status.waitFor({ state: 'detached' });
     await asked;

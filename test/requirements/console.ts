@@ -6,7 +6,6 @@ export const consoleRequirements = {
   'console.keeps-typed': 'a 401 brings the sign-in over the page, and what was typed below it stays',
   'console.keys': 'the console is used by keyboard: ? lists the keys, Ctrl-K jumps',
   'console.languages': 'every text of the console is in Chinese and English, switched in place, first by the browser',
-  'console.markdown': "a model's markdown is shown without HTML, remote images and addresses that run something",
   'console.oidc': 'who has an account at the issuer signs in to the console by the code flow with PKCE',
   'console.policy': 'no script, style or image of elsewhere runs in the console, and no other page frames it',
   'console.scopes': 'the console shows views by the scopes of the key, and says why a view is not shown',

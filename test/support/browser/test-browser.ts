@@ -59,10 +59,11 @@ export class TestBrowser {
     });
     context.setDefaultTimeout(patienceMs);
     if (key !== undefined) {
-      // Axe opens an empty page, which has no storage.
-      await context.addInitScript(
-        `if (origin !== 'null') sessionStorage.setItem('signalbox.key', ${JSON.stringify(key)})`,
-      );
+      // Once: a reload keeps the key that the person has by then. Documents that are blocked have no storage.
+      await context.addInitScript(`try {
+        if (sessionStorage.getItem('test.begun') === null) sessionStorage.setItem('signalbox.key', ${JSON.stringify(key)});
+        sessionStorage.setItem('test.begun', 'yes');
+      } catch {}`);
     }
     const person = new Person(context, await context.newPage(), this.url, options);
     this.persons.push(person);
