@@ -29,6 +29,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
           rough: {
             command: 'node',
             args: [fixture('hostile')],
+            scope: 'shared',
             tools: { include: ['changeTools', 'echo', 'raw', 'brandNew'] },
           },
           broken: { command: 'no-such-program-anywhere' },
@@ -64,8 +65,9 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await page.waitForURL(/tool=add/);
     await call(person);
     await page.getByText('Fill this in').first().waitFor();
-    await page.getByLabel('a', { exact: false }).and(page.locator('input')).first().fill('2');
-    await page.getByLabel(/^b/).fill('3');
+    const form = page.getByRole('region', { name: 'Call it' });
+    await form.getByLabel(/^a /).fill('2');
+    await form.getByLabel(/^b /).fill('3');
     await page.getByText('This call would run at once').waitFor();
     await call(person);
     await resultOf(person).getByText('succeeded').waitFor();
@@ -128,7 +130,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await server('rough').getByText('ready', { exact: true }).first().waitFor();
     await server('rough').getByText('Keeps it from').waitFor();
     await server('broken').getByText('Why').waitFor();
-    await server('old').getByText('Protocol').waitFor();
+    await server('old').getByText('Isolation').waitFor();
     await page.getByRole('tab', { name: 'Changes' }).click();
     await page.getByText('No definition waits for a decision').waitFor();
     const echo = { description: `echo ${markup}`, inputSchema: { type: 'object', required: ['secret'] } };

@@ -12,10 +12,12 @@ export function VerdictBadge({ tool: { verdict } }: { tool: Tool }) {
   const texts = useStrings(toolsStrings);
   if (verdict === undefined) return null;
   return (
-    <Badge tone={tones[verdict.effect]}>
-      {texts[verdict.effect]}
-      {verdict.depends && ' *'}
-    </Badge>
+    <span title={verdict.depends ? texts.verdictDepends : undefined}>
+      <Badge tone={tones[verdict.effect]}>
+        {texts[verdict.effect]}
+        {verdict.depends && ' *'}
+      </Badge>
+    </span>
   );
 }
 

@@ -38,7 +38,7 @@ function TextPreview({ sessionId, entry, kind }: PreviewProps & { kind: PreviewK
   const { path, size } = entry;
   const firstBytes = previewBytes[kind];
   const { data, error, refetch } = useQuery({
-    queryKey: ['sessions', 'text', sessionId, path, entry.etag],
+    queryKey: ['files', 'text', sessionId, path, entry.etag],
     queryFn: async ({ signal }) => {
       if (size === 0) return '';
       const answer = await api.files.download({ sessionId, path }, { firstBytes, signal });
@@ -96,7 +96,7 @@ function BlobPreview({ sessionId, entry, kind }: PreviewProps & { kind: 'image' 
   const { path, size } = entry;
   const fits = size <= previewBytes[kind];
   const { data, error, refetch } = useQuery({
-    queryKey: ['sessions', 'blob', sessionId, path, entry.etag],
+    queryKey: ['files', 'blob', sessionId, path, entry.etag],
     queryFn: async ({ signal }) => {
       const answer = await api.files.download({ sessionId, path }, { signal });
       return new Blob([await answer.arrayBuffer()], { type: shownType(path) });

@@ -30,7 +30,7 @@ export function FileTree({ files, chosen, onChoose }: FileTreeProps) {
   const columns: readonly Column<FileRow>[] = [
     {
       name: 'name',
-      heading: texts.name,
+      heading: texts.fileName,
       width: 'minmax(0, 1fr)',
       show: ({ entry, name, depth, isOpen }) => (
         <span className={styles.name} style={{ paddingLeft: Math.min(depth, 12) * 16 }}>
