@@ -36,7 +36,7 @@ export interface ShownToolResult {
   truncated?: boolean;
   cached?: boolean;
   duration_ms: number;
-  /** Of calls outside of chats, as in their JSON answer. */
+  /** This and the next two are of calls outside of chats, as in their JSON answer. */
   blocks?: ContentBlock[];
   structured_content?: Json;
   session_id?: string;

@@ -1,7 +1,7 @@
 // Sessions as people use it: files of any name and kind seen, sent, fetched and deleted.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { ConsoleWorld, statusOf } from '../support/browser/console-world.js';
+import { ConsoleWorld, statusOfCall } from '../support/browser/console-world.js';
 import { noChromium } from '../support/browser/find-chromium.js';
 import type { Person } from '../support/browser/test-browser.js';
 import { verifies } from '../verifies.js';
@@ -191,7 +191,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await page.getByRole('button', { name: 'Delete session' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete session' }).click();
     await page.getByText('There is no session yet').waitFor();
-    expect(await statusOf(world.api('ada').sessions.get('desk'))).toBe(404);
+    expect(await statusOfCall(world.api('ada').sessions.get('desk'))).toBe(404);
     await person.leave();
   });
 });

@@ -65,7 +65,7 @@ export class ConsoleWorld {
 }
 
 /** The status of the error that a call of the API ends with. */
-export const statusOf = (call: Promise<unknown>): Promise<number | undefined> =>
+export const statusOfCall = (call: Promise<unknown>): Promise<number | undefined> =>
   call.then(
     () => 200,
     (error: unknown) => (error instanceof SignalboxError ? error.status : undefined),

@@ -61,7 +61,7 @@ function ServerCard({ server }: { server: ToolServer }) {
   const words: Readonly<Record<string, unknown>> = { ...texts, network: texts.networkForbidden };
   const wordOf = (forbidden: string) =>
     typeof words[forbidden] === 'string' ? words[forbidden] : visibleText(forbidden);
-  const counted = Object.entries(instances).map(([each, count]) => `${String(count)} ${each}`);
+  const counted = Object.entries(instances).map(([each, count]) => `${Number(count)} ${each}`);
   return (
     <article className={styles.card} aria-labelledby={id}>
       <header className={styles.badges}>
