@@ -8,6 +8,7 @@ import { chimechRequirements } from './requirements/chimech.js';
 import { clientRequirements } from './requirements/client.js';
 import { consoleChatRequirements } from './requirements/console-chat.js';
 import { consoleRequirements } from './requirements/console.js';
+import { consoleWorkRequirements } from './requirements/console-work.js';
 import { deploymentRequirements } from './requirements/deployment.js';
 import { chatApisRequirements } from './requirements/chat-apis.js';
 import { limitsRequirements } from './requirements/limits.js';
@@ -31,6 +32,7 @@ export const requirements = {
   ...clientRequirements,
   ...consoleChatRequirements,
   ...consoleRequirements,
+  ...consoleWorkRequirements,
   ...deploymentRequirements,
   ...docsRequirements,
   ...chatApisRequirements,

@@ -61,7 +61,7 @@ const table: readonly View[] = [
     name: 'sessions',
     room: 'sessions',
     path: '/sessions/{-$id}',
-    scope: 'files',
+    scope: 'chat',
     title: { en: 'Sessions', zh: '会话' },
     navigation: { icon: 'sessions', group: 'work' },
   },

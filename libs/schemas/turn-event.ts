@@ -1,5 +1,6 @@
 // The events of one chat turn, as the loop emits them. All streams, the JSON answer, the stored event log and a resumed stream are
 // made of these events. One TurnEvent is one SSE event of the `/api` dialect.
+import type { ContentBlock } from './content-block.js';
 import type { Json, JsonObject } from './json.js';
 import type { AnswerExtras, FinishReason } from './model-event.js';
 import type { ToolErrorCode } from './errors.js';
@@ -35,6 +36,10 @@ export interface ShownToolResult {
   truncated?: boolean;
   cached?: boolean;
   duration_ms: number;
+  /** This and the next two are of calls outside of chats, as in their JSON answer. */
+  blocks?: ContentBlock[];
+  structured_content?: Json;
+  session_id?: string;
 }
 
 export type TurnEvent =

@@ -25,7 +25,10 @@ export interface Approver {
 export interface WaitQuery {
   /** Selects waits of this principal. */
   principal?: string | undefined;
-  state?: WaitState | undefined;
+  states?: readonly WaitState[] | undefined;
+  /** The name that was called. */
+  tool?: string | undefined;
+  oldestFirst?: boolean | undefined;
   after?: string | undefined;
   limit: number;
 }
@@ -89,14 +92,19 @@ export class WaitStore {
     return this.select('get', 'id = any($1)', [ids.map(storedText)]);
   }
 
-  /** Waits for people, newest first. */
-  list({ principal, state, after, limit }: WaitQuery): Promise<Wait[]> {
+  /** Waits for people, newest first unless the query says otherwise. */
+  list({ principal, states, tool, oldestFirst = false, after, limit }: WaitQuery): Promise<Wait[]> {
+    const [beyond, order] = oldestFirst ? ['>', 'asc'] : ['<', 'desc'];
+    // A statement of its own, so that the index of what waits is used.
+    const isWaiting = states?.length === 1 && states[0] === 'waiting';
+    const [name, inState] = isWaiting ? ['waiting', `state = 'waiting'`] : ['list', 'true'];
     return this.select(
-      'list',
-      `kind in ${kindsForPeople} and ($1::text is null or principal = $1) and ($2::text is null or state = $2)
-        and ($3::text is null or (created_at, id) < (select created_at, id from approvals where id = $3))
-      order by created_at desc, id desc limit $4`,
-      [storedTextOrNull(principal), state ?? null, storedTextOrNull(after), limit],
+      `${name}-${order}`,
+      `kind in ${kindsForPeople} and ${inState} and ($1::text is null or principal = $1)
+        and ($2::text is null or name = $2) and ($5::text[] is null or state = any($5))
+        and ($3::text is null or (created_at, id) ${beyond} (select created_at, id from approvals where id = $3))
+      order by created_at ${order}, id ${order} limit $4`,
+      [storedTextOrNull(principal), storedTextOrNull(tool), storedTextOrNull(after), limit, states ?? null],
     );
   }
 

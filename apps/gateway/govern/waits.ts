@@ -56,8 +56,11 @@ export class Waits {
     throw new AppError('approval_not_found', `Approval '${id.slice(0, 64)}' not found`);
   }
 
-  list(query: Omit<WaitQuery, 'principal'>, caller: RequestContext): Promise<Wait[]> {
-    return this.ports.store.list({ ...query, ...(decidesForOthers(caller) ? {} : { principal: caller.principal }) });
+  async list(query: WaitQuery, caller: RequestContext): Promise<Wait[]> {
+    if (decidesForOthers(caller)) return this.ports.store.list(query);
+    const { principal } = caller;
+    if (query.principal !== undefined && query.principal !== principal) return [];
+    return this.ports.store.list({ ...query, principal });
   }
 
   /** @throws AppError approval_not_found, approval_already_decided, invalid_tool_arguments, invalid_value, tool_denied */

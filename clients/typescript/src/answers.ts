@@ -524,6 +524,12 @@ export interface ToolResult {
   truncated?: boolean;
   cached?: boolean;
   duration_ms: number;
+  /** Of a call outside of chats, if the result is not only text. */
+  blocks?: JsonObject[];
+  /** Of a call outside of chats. */
+  structured_content?: unknown;
+  /** Of a call outside of chats. */
+  session_id?: string;
 }
 
 export interface ToolServer {

@@ -1,10 +1,18 @@
 // Requests of the other endpoints below `/api`.
 import type { Approval, ListedRun } from './answers.js';
-import type { JsonObject } from './chat-types.js';
+import type { GatewayEvent, JsonObject } from './chat-types.js';
 
 export type Decision =
   /** `arguments` replace those of the call; for a question they are the answer. */
   { decision: 'approve'; arguments?: JsonObject; reason?: string } | { decision: 'deny'; reason?: string };
+
+export interface ApprovalFilters {
+  state?: Approval['state'] | readonly Approval['state'][] | undefined;
+  /** The name that was called. */
+  tool?: string | undefined;
+  /** Who asked, for those who decide for others. */
+  principal?: string | undefined;
+}
 
 export interface ToolCallBody {
   name: string;
@@ -12,6 +20,9 @@ export interface ToolCallBody {
   session_id?: string;
   timeout_ms?: number;
 }
+
+/** What happens while a call runs: it is queued, begins, tells its progress, or its tool server asks something. */
+export type ToolCallEvent = Extract<GatewayEvent, { type: 'tool_progress' | 'approval_required' }>;
 
 /** Which runs are listed: those that fulfil all that is given. */
 export interface RunFilters {

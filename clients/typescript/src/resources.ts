@@ -8,10 +8,13 @@ import type {
   RunDetails,
   Session,
   Tool,
+  ToolResult,
   UploadedFile,
 } from './answers.js';
-import type { Decision, RunFilters, ToolCallBody, WaitingCall } from './api-types.js';
+import type { ApprovalFilters, Decision, RunFilters, ToolCallEvent, ToolCallBody, WaitingCall } from './api-types.js';
+import { type ShownError, SignalboxError, toSignalboxError } from './errors.js';
 import { type CallOptions, type Http, type KeyedCallOptions, longCallMs, makeKey } from './http.js';
+import { readEvents } from './read-events.js';
 import { TurnStream } from './turn-stream.js';
 
 export interface PageOptions extends CallOptions {
@@ -64,12 +67,21 @@ export class RunResource {
 export class ApprovalResource {
   constructor(private readonly http: Http) {}
 
-  /** Newest first. */
-  list({ state, limit, after, ...options }: PageOptions & { state?: Approval['state'] } = {}): Promise<{
+  /** Newest first, unless `order` is `asc`. */
+  list({
+    state,
+    tool,
+    principal,
+    order,
+    limit,
+    after,
+    ...options
+  }: PageOptions & ApprovalFilters & { order?: 'asc' | 'desc' } = {}): Promise<{
     data: Approval[];
     has_more: boolean;
   }> {
-    return this.http.json({ method: 'GET', path: '/api/approvals', query: { state, limit, after } }, options);
+    const query = { state: state && [state].flat().join(','), tool, principal, order, limit, after };
+    return this.http.json({ method: 'GET', path: '/api/approvals', query }, options);
   }
 
   get(id: string, options?: CallOptions): Promise<Approval> {
@@ -143,9 +155,16 @@ export class FileResource {
     return this.http.json({ method: 'PUT', path: filePath(file), body, headers, timeoutMs: longCallMs }, options);
   }
 
-  /** Resolves with the headers; read the body with `text()`, `arrayBuffer()`, `blob()` or as a stream. */
-  download(file: { sessionId: string; path: string }, options: CallOptions = {}): Promise<Response> {
-    return this.http.send({ method: 'GET', path: filePath(file) }, options, (response) => response);
+  /**
+   * Resolves with the headers; read the body with `text()`, `arrayBuffer()`, `blob()` or as a stream. `firstBytes`: only so many
+   * of a file that is not empty.
+   */
+  download(
+    file: { sessionId: string; path: string },
+    { firstBytes, ...options }: CallOptions & { firstBytes?: number } = {},
+  ): Promise<Response> {
+    const headers: Record<string, string> = firstBytes === undefined ? {} : { range: `bytes=0-${firstBytes - 1}` };
+    return this.http.send({ method: 'GET', path: filePath(file), headers }, options, (response) => response);
   }
 
   /** All files of a session as one tar archive, like `download`. */
@@ -193,7 +212,36 @@ export class ToolResource {
     );
     return 'approval' in answer ? { ...answer, idempotencyKey } : answer;
   }
+
+  /** Like `call`, and tells meanwhile how it goes on. A tool that fails is a result here. */
+  callWithProgress(
+    call: ToolCallBody,
+    onEvent: (event: ToolCallEvent) => void,
+    { idempotencyKey = makeKey(), ...options }: KeyedCallOptions = {},
+  ): Promise<ToolResult | WaitingCall> {
+    const headers = { accept: 'text/event-stream' };
+    const path = '/api/tools/call';
+    return this.http.send(
+      { method: 'POST', path, json: call, idempotencyKey, headers, timeoutMs: longCallMs },
+      options,
+      async (response) => {
+        if (response.status === 202) return { ...((await response.json()) as { approval: Approval }), idempotencyKey };
+        for await (const { data } of readEvents(response.body!, noIdleClock)) {
+          if (data === '[DONE]') break;
+          const event = JSON.parse(data) as
+            ToolCallEvent | { type: 'tool_result'; result: ToolResult } | { error: ShownError };
+          if ('error' in event) throw toSignalboxError(event.error);
+          if (event.type === 'tool_result') return event.result;
+          onEvent(event);
+        }
+        throw new SignalboxError('stream_cut', 'The stream of the call ended before its result');
+      },
+    );
+  }
 }
+
+/** The deadline of the call covers the pauses between events. */
+const noIdleClock = { touch: () => undefined, stopClock: () => undefined };
 
 const sessionPath = (id: string) => `/api/sessions/${encodeURIComponent(id)}`;
 const filePath = ({ sessionId, path }: { sessionId: string; path: string }) =>

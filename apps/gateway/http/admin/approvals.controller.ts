@@ -6,7 +6,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { Waits } from '../../govern/waits.js';
 import { requestContext } from '../request-context.js';
-import { DecideApprovalDto } from './approvals.dto.js';
+import { DecideApprovalDto, ListApprovalsDto } from './approvals.dto.js';
 import { readPageAfter, readPageLimit } from '../controllers/page-limit.js';
 
 const defaultPage = 100;
@@ -19,13 +19,20 @@ export class ApprovalsController {
   @Get()
   async list(
     @Req() request: FastifyRequest,
-    @Query('state') state?: string,
-    @Query('limit') limit?: string,
-    @Query('after') after?: string,
+    @Query() asked: ListApprovalsDto,
   ): Promise<{ data: JsonObject[]; has_more: boolean }> {
-    const size = readPageLimit(limit, maxPage, defaultPage);
-    const query = { limit: size + 1, state: readState(state), after: readPageAfter(after) };
-    const found = await this.approvals.list(query, requestContext(request));
+    const size = readPageLimit(asked.limit, maxPage, defaultPage);
+    const found = await this.approvals.list(
+      {
+        principal: asked.principal,
+        states: readStates(asked.state),
+        tool: asked.tool,
+        oldestFirst: asked.order === 'asc',
+        after: readPageAfter(asked.after),
+        limit: size + 1,
+      },
+      requestContext(request),
+    );
     return { data: found.slice(0, size).map(shownWait), has_more: found.length > size };
   }
 
@@ -51,8 +58,12 @@ export class ApprovalsController {
   }
 }
 
-function readState(state: unknown): WaitState | undefined {
-  const known = waitStates.find((each) => each === state);
-  if (known !== undefined || state === undefined) return known;
-  throw new AppError('invalid_value', `state must be one of ${waitStates.join(', ')}`, { param: 'state' });
+function readStates(given: string | undefined): WaitState[] | undefined {
+  return given?.split(',').map((state) => {
+    const known = waitStates.find((each) => each === state);
+    if (known !== undefined) return known;
+    throw new AppError('invalid_value', `state must be one or more of ${waitStates.join(', ')}`, {
+      param: 'state',
+    });
+  });
 }

@@ -158,23 +158,31 @@ export class ToolsController {
 async function runStreamed(begun: BegunToolCall, take: TakeTurnEvents): Promise<void> {
   let n = 0;
   const events = new CallEvents((batch) => take(batch.map((event) => ({ n: ++n, event }))) as Flow);
-  const { id: callId, outcome } = await begun.run((event) => events.add(event));
-  events.add({ type: 'tool_result', callId, result: toShownResult(outcome) });
+  const { id: callId, outcome, sessionId } = await begun.run((event) => events.add(event));
+  const result = { ...toShownResult(outcome), ...beyondText(outcome), session_id: sessionId };
+  events.add({ type: 'tool_result', callId, result });
   await events.drained;
 }
 
 function answer({ id, sessionId, outcome }: Omit<EndedToolCall, 'tool'>): Shown<typeof endedCall> {
-  const onlyText = outcome.blocks.every((block) => block.type === 'text');
   return {
     success: true,
     content: contentText(outcome.blocks),
-    blocks: onlyText ? undefined : outcome.blocks,
-    structured_content: outcome.structuredContent,
+    ...beyondText(outcome),
     id,
     session_id: sessionId,
     duration_ms: Math.round(outcome.durationMs),
     cached: outcome.cached ?? false,
     truncated: outcome.truncated,
+  };
+}
+
+/** What of a result its text does not say. */
+function beyondText({ blocks, structuredContent }: EndedToolCall['outcome']) {
+  const onlyText = blocks.every((block) => block.type === 'text');
+  return {
+    ...(onlyText ? {} : { blocks }),
+    ...(structuredContent === undefined ? {} : { structured_content: structuredContent }),
   };
 }
 

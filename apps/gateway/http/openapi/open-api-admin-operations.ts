@@ -43,7 +43,12 @@ export const adminOperations: Readonly<Record<string, DescribedOperation>> = {
   'GET /api/approvals': {
     summary: 'Calls that wait, or waited, for an approval, newest first',
     query: {
-      state: z.enum(waitStates),
+      state: text.describe(
+        `One or more of ${waitStates.map((state) => `\`${state}\``).join(', ')}, separated by commas`,
+      ),
+      tool: text.describe('The name that was called'),
+      principal: text.describe('Who asks; of use to those who decide for others'),
+      order: z.enum(['asc', 'desc']).describe('`asc`: oldest first'),
       limit: pageLimit(1_000),
       after: text.describe('`id` of the last approval of the previous page'),
     },

@@ -53,6 +53,9 @@ export const toolResult = named('ToolResult', {
   truncated: z.boolean().optional(),
   cached: z.boolean().optional(),
   duration_ms: z.number(),
+  blocks: z.array(anything).optional().describe('Of a call outside of chats, if the result is not only text'),
+  structured_content: z.unknown().optional().describe('Of a call outside of chats'),
+  session_id: text.optional().describe('Of a call outside of chats'),
 });
 export const requiredApproval = named('RequiredApproval', {
   id: text,

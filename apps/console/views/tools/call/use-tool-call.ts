@@ -1,0 +1,74 @@
+// A call of a tool from its beginning to its result. If it needs an approval, it is asked for again, with the same key, when somebody
+// has decided.
+import type { Approval, RequiredApproval, ToolCallEvent, ToolCallRequest, ToolResult } from '@signalbox/client';
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import { api } from '../../../api/api.js';
+
+export type CallState =
+  | { state: 'idle' }
+  | { state: 'running'; progress?: Extract<ToolCallEvent, { type: 'tool_progress' }>; question?: RequiredApproval }
+  | { state: 'waiting'; approval: Approval }
+  | { state: 'refused'; approval: Approval }
+  | { state: 'ended'; result: ToolResult }
+  | { state: 'failed'; error: unknown };
+
+const lookMs = 2_000;
+
+export function useToolCall(): { now: CallState; start: (call: ToolCallRequest) => void; stop: () => void } {
+  const queries = useQueryClient();
+  const [now, setNow] = useState<CallState>({ state: 'idle' });
+  const running = useRef<AbortController>(undefined);
+  useEffect(() => () => running.current?.abort(), []);
+
+  function start(call: ToolCallRequest): void {
+    running.current?.abort();
+    const controller = (running.current = new AbortController());
+    const { signal } = controller;
+    const tell = (next: CallState) => (signal.aborted ? undefined : setNow(next));
+    run(call, signal, tell).then(
+      () => void queries.invalidateQueries({ queryKey: ['sessions'] }),
+      (error: unknown) => tell({ state: 'failed', error }),
+    );
+  }
+
+  return {
+    now,
+    start,
+    stop() {
+      running.current?.abort();
+      setNow({ state: 'idle' });
+    },
+  };
+}
+
+async function run(call: ToolCallRequest, signal: AbortSignal, tell: (state: CallState) => void): Promise<void> {
+  let idempotencyKey: string | undefined;
+  for (;;) {
+    tell({ state: 'running' });
+    const onEvent = (event: ToolCallEvent) =>
+      tell(
+        event.type === 'tool_progress'
+          ? { state: 'running', progress: event }
+          : { state: 'running', question: event.approval },
+      );
+    const answer = await api.tools.callWithProgress(call, onEvent, {
+      signal,
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    });
+    if (!('approval' in answer)) return tell({ state: 'ended', result: answer });
+    idempotencyKey = answer.idempotencyKey;
+    tell({ state: 'waiting', approval: answer.approval });
+    const decided = await decision(answer.approval, signal);
+    if (decided.state !== 'approved') return tell({ state: 'refused', approval: decided });
+  }
+}
+
+async function decision({ id }: Approval, signal: AbortSignal): Promise<Approval> {
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, lookMs));
+    signal.throwIfAborted();
+    const approval = await api.approvals.get(id, { signal });
+    if (approval.state !== 'waiting') return approval;
+  }
+}
