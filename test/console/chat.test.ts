@@ -1,7 +1,7 @@
 // Chat as a person uses it, with the offline model and with one that follows a script.
 import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
 import { noChromium } from '../support/browser/find-chromium.js';
-import { apiJson, ChatPerson, gate } from '../support/browser/chat-person.js';
+import { apiJson, ChatPerson, gate, makeOwnerKey } from '../support/browser/chat-person.js';
 import { chatScript } from '../support/browser/chat-script.js';
 import { patienceMs, type PersonOptions, TestBrowser } from '../support/browser/test-browser.js';
 import { freePort } from '../support/services/free-port.js';
@@ -302,16 +302,8 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await me.answer('You said').waitFor();
 
     // Another principal in the same browser, once the gateway has keys.
-    const make = async (owner: string, key?: string) => {
-      const answer = await fetch(`${box.url}/api/keys`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...(key !== undefined && { authorization: `Bearer ${key}` }) },
-        body: JSON.stringify({ owner, scopes: ['chat', 'tools', 'files', 'admin'] }),
-      });
-      return ((await answer.json()) as { key: string }).key;
-    };
-    const alice = await make('alice');
-    const bob = await make('bob', alice);
+    const alice = await makeOwnerKey(box.url, 'alice');
+    const bob = await makeOwnerKey(box.url, 'bob', alice);
     const as = async (key: string) => {
       await me.page.evaluate(`sessionStorage.setItem('signalbox.key', '${key}')`);
       await me.open();

@@ -7,18 +7,11 @@ import type { TurnNode } from '../conversation/conversation.js';
 import type { OpenChat } from '../store/open-chat.js';
 import { chatStrings } from '../strings.js';
 import { AnswerText } from './answer-text.js';
-import type { BranchPlace } from './branches.js';
+import type { TurnViewProps } from './branches.js';
 import { Reasoning } from './reasoning.js';
 import { TurnFoot } from './turn-foot.js';
 import { TurnState } from './turn-state.js';
 import styles from './thread.module.css';
-
-export interface TurnViewProps {
-  turn: TurnNode;
-  branches: BranchPlace;
-  chat: OpenChat;
-  isLast: boolean;
-}
 
 export const TurnView = memo(
   function TurnView({ turn, branches, chat, isLast }: TurnViewProps) {
