@@ -171,8 +171,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await me.card('get_weather').getByRole('textbox', { name: 'Result' }).fill('sunny');
     await me.button('Send the result').click();
     await me.answer('It is sunny.').waitFor();
-    const runs = await me.page.getByRole('article', { name: 'Assistant' }).count();
-    expect(runs).toBe(4);
+    expect(await me.page.getByRole('article', { name: 'Assistant' }).count()).toBe(4);
     await me.person.leave();
   });
 
