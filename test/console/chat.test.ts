@@ -156,8 +156,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await me.card('write_file').getByLabel('content').fill('second');
     await me.button('Approve the edited call').click();
     await me.answer('Written.').waitFor();
-    const file = `${box.url}/api/sessions/${me.session()}/files/a.txt`;
-    expect(await (await fetch(file)).text()).toBe('second');
+    expect(await (await fetch(`${box.url}/api/sessions/${me.session()}/files/a.txt`)).text()).toBe('second');
 
     await me.say('Book it');
     const card = me.card('book');
