@@ -1,9 +1,9 @@
 // Chat as a person uses it, with the offline model and with one that follows a script.
 import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
 import { noChromium } from '../support/browser/find-chromium.js';
-import { apiJson, ChatPerson, gate, plan } from '../support/browser/chat-person.js';
+import { apiJson, ChatPerson, gate, makeOwnerKey } from '../support/browser/chat-person.js';
+import { chatScript } from '../support/browser/chat-script.js';
 import { patienceMs, type PersonOptions, TestBrowser } from '../support/browser/test-browser.js';
-import { messagesOf } from '../support/scripts.js';
 import { freePort } from '../support/services/free-port.js';
 import { type Signalbox, startSignalbox } from '../support/services/start-signalbox.js';
 import { fixture } from '../support/tool-servers.js';
@@ -11,76 +11,13 @@ import { verifies } from '../verifies.js';
 
 const suite = `chat in the console${noChromium === undefined ? '' : ` (${noChromium})`}`;
 const patient = { timeout: patienceMs, interval: 100 };
-const chunk = (delta: object, finish_reason: string | null = null) => ({
-  object: 'chat.completion.chunk',
-  choices: [{ index: 0, delta, finish_reason }],
-});
-
-const hostile = [
-  '<script>window.hurt = 1</script><img src=x onerror="window.hurt = 1">',
-  '',
-  '![picture](http://203.0.113.1/tracker.png)',
-  '',
-  '[press me](javascript:window.hurt=1) \u202Etxt.exe',
-].join('\n');
-const rich = [
-  '# Plan',
-  '',
-  '| name | count |',
-  '| --- | --- |',
-  '| eggs | 12 |',
-  '',
-  '```js',
-  'const answer = 42;',
-  '```',
-].join('\n');
 
 describe.skipIf(noChromium !== undefined)(suite, () => {
   let box: Signalbox;
   let browser: TestBrowser;
   const slow = gate();
   const long = gate();
-  const call = (name: string, given: object) => ({ toolCalls: [{ name, arguments: given as never }] });
-
-  const script = plan({
-    'Plan it': () => ({
-      chunks: [
-        chunk({ role: 'assistant', reasoning_content: 'I count the eggs.' }),
-        chunk({ content: rich.slice(0, 30) }),
-        slow.opened,
-        chunk({ content: rich.slice(30) }, 'stop'),
-        'data: [DONE]\n\n',
-      ],
-    }),
-    'Be hostile': (_request, round) =>
-      round === 0 ? call('write_file', { path: '\u202Egpj.exe', content: hostile }) : { text: hostile },
-    'A long line': () => ({ text: 'x'.repeat(5_000_000) }),
-    'Write it': (_request, round) =>
-      round === 0 ? call('write_file', { path: 'a.txt', content: 'first' }) : { text: 'Written.' },
-    'Book it': (_request, round) => (round === 0 ? call('book', {}) : { text: 'Booked.' }),
-    'What is the weather?': (request, round) =>
-      round === 0
-        ? call('get_weather', { city: 'Paris' })
-        : { text: `It is ${String(messagesOf(request).at(-1)!['content'])}.` },
-    'Go on and on': () => ({ text: ['On ', 'and '], end: 'stall' }),
-    'Tell a long story': (_request, round) =>
-      round === 0
-        ? call('write_file', { path: 'story.txt', content: 'x' })
-        : {
-            chunks: [
-              chunk({ role: 'assistant', content: 'Once upon a time ' }),
-              long.opened,
-              chunk({ content: 'there was an end.' }, 'stop'),
-              'data: [DONE]\n\n',
-            ],
-          },
-    'Fail once': (request) =>
-      box.upstream.requests.filter(
-        (each) => messagesOf(each).at(-1)!['content'] === messagesOf(request).at(-1)!['content'],
-      ).length === 1
-        ? { status: 400, json: { error: { message: 'no such luck' } } }
-        : { text: 'Better luck.' },
-  });
+  const script = chatScript({ slow: slow.opened, long: long.opened, asked: () => box.upstream.requests });
 
   beforeAll(async () => {
     box = await startSignalbox({
@@ -217,10 +154,9 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await me.say('Write it');
     await me.card('write_file').getByRole('button', { name: 'Edit' }).click();
     await me.card('write_file').getByLabel('content').fill('second');
-    await me.button('Approve the edited call').click();
+    await me.card('write_file').getByRole('button', { name: 'Approve' }).click();
     await me.answer('Written.').waitFor();
-    const file = `${box.url}/api/sessions/${me.session()}/files/a.txt`;
-    expect(await (await fetch(file)).text()).toBe('second');
+    expect(await (await fetch(`${box.url}/api/sessions/${me.session()}/files/a.txt`)).text()).toBe('second');
 
     await me.say('Book it');
     const card = me.card('book');
@@ -234,8 +170,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await me.card('get_weather').getByRole('textbox', { name: 'Result' }).fill('sunny');
     await me.button('Send the result').click();
     await me.answer('It is sunny.').waitFor();
-    const runs = await me.page.getByRole('article', { name: 'Assistant' }).count();
-    expect(runs).toBe(4);
+    expect(await me.page.getByRole('article', { name: 'Assistant' }).count()).toBe(4);
     await me.person.leave();
   });
 
@@ -285,7 +220,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
   });
 
   verifies('console.chat.stops', 'and a turn that failed is tried again', async () => {
-    const me = await somebody();
+    const me = await somebody({ expected: /status of 502/ });
     await me.open();
     await me.say('Go on and on');
     await me.answer('On and').waitFor();
@@ -365,16 +300,8 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await me.answer('You said').waitFor();
 
     // Another principal in the same browser, once the gateway has keys.
-    const make = async (owner: string, key?: string) => {
-      const answer = await fetch(`${box.url}/api/keys`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...(key !== undefined && { authorization: `Bearer ${key}` }) },
-        body: JSON.stringify({ owner, scopes: ['chat', 'tools', 'files', 'admin'] }),
-      });
-      return ((await answer.json()) as { key: string }).key;
-    };
-    const alice = await make('alice');
-    const bob = await make('bob', alice);
+    const alice = await makeOwnerKey(box.url, 'alice');
+    const bob = await makeOwnerKey(box.url, 'bob', alice);
     const as = async (key: string) => {
       await me.page.evaluate(`sessionStorage.setItem('signalbox.key', '${key}')`);
       await me.open();

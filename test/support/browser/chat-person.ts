@@ -62,3 +62,13 @@ export async function apiJson(url: string, path: string, key?: string): Promise<
   expect(answer.ok).toBe(true);
   return (await answer.json()) as JsonObject;
 }
+
+/** A key with every scope. */
+export async function makeOwnerKey(url: string, owner: string, key?: string): Promise<string> {
+  const answer = await fetch(`${url}/api/keys`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(key !== undefined && { authorization: `Bearer ${key}` }) },
+    body: JSON.stringify({ owner, scopes: ['chat', 'tools', 'files', 'admin'] }),
+  });
+  return ((await answer.json()) as { key: string }).key;
+}

@@ -12,10 +12,9 @@ import type { TurnNode } from '../conversation/conversation.js';
 import type { OpenChat } from '../store/open-chat.js';
 import { useOfferableTools } from '../store/use-tools.js';
 import { chatStrings } from '../strings.js';
-import { ApprovalForm } from './approval-form.js';
 import { ClientResult } from './client-result.js';
 import { parsedArguments } from './parsed-arguments.js';
-import { QuestionForm } from './question-form.js';
+import { WaitingCall } from './waiting-call.js';
 import styles from './call.module.css';
 
 export interface CallCardProps {
@@ -52,8 +51,7 @@ export const CallCard = memo(
             )}
           </Labelled>
         )}
-        {asked?.kind === 'approval' && <ApprovalForm key={asked.id} asked={asked} schema={schema} />}
-        {asked?.kind === 'question' && <QuestionForm key={asked.id} asked={asked} />}
+        {asked !== undefined && <WaitingCall key={asked.id} asked={asked} schema={schema} />}
         {wantsResult && <ClientResult onGive={(text) => chat.giveResult(turn, call.id, text)} />}
         {isShown && <Outcome call={call} />}
       </section>

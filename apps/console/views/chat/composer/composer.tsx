@@ -57,13 +57,7 @@ export function Composer({ chat, draft, attachments, send }: ComposerProps) {
     submit();
   };
   return (
-    <form
-      className={styles.composer}
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
+    <div className={styles.composer} role="group" aria-label={texts.message}>
       <Attached attachments={attachments} />
       <textarea
         ref={field}
@@ -95,16 +89,17 @@ export function Composer({ chat, draft, attachments, send }: ComposerProps) {
       </div>
       <div className={styles.end}>
         {isRunning ? (
-          <Button className={buttons.button} onPress={() => chat.stop()}>
+          <Button key="stop" className={buttons.button} onPress={() => chat.stop()}>
             {texts.stop}
           </Button>
         ) : (
-          <Button className={`${buttons.button} ${buttons.primary}`} type="submit" isDisabled={!canSend}>
+          // A press of Stop must not end as a click on Send, which takes its place.
+          <Button key="send" className={`${buttons.button} ${buttons.primary}`} isDisabled={!canSend} onPress={submit}>
             {texts.send}
           </Button>
         )}
       </div>
-    </form>
+    </div>
   );
 }
 

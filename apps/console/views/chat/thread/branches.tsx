@@ -3,13 +3,21 @@ import { Button } from 'react-aria-components/Button';
 import { Icon } from '../../../frame/icon.js';
 import { useStrings } from '../../../i18n/language.js';
 import buttons from '../../../widgets/button.module.css';
-import type { ChatNode } from '../conversation/conversation.js';
+import type { ChatNode, TurnNode } from '../conversation/conversation.js';
+import type { OpenChat } from '../store/open-chat.js';
 import { chatStrings } from '../strings.js';
 import styles from './thread.module.css';
 
 export interface BranchPlace {
   siblings: readonly ChatNode[];
   onChoose: (node: ChatNode) => void;
+}
+
+export interface TurnViewProps {
+  turn: TurnNode;
+  branches: BranchPlace;
+  chat: OpenChat;
+  isLast: boolean;
 }
 
 export function Branches({ node, siblings, onChoose }: BranchPlace & { node: ChatNode }) {

@@ -13,8 +13,7 @@ import { requestOfTurn } from '../conversation/chat-request.js';
 import { isRun } from '../conversation/conversation.js';
 import { chatStrings } from '../strings.js';
 import { copyAs, copyLanguages } from '../transfer/copy-as.js';
-import { Branches } from './branches.js';
-import type { TurnViewProps } from './turn-props.js';
+import { Branches, type TurnViewProps } from './branches.js';
 import styles from './thread.module.css';
 
 const hasRuns = builtViews.some(({ name }) => name === 'run');

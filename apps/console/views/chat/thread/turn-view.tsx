@@ -7,9 +7,9 @@ import type { TurnNode } from '../conversation/conversation.js';
 import type { OpenChat } from '../store/open-chat.js';
 import { chatStrings } from '../strings.js';
 import { AnswerText } from './answer-text.js';
+import type { TurnViewProps } from './branches.js';
 import { Reasoning } from './reasoning.js';
 import { TurnFoot } from './turn-foot.js';
-import type { TurnViewProps } from './turn-props.js';
 import { TurnState } from './turn-state.js';
 import styles from './thread.module.css';
 

@@ -5,7 +5,7 @@ import { type DragEvent, type ReactNode, useEffect, useRef, useState } from 'rea
 import { Button } from 'react-aria-components/Button';
 import { describeFailure } from '../../../api/failure.js';
 import { useExternal } from '../../../api/external-value.js';
-import { useStrings } from '../../../i18n/language.js';
+import { useLanguage, useStrings } from '../../../i18n/language.js';
 import buttons from '../../../widgets/button.module.css';
 import { useFormats } from '../../../widgets/shown/formats.js';
 import { visibleText } from '../../../widgets/shown/visible-text.js';
@@ -140,6 +140,7 @@ function UploadState({
   known: FileEntry | undefined;
 }) {
   const texts = useStrings(sessionsStrings);
+  const { language } = useLanguage();
   const formats = useFormats();
   switch (state) {
     case 'waiting':
@@ -159,7 +160,7 @@ function UploadState({
     case 'failed':
       return (
         <span className={styles.bad} role="alert">
-          {describeFailure(error).sentence}
+          {describeFailure(error, language).sentence}
         </span>
       );
   }

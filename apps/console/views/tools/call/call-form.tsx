@@ -1,5 +1,5 @@
 // Calls a tool: its arguments by their schema, the verdict of the policy before, and what becomes of the call.
-import type { Tool, ToolCallRequest } from '@signalbox/client';
+import type { Tool, ToolCallBody } from '@signalbox/client';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Button } from 'react-aria-components/Button';
@@ -29,7 +29,7 @@ export function CallForm({ tool }: { tool: Tool }) {
   const [wasTried, setTried] = useState(false);
   const { now, start, stop } = useToolCall();
   const problems = problemsOf(schema, value, words);
-  const call: ToolCallRequest = {
+  const call: ToolCallBody = {
     name: tool.function.name,
     arguments: isObject(value) ? value : {},
     ...(session.trim() === '' ? {} : { session_id: session.trim() }),

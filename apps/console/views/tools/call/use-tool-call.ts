@@ -1,6 +1,6 @@
 // A call of a tool from its beginning to its result. If it needs an approval, it is asked for again, with the same key, when somebody
 // has decided.
-import type { Approval, RequiredApproval, ToolCallEvent, ToolCallRequest, ToolResult } from '@signalbox/client';
+import type { Approval, RequiredApproval, ToolCallEvent, ToolCallBody, ToolResult } from '@signalbox/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { api } from '../../../api/api.js';
@@ -15,13 +15,13 @@ export type CallState =
 
 const lookMs = 2_000;
 
-export function useToolCall(): { now: CallState; start: (call: ToolCallRequest) => void; stop: () => void } {
+export function useToolCall(): { now: CallState; start: (call: ToolCallBody) => void; stop: () => void } {
   const queries = useQueryClient();
   const [now, setNow] = useState<CallState>({ state: 'idle' });
   const running = useRef<AbortController>(undefined);
   useEffect(() => () => running.current?.abort(), []);
 
-  function start(call: ToolCallRequest): void {
+  function start(call: ToolCallBody): void {
     running.current?.abort();
     const controller = (running.current = new AbortController());
     const { signal } = controller;
@@ -42,7 +42,7 @@ export function useToolCall(): { now: CallState; start: (call: ToolCallRequest) 
   };
 }
 
-async function run(call: ToolCallRequest, signal: AbortSignal, tell: (state: CallState) => void): Promise<void> {
+async function run(call: ToolCallBody, signal: AbortSignal, tell: (state: CallState) => void): Promise<void> {
   let idempotencyKey: string | undefined;
   for (;;) {
     tell({ state: 'running' });
