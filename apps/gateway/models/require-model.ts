@@ -17,7 +17,16 @@ export function requireModel(
 }
 
 /** The requested name, or the one of the default model. @throws AppError model_not_found if there is no default */
-export const askedModel = (requested: string | undefined, models: Pick<ModelRouter, 'named' | 'resolve'>): string =>
+const askedModel = (requested: string | undefined, models: Pick<ModelRouter, 'named' | 'resolve'>): string =>
   models.named(requested) ?? models.resolve(undefined).candidates.map(nameOf)[0] ?? '';
+
+/** The same name. Undefined if there is no such model, which the turn itself reports. */
+export function knownModel(requested: string | undefined, models: Pick<ModelRouter, 'named' | 'resolve'>) {
+  try {
+    return askedModel(requested, models);
+  } catch {
+    return undefined;
+  }
+}
 
 const nameOf = ({ provider, model }: { provider: { name: string }; model: string }) => `${provider.name}/${model}`;

@@ -16,7 +16,7 @@ import { runTurn, type TurnPorts } from './loop.js';
 import type { Turn } from './turn.js';
 import { takeDecisions } from './wait.js';
 import type { ModelRoute, ModelRouter } from '../models/model-provider.js';
-import { askedModel, requireModel } from '../models/require-model.js';
+import { knownModel, requireModel } from '../models/require-model.js';
 import { countTokens } from './runs/count-tokens.js';
 import { type FollowPorts, followRun, type RunReader } from './follow.js';
 import { offerTools, type ToolOffer } from './offer-tools.js';
@@ -172,11 +172,12 @@ export class Turns {
 
   private prepare(options: StartOptions): Prepared {
     const { request, context, idempotencyKey } = options;
-    if (request.call === undefined) requireModel(request.model, context.access, this.ports.models);
+    const asksModel = request.call === undefined;
+    if (asksModel) requireModel(request.model, context.access, this.ports.models);
     const catalog = this.ports.catalogOf(context);
     const offer = offerTools(request, catalog, this.config.limits.tools);
     const run = newRun(request, context, idempotencyKey, this.gatewayId);
-    run.model = this.modelOf(request.model);
+    if (asksModel) run.model = knownModel(request.model, this.ports.models);
     const returns = run.detached || idempotencyKey !== undefined || request.store === true;
     return { request, context, catalog, offer, run, stored: offer.runsHere || returns, returns };
   }
@@ -230,15 +231,6 @@ export class Turns {
     if (run.detached) context = { ...context, signal: active.signal };
     if (span !== undefined) context = { ...context, traceparent: span.traceparent };
     return { prepared, run, written, active, span, context };
-  }
-
-  /** Undefined if there is no such model, which the turn itself says. */
-  private modelOf(requested: string | undefined): string | undefined {
-    try {
-      return askedModel(requested, this.ports.models);
-    } catch {
-      return undefined;
-    }
   }
 
   /** @throws AppError no_worker, model_not_found */
