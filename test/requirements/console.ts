@@ -9,6 +9,7 @@ export const consoleRequirements = {
   'console.keys': 'the console is used by keyboard: ? lists the keys, Ctrl-K jumps',
   'console.languages': 'every text of the console is in Chinese and English, switched in place, first by the browser',
   'console.oidc': 'who has an account at the issuer signs in to the console by the code flow with PKCE',
+  'console.pictures': 'the pictures of the README show the console as it is',
   'console.policy': 'no script, style or image of elsewhere runs in the console, and no other page frames it',
   'console.run': 'Run shows a run as a timeline, as events and as JSON, with what is known of each part',
   'console.run-file': 'a run is downloaded as one file, and shown from it without the gateway',

@@ -11,7 +11,7 @@ export const frameStrings = defineStrings({
     system: 'System',
     jump: 'Jump to…',
     theme: 'Theme',
-    themeSystem: 'As the system',
+    themeSystem: 'System',
     themeLight: 'Light',
     themeDark: 'Dark',
     language: 'Language',

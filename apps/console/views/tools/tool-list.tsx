@@ -60,7 +60,7 @@ export function ToolList() {
       isMinor: true,
       show: (row) => visibleText(row.server),
     },
-    { name: 'verdict', heading: texts.verdict, width: '116px', show: (row) => <VerdictBadge tool={row} /> },
+    { name: 'verdict', heading: texts.verdict, width: '140px', show: (row) => <VerdictBadge tool={row} /> },
     {
       name: 'tokens',
       heading: texts.tokens,
