@@ -125,7 +125,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await second.open('approvals');
     await cardOf(second, 'both.txt').getByRole('button', { name: 'Deny', exact: true }).click();
     await first.page.getByRole('button', { name: 'Approve', exact: true }).click();
-    await first.page.getByText('Approved by you').waitFor();
+    await first.page.getByText(/^Approved by you ·/).waitFor();
     await cardOf(second, 'both.txt').getByText('root was faster.').waitFor();
     expect(await decided(id)).toMatchObject({ state: 'approved', decided_by: 'root' });
     await first.leave();

@@ -76,7 +76,8 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await zh.person.expectAccessible();
     await zh.person.expectNoOverflow();
     await zh.person.picture('chat-zh-dark-390');
-    await zh.page.getByRole('textbox', { name: '理由（可选）' }).fill('还需要它');
+    await deny.click();
+    await zh.page.getByRole('textbox', { name: '理由' }).fill('还需要它');
     await deny.click();
     await zh.page.getByText('还需要它').last().waitFor();
     expect(JSON.stringify(await apiJson(box.url, `/api/sessions/${zh.session()}/files`))).toContain('"list.txt"');

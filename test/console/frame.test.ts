@@ -158,6 +158,8 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     });
     const { page } = person;
     await person.open();
+    // Parts of the view are loaded after it.
+    await page.waitForLoadState('networkidle');
     const gateway = box.gateways[0]!;
     gateway.kill('SIGKILL');
     await gateway.ended;

@@ -1,6 +1,7 @@
 // Runs as a person uses it: filters, choosing and cancelling, exports, many rows, and what others may not see.
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { eventually } from '../support/eventually.js';
 import { noChromium } from '../support/browser/find-chromium.js';
 import { type Person, TestBrowser } from '../support/browser/test-browser.js';
 import { postJson } from '../support/read-sse.js';
@@ -197,9 +198,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     for (const least of [150, 250, 350]) {
       await page.mouse.move(700, 600);
       await page.mouse.wheel(0, 100_000);
-      await page.waitForFunction(
-        `Number(document.querySelector('[role="grid"]')?.getAttribute('aria-rowcount')) > ${least}`,
-      );
+      await eventually(async () => Number(await table(person).getAttribute('aria-rowcount')) > least, 30_000);
     }
     expect(await table(person).getByRole('row').count()).toBeLessThan(100);
     await person.leave();

@@ -3,6 +3,7 @@ import { ToolsController } from '../../apps/gateway/http/controllers/tools.contr
 import { KeyedToolCalls } from '../../apps/gateway/turn/dispatch/keyed-tool-calls.js';
 import { ToolPolicy } from '../../apps/gateway/govern/tool-policy.js';
 import { type OpenHttpServer, openHttpServer } from '../support/open-http-server.js';
+import { UsageStore } from '#libs/usage/usage-store.js';
 import { queuePathOfFile } from '../support/queue-path.js';
 import { withinMs } from '../support/within-ms.js';
 import { verifies } from '../verifies.js';
@@ -18,6 +19,7 @@ beforeAll(async () => {
     [
       { provide: ToolPolicy, useValue: path.gateway.policy },
       { provide: KeyedToolCalls, useValue: path.gateway.keyed },
+      { provide: UsageStore, useValue: new UsageStore(path.services.database) },
     ],
   );
   url = server.url;

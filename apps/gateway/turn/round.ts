@@ -154,7 +154,7 @@ class SettledRound {
     // Only the journal may decide how the call ends: the store may have cancelled the call, or another gateway may continue it.
     if (error.code === 'store_unavailable' || error.code === 'shutting_down') throw error;
     // Within a chat, a full queue counts as a failure of the tool: the model may answer without the result.
-    return failedOutcome('failed', 'tool_unavailable', error.message);
+    return failedOutcome('failed', 'tool_unavailable', `The call did not begin: ${error.message}`);
   }
 
   /** Ends a call without running it, because it may depend on the call before it, which has not ended. */

@@ -56,7 +56,8 @@ export async function copyText(text: string): Promise<void> {
 export function Command({ text }: { text: string }) {
   return (
     <div className={styles.command}>
-      <code>{text}</code>
+      {/* A long one is scrolled, by keys too. */}
+      <code tabIndex={0}>{text}</code>
       <CopyButton text={text} />
     </div>
   );
