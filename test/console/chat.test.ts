@@ -201,6 +201,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await me.choose('write_file');
     await me.say('Be hostile');
     await me.answer('<script>').waitFor();
+    await me.page.locator('main a[href="http://203.0.113.1/tracker.png"]').waitFor();
     await me.button('Files').click();
     await me.page.getByRole('complementary', { name: 'Files' }).getByText('⟨U+202E⟩gpj.exe').waitFor();
     const found = await me.page.evaluate<{ hurt: boolean; media: number; links: (string | null)[]; text: string }>(`({
