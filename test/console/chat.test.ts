@@ -71,7 +71,6 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await zh.page.getByText('离线模型').first().waitFor();
     await zh.page.getByRole('button', { name: /^删除 list/ }).click();
     const deny = zh.button('拒绝');
-    await deny.waitFor();
     expect((await deny.boundingBox())!.height).toBeGreaterThanOrEqual(36);
     await zh.person.expectAccessible();
     await zh.person.expectNoOverflow();
@@ -200,7 +199,6 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await me.open();
     await me.choose('write_file');
     await me.say('Be hostile');
-    await me.answer('<script>').waitFor();
     await me.page.locator('main a[href="http://203.0.113.1/tracker.png"]').waitFor();
     await me.button('Files').click();
     await me.page.getByRole('complementary', { name: 'Files' }).getByText('⟨U+202E⟩gpj.exe').waitFor();
