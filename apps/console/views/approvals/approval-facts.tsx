@@ -2,7 +2,7 @@
 import type { Approval } from '@signalbox/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useId, useState } from 'react';
+import { useId, useState } from 'react';
 import { api } from '../../api/api.js';
 import { useMay, useMe } from '../../api/me.js';
 import { Icon } from '../../frame/icon.js';
@@ -10,6 +10,7 @@ import { useStrings } from '../../i18n/language.js';
 import type { Schema } from '../../widgets/forms/form-schema.js';
 import { SchemaValues } from '../../widgets/forms/schema-values.js';
 import { StateBadge } from '../../widgets/shown/badge.js';
+import { Fact, Facts } from '../../widgets/shown/facts.js';
 import { LongText } from '../../widgets/shown/long-text.js';
 import { TimeAgo } from '../../widgets/shown/time-ago.js';
 import { visibleText } from '../../widgets/shown/visible-text.js';
@@ -48,7 +49,7 @@ export function ApprovalFacts({ approval, isOpen = false }: { approval: Approval
           <LongText text={message} />
         </div>
       )}
-      <dl className={styles.facts}>
+      <Facts isInline>
         <Fact name={texts.asks}>{visibleText(principal)}</Fact>
         {kind === 'approval' && (
           <>
@@ -79,21 +80,12 @@ export function ApprovalFacts({ approval, isOpen = false }: { approval: Approval
             )}
           </Fact>
         )}
-      </dl>
+      </Facts>
       <section aria-label={texts.arguments} className={styles.arguments}>
         <SchemaValues schema={schema} value={approval.arguments} />
       </section>
       {kind === 'approval' && <Before key={String(isOpen)} approval={approval} isOpen={isOpen} />}
     </>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

@@ -15,6 +15,7 @@ import { ListDetail } from '../../widgets/lists/list-detail.js';
 import { notify, notifyFailure } from '../../widgets/notices.js';
 import { Page } from '../../widgets/page.js';
 import { Command } from '../../widgets/shown/copy-button.js';
+import { Fact, Facts } from '../../widgets/shown/facts.js';
 import { useFormats } from '../../widgets/shown/formats.js';
 import { TimeAgo } from '../../widgets/shown/time-ago.js';
 import { visibleText } from '../../widgets/shown/visible-text.js';
@@ -66,28 +67,21 @@ export function SessionDetail({ id }: { id: string }) {
       {session.isPending && <Loading />}
       {session.data !== undefined && (
         <>
-          <dl className={styles.facts}>
-            <div>
-              <dt>{texts.owner}</dt>
-              <dd>{visibleText(session.data.principal)}</dd>
-            </div>
-            <div>
-              <dt>{texts.expires}</dt>
-              <dd>
-                <TimeAgo time={session.data.expires_at} />
-              </dd>
-            </div>
-            <div>
-              <dt>{texts.used}</dt>
-              <dd className={styles.wide}>
+          <Facts isInline>
+            <Fact name={texts.owner}>{visibleText(session.data.principal)}</Fact>
+            <Fact name={texts.expires}>
+              <TimeAgo time={session.data.expires_at} />
+            </Fact>
+            <Fact name={texts.used}>
+              <span className={styles.wide}>
                 <Quota session={session.data} />
                 {texts.ofLimit(
                   formats.number(session.data.usage.files),
                   texts.filesCount(formats.number(session.data.limits.files)),
                 )}
-              </dd>
-            </div>
-          </dl>
+              </span>
+            </Fact>
+          </Facts>
           {mayFiles === false && <Notice text={texts.noFilesScope} />}
           {mayFiles === true && (
             <Uploads session={session.data} files={files} folder={folderOf(chosen)}>

@@ -11,7 +11,7 @@ import { useFormats } from '../../../widgets/shown/formats.js';
 import { LongText } from '../../../widgets/shown/long-text.js';
 import { visibleText } from '../../../widgets/shown/visible-text.js';
 import { Tabs } from '../../../widgets/tabs.js';
-import { Fact, Facts } from './facts.js';
+import { Fact, Facts } from '../../../widgets/shown/facts.js';
 import { runStrings } from './run-strings.js';
 import type { PartKind } from './timeline.js';
 import styles from './run.module.css';

@@ -11,7 +11,7 @@ import { Markdown } from '../../../widgets/shown/markdown.js';
 import { visibleText } from '../../../widgets/shown/visible-text.js';
 import { Tabs } from '../../../widgets/tabs.js';
 import { CallDetails, type PanelTabs } from './call-details.js';
-import { Fact, Facts } from './facts.js';
+import { Fact, Facts } from '../../../widgets/shown/facts.js';
 import type { RunEvent } from './live-events.js';
 import { runStrings } from './run-strings.js';
 import { maskedText, shownJson } from './shown-json.js';

@@ -20,7 +20,7 @@ import { visibleText } from '../../../widgets/shown/visible-text.js';
 import { cancelRun } from '../cancel-run.js';
 import { saveRun } from '../file/run-file.js';
 import { isGoing, useRunWords } from '../run-words.js';
-import { Fact, Facts } from './facts.js';
+import { Fact, Facts } from '../../../widgets/shown/facts.js';
 import { runStrings } from './run-strings.js';
 import styles from './run.module.css';
 

@@ -1,7 +1,7 @@
 // The tool servers as the workers report them.
 import type { ToolServer } from '@signalbox/client';
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useId } from 'react';
+import { useId } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { gatewayUrl } from '../../../api/addresses.js';
 import { api } from '../../../api/api.js';
@@ -11,6 +11,7 @@ import { useFilters } from '../../../widgets/lists/filters.js';
 import { Badge, StateBadge } from '../../../widgets/shown/badge.js';
 import { Command } from '../../../widgets/shown/copy-button.js';
 import { useFormats } from '../../../widgets/shown/formats.js';
+import { Fact, Facts } from '../../../widgets/shown/facts.js';
 import { LongText } from '../../../widgets/shown/long-text.js';
 import { visibleText } from '../../../widgets/shown/visible-text.js';
 import { Failure, Loading, Notice } from '../../../widgets/states.js';
@@ -74,7 +75,7 @@ function ServerCard({ server }: { server: ToolServer }) {
           {texts.toolsOf(formats.number(server.tools))}
         </Button>
       </header>
-      <dl className={styles.facts}>
+      <Facts>
         {reason !== undefined && (
           <Fact name={texts.why}>
             <LongText text={reason} />
@@ -114,7 +115,7 @@ function ServerCard({ server }: { server: ToolServer }) {
             </span>
           ))}
         </Fact>
-      </dl>
+      </Facts>
       {stderr.length > 0 && (
         <div>
           <h3>{texts.stderr}</h3>
@@ -122,14 +123,5 @@ function ServerCard({ server }: { server: ToolServer }) {
         </div>
       )}
     </article>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
