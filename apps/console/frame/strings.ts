@@ -4,7 +4,6 @@ export const frameStrings = defineStrings({
   en: {
     navigation: 'Navigation',
     openNavigation: 'Open the navigation',
-    closeNavigation: 'Close the navigation',
     skip: 'Skip to the content',
     work: 'Work',
     control: 'Control',
@@ -36,7 +35,6 @@ export const frameStrings = defineStrings({
     signInHint: 'This gateway needs an API key. It is kept in this tab only.',
     apiKey: 'API key',
     keyRefused: 'The gateway did not accept this key.',
-    wrongForm: 'A key begins with sb_.',
     signInOidc: (issuer: string) => `Sign in with ${issuer}`,
     or: 'or',
     oidcFailed: (reason: string) => `The sign-in failed: ${reason}`,
@@ -62,7 +60,6 @@ export const frameStrings = defineStrings({
   zh: {
     navigation: '导航',
     openNavigation: '打开导航',
-    closeNavigation: '关闭导航',
     skip: '跳到内容',
     work: '工作',
     control: '管控',
@@ -94,7 +91,6 @@ export const frameStrings = defineStrings({
     signInHint: '此网关需要 API 密钥。密钥只保存在当前标签页中。',
     apiKey: 'API 密钥',
     keyRefused: '网关没有接受此密钥。',
-    wrongForm: '密钥以 sb_ 开头。',
     signInOidc: (issuer) => `通过 ${issuer} 登录`,
     or: '或',
     oidcFailed: (reason) => `登录失败：${reason}`,

@@ -52,9 +52,10 @@ export async function runTurn(turn: Turn, ports: TurnPorts, record: TurnRecord):
     if (planning !== undefined) await planning;
     const parked = calls.filter((call) => call.state === 'parked');
     // A caller that does not stay is given a request for each parked call, which stays parked until that caller comes back. The
-    // caller of an own call is told otherwise, and not before a worker is there: a refused call leaves nothing behind.
-    const isTold = turn.request.approval === 'hold' || ownCall !== undefined;
-    const all = isTold ? calls : [...calls, ...parked.map(approvalRequest)];
+    // caller of an own call gets an error instead, which names the approval.
+    const getsRequests = turn.request.approval !== 'hold' && ownCall === undefined;
+    const all = getsRequests ? [...calls, ...parked.map(approvalRequest)] : calls;
+    // The worker is waited for before an own call is journaled, so that a call refused for lack of a worker leaves nothing behind.
     if (ownCall !== undefined && calls[0]!.state === 'planned')
       await ports.runner.untilWorker(calls[0]!.tool!, turn.context);
     const rows = all.map((call) => call.row);

@@ -9,7 +9,7 @@ export interface OverviewCounts {
   runningTurns: number;
 }
 
-/** Each is counted by an index of what is open, which \`limits\` bounds. */
+/** Each is counted by an index of what is open, which `limits` bounds. */
 const countOpen = `/* overview.counts */
   select
     (select count(*) from approvals where state = 'waiting' and kind = 'approval'

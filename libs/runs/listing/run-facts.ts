@@ -34,7 +34,7 @@ const selectCalls = `/* runs.listed-calls */
     dispatched_at as "dispatchedAt", ended_at as "endedAt"
   from tool_calls where run_id = any($1::text[]) order by run_id, round, "position"`;
 
-/** What asks a model (kind \`sampling\`) is the tool's own time. */
+/** What asks a model (kind `sampling`) is the tool's own time. */
 const selectWaits = `/* runs.listed-waits */
   select wait.call_id as "callId", call.run_id as "runId", wait.created_at as "createdAt", wait.decided_at as "decidedAt",
     wait.expires_at as "expiresAt"

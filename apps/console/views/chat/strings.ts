@@ -118,7 +118,6 @@ export const chatStrings = defineStrings({
     starterApprovalNote: 'asks you first',
     hello: 'What shall we do?',
     otherSession: 'This conversation is not in this browser. What you write here works on the files of the session.',
-    signInFirst: 'Sign in to chat.',
   },
   zh: {
     title: '对话',
@@ -233,6 +232,5 @@ export const chatStrings = defineStrings({
     starterApprovalNote: '会先询问您',
     hello: '要做什么？',
     otherSession: '此对话不在此浏览器中。您在这里写的内容会作用于该会话的文件。',
-    signInFirst: '登录后即可对话。',
   },
 });

@@ -6,7 +6,6 @@ import { Button } from 'react-aria-components/Button';
 import { api } from '../../../api/api.js';
 import { Icon } from '../../../frame/icon.js';
 import { useStrings } from '../../../i18n/language.js';
-import { builtViews } from '../../../views.js';
 import buttons from '../../../widgets/button.module.css';
 import { notifyFailure } from '../../../widgets/notices.js';
 import { useFormats } from '../../../widgets/shown/formats.js';
@@ -17,8 +16,6 @@ import { useConversation } from '../store/use-chats.js';
 import { chatStrings } from '../strings.js';
 import { saveFile } from '../../../widgets/save-file.js';
 import styles from './files.module.css';
-
-const hasSessions = builtViews.some(({ name }) => name === 'sessions');
 
 export function SessionFiles({ chat }: { chat: OpenChat }) {
   const texts = useStrings(chatStrings);
@@ -76,11 +73,9 @@ export function SessionFiles({ chat }: { chat: OpenChat }) {
         ))}
       </ul>
       {data.truncated && <p className={styles.soft}>{texts.moreFiles}</p>}
-      {hasSessions && (
-        <Link to="/sessions/{-$id}" params={{ id }}>
-          {texts.openSession}
-        </Link>
-      )}
+      <Link to="/sessions/{-$id}" params={{ id }}>
+        {texts.openSession}
+      </Link>
     </div>
   );
 }

@@ -3,7 +3,6 @@ import { Link } from '@tanstack/react-router';
 import { Button } from 'react-aria-components/Button';
 import { gatewayUrl } from '../../../api/addresses.js';
 import { useStrings } from '../../../i18n/language.js';
-import { builtViews } from '../../../views.js';
 import buttons from '../../../widgets/button.module.css';
 import { notify, notifyFailure } from '../../../widgets/notices.js';
 import { CopyButton, copyText } from '../../../widgets/shown/copy-button.js';
@@ -15,8 +14,6 @@ import { chatStrings } from '../strings.js';
 import { copyAs, copyLanguages } from '../transfer/copy-as.js';
 import { Branches, type TurnViewProps } from './branches.js';
 import styles from './thread.module.css';
-
-const hasRuns = builtViews.some(({ name }) => name === 'run');
 
 export function TurnFoot({ turn, branches, chat, isLast }: TurnViewProps) {
   const texts = useStrings(chatStrings);
@@ -36,7 +33,7 @@ export function TurnFoot({ turn, branches, chat, isLast }: TurnViewProps) {
         <Button className={`${buttons.button} ${buttons.quiet}`} onPress={() => chat.askAgain(turn)}>
           {texts.askAgain}
         </Button>
-        {hasRuns && isRun(turn) && runId !== undefined && (
+        {isRun(turn) && runId !== undefined && (
           <Link className={styles.run} to="/runs/$id" params={{ id: runId }}>
             {texts.openRun}
           </Link>
