@@ -49,7 +49,7 @@ export function ApprovalFacts({ approval, isOpen = false }: { approval: Approval
           <LongText text={message} />
         </div>
       )}
-      <Facts isInline>
+      <Facts layout="line">
         <Fact name={texts.asks}>{visibleText(principal)}</Fact>
         {kind === 'approval' && (
           <>

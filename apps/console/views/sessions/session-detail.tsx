@@ -67,7 +67,7 @@ export function SessionDetail({ id }: { id: string }) {
       {session.isPending && <Loading />}
       {session.data !== undefined && (
         <>
-          <Facts isInline>
+          <Facts layout="line">
             <Fact name={texts.owner}>{visibleText(session.data.principal)}</Fact>
             <Fact name={texts.expires}>
               <TimeAgo time={session.data.expires_at} />

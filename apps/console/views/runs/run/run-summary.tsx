@@ -47,7 +47,7 @@ export function RunSummary({ run, isLive, isFile }: { run: RunDetails; isLive: b
           </Link>
         </p>
       )}
-      <Facts>
+      <Facts layout="blocks">
         <Fact name={texts.started}>
           <TimeAgo time={run.created_at} />
         </Fact>
