@@ -38,6 +38,16 @@ export function failedOutcome(
   return { state, blocks: [{ type: 'text', text: message }], error: { code, message }, durationMs };
 }
 
+/**
+ * The outcome of a planned call that may depend on the call before it, which has not ended. An approval that was given to the
+ * skipped call is kept for the next call like it.
+ */
+export const skippedOutcome: ToolOutcome = failedOutcome(
+  'cancelled',
+  'tool_unavailable',
+  'Not run: the previous call waits for an answer of the user. Repeat this call afterwards',
+);
+
 /** The outcome of a planned call that will not run: because of the error `why`, or because the caller cancelled it. */
 export function neverBegun(why?: unknown): ToolOutcome {
   if (!(why instanceof AppError) || why.code === 'cancelled') {

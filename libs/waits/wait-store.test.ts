@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Database, openDatabase } from '#libs/postgres/open-database.js';
+import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
+import { skippedOutcome } from '#libs/schemas/tool-outcome.js';
 import { noUsage } from '#libs/schemas/usage.js';
 import { createMigratedDatabase, type TestDatabase } from '../../test/support/services/test-database.js';
 import { someCall, someRound, someRun } from '../../test/support/stored-rows.js';
@@ -42,4 +44,17 @@ test('an approval of a run that goes on, or can, is decided', async () => {
   expect(await canBeApproved('running', {})).toBe(true);
   expect(await canBeApproved('interrupted', { detached: true })).toBe(true);
   expect(await canBeApproved('interrupted', { idempotencyKey: 'key' })).toBe(true);
+});
+
+test('an approval of a call that was skipped is kept for the next call like it, once', async () => {
+  const journal = new PostgresJournal(database);
+  const store = new WaitStore(database);
+  const approval = { id: 'appr_skipped', argumentsHash: 'hash', expiresMs: 60_000, notify: false };
+  const { id, principal, name, definitionHash } = someCall();
+  await journal.plan(someCall({ id, approval }), approver);
+  await store.decide((await store.get(approval.id))!, { decision: 'approve' }, approver);
+  await journal.end({ ...approver, callId: id, outcome: skippedOutcome });
+  const like = { principal, name, definitionHash, argumentsHash: approval.argumentsHash, inRun: false };
+  expect(await store.takeUnused('call_next', like)).toMatchObject({ id: approval.id, state: 'approved' });
+  expect(await store.takeUnused('call_third', like)).toBeUndefined();
 });

@@ -7,7 +7,7 @@ import type { WaitStore } from '#libs/waits/wait-store.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { failedOutcome, isEnded, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { failedOutcome, isEnded, skippedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { ApprovalNeeded } from '../govern/approval-needed.js';
 import type { Waits } from '../govern/waits.js';
 import { toolOfCall } from '../tools/tool-of-call.js';
@@ -159,10 +159,8 @@ class SettledRound {
 
   /** Ends a call without running it, because it may depend on the call before it, which has not ended. */
   private async skip(call: RunnableCall): Promise<void> {
-    const message = 'Not run: the previous call waits for an answer of the user. Repeat this call afterwards';
-    const outcome = failedOutcome('cancelled', 'cancelled', message);
-    await this.ports.runner.skip(call, outcome);
-    call.end(outcome);
+    await this.ports.runner.skip(call, skippedOutcome);
+    call.end(skippedOutcome);
   }
 
   /** Emits the approval to the caller, who stays, and waits until somebody has decided. */

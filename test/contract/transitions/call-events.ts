@@ -2,7 +2,7 @@
 import type { Wait } from '#libs/waits/wait.js';
 import type { AuditContext, NewRun, PlannedCall } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { failedOutcome, skippedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { noUsage as usage } from '#libs/schemas/usage.js';
 import type { CallEvent, CallTableState } from '../../../apps/gateway/turn/advance/call-table.js';
 import { forever } from '../../support/runnable-call.js';
@@ -223,7 +223,7 @@ export const callEvents: Record<CallEvent, CallEventPath> = {
   'planned, refused': plans({ outcome: failedOutcome('denied', 'tool_denied', 'denied') }),
   'refused a place, own call': refuses({}),
   'refused a place, in a chat': refuses({ run: 'plain' }),
-  'skipped, the call before it asks': ends(cancelled, () => ({})),
+  'skipped, the call before it asks': ends(skippedOutcome, () => ({})),
   'a kept result answers': ends({ ...someOutcome, cached: true }, () => ({})),
 
   approved: decides('approve'),

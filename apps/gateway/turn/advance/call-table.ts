@@ -81,7 +81,7 @@ export const callTable = {
   'refused a place, in a chat': call({ ...refusal, approved: refused }, hasWorker),
   'skipped, the call before it asks': call(
     { parked: unapproved, dispatched: impossible('The call was not begun.') },
-    cancelled('journal.end'),
+    to('cancelled', ['journal.end'], 'tool_unavailable'),
   ),
   'a kept result answers': call({ parked: unapproved, dispatched: hasWorker }, completed),
 
