@@ -91,6 +91,15 @@ verifies('tools.api-calls', 'success, failure, bad arguments, unknown tool, time
   }
 });
 
+verifies('tools.api-calls', 'a call with an Idempotency-Key names its run', async () => {
+  const headers = { 'content-type': 'application/json', 'idempotency-key': 'names-its-run' };
+  const body = { name: 'echo', arguments: { text: 'hi' } };
+  const [first, again] = [await post(body, { headers }), await post(body, { headers })];
+  expect(first.headers.get('x-run-id')).toMatch(/^run_/);
+  expect([again.status, again.headers.get('x-run-id')]).toEqual([200, first.headers.get('x-run-id')]);
+  expect((await post(body)).headers.get('x-run-id')).toBeNull();
+});
+
 verifies('tools.api-streams', 'progress, then one result', async () => {
   const answer = await post(
     { name: 'slow', arguments: { ms: 200, progress: true } },

@@ -131,6 +131,7 @@ export class ToolsController {
       },
       { ...context, questions: streams ? 'hold' : 'return' },
     );
+    if (begun.runId !== undefined) reply.header('x-run-id', begun.runId);
     if (streams) return this.stream(begun, request, reply);
     const ended = await begun.run(() => undefined);
     if (ended.outcome.state !== 'completed') throw failureOf(ended.tool, ended.outcome);

@@ -31,6 +31,8 @@ export interface RepeatableToolCallRequest extends ToolCallRequest {
 export interface BegunToolCall {
   /** The id of the call; of its run, until a gateway has planned the call. */
   readonly id: string;
+  /** The run of a call with a key: its events can be read, it can be cancelled. */
+  readonly runId?: string;
   /** `emit` gets the progress of the call, and what it waits for. @throws AppError, ApprovalNeeded */
   run(emit: (event: TurnEvent) => void): Promise<Omit<EndedToolCall, 'tool'> & { tool: Pick<CatalogTool, 'name'> }>;
 }
@@ -60,6 +62,7 @@ export class KeyedToolCalls {
 
 class KeyedToolCall implements BegunToolCall {
   id: string;
+  readonly runId: string;
   private execution: ToolExecution | undefined;
 
   constructor(
@@ -68,7 +71,7 @@ class KeyedToolCall implements BegunToolCall {
     private readonly from: RequestContext,
     private readonly ports: KeyedToolCallPorts,
   ) {
-    this.id = started.runId;
+    this.id = this.runId = started.runId;
   }
 
   async run(emit: (event: TurnEvent) => void): ReturnType<BegunToolCall['run']> {
