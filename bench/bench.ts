@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { measureAdapters } from './adapters.js';
 import { approvalSettings, measureApprovals } from './approvals.js';
 import { auditReadingScenario, auditScenario, measureAuditReading, measureAuditRows } from './audit.js';
+import { measureConsole } from './console.js';
 import { chimechScenario, measureChimech } from './chimech.js';
 import { knowledgeScenario, measureKnowledge } from './knowledge.js';
 import { largeFilesSettings, measureLargeFiles } from './large-files.js';
@@ -52,6 +53,8 @@ const { values: options } = parseArgs({
     sessions: { type: 'string' },
     /** Instead of the scenarios: how long a decision takes to a stream that waits for it on another gateway. */
     approvals: { type: 'boolean', default: false },
+    /** Instead of the scenarios: the console in a browser, on a store of so many runs. */
+    console: { type: 'string' },
     /** Instead of the scenarios: the memory that 1 GiB files take. */
     files: { type: 'boolean', default: false },
     /** Instead of the scenarios: a workspace of so many files, and how soft the quota of a tool server is. */
@@ -205,6 +208,10 @@ async function run(box: Measured, other: Measured | undefined): Promise<boolean>
   if (options.files) return measureLargeFiles(box.system);
   if (options.approvals) {
     await measureApprovals(box.system);
+    return true;
+  }
+  if (options.console !== undefined) {
+    await measureConsole(box.system, Number(options.console));
     return true;
   }
   if (turns !== undefined) await runTurns(box, Number(turns));

@@ -175,7 +175,7 @@ async function rowCounts(url: string) {
   return rows[0]!;
 }
 
-async function querying<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+export async function querying<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {

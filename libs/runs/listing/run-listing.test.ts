@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { Prisma } from '#libs/postgres/prisma-client/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../../../test/support/services/test-database.js';
+import { fillCalls, fillRounds, fillRuns } from '../../../test/support/many-runs.js';
 import { verifies } from '../../../test/verifies.js';
 import { factsOf } from './run-facts.js';
 import type { RunFilter } from './run-filter.js';
@@ -16,27 +17,6 @@ const at = (n: number) => new Date(start + n * 1_000);
 /** Far apart, so that no page of all runs has two of them. */
 const rare = [10, Math.floor(count / 2), count - 10];
 const rareIds = rare.map(idOf).reverse();
-
-const fill = `
-  insert into runs (id, principal, session_id, request_id, request_hash, dialect, detached, request, state, created_at, ended_at,
-    usage, model, asked, error)
-  select 'run_' || lpad(to_hex($1::bigint + n * 1000), 12, '0') || rpad('7', 20, '0'), 'user-' || n % 50,
-    'session-' || n % 2000, 'req', '', 'events', false, '{"messages":[]}', case when n % 40 = 0 then 'failed' else 'done' end,
-    to_timestamp($1::bigint / 1000 + n), to_timestamp($1::bigint / 1000 + n + 2),
-    '{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}', 'model-' || n % 20, 'do the task ' || n,
-    case when n % 40 = 0 then json_build_object('code', 'code_' || n % 7, 'message', 'm', 'type', 't') end
-  from generate_series(1, $2::int) n`;
-const fillRounds = `
-  insert into run_rounds (run_id, round, provider, model, message, usage, finish_reason, last_event, started_at, created_at)
-  select id, round, 'provider', 'answered-' || right(model, 1), '{}', '{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}',
-    'stop', 1, created_at, created_at + interval '1 second'
-  from runs, generate_series(1, 2) round`;
-const fillCalls = `
-  insert into tool_calls (id, run_id, round, "position", kind, principal, session_id, name, server, tool, definition_hash,
-    arguments, safe, audit, state, planned_at, dispatched_at, ended_at)
-  select 'call_' || id, id, 1, 0, 'server', principal, session_id, 'tool', 'server', 'tool-' || right(asked, 1), '', '{}', true,
-    '{}', 'completed', created_at, created_at, created_at + interval '1 second'
-  from runs`;
 
 /** Rows that the nodes of a plan read, and did not pass on. */
 interface Plan {
@@ -69,7 +49,7 @@ describe('the list of runs', () => {
     client = new pg.Client({ connectionString: testDatabase.url });
     await client.connect();
     await client.query('set enable_seqscan = off');
-    await client.query(fill, [start, count]);
+    await client.query(fillRuns, [start, count]);
     await client.query(fillRounds);
     await client.query(fillCalls);
     const names = `model = 'rare', principal = 'alice', session_id = 'rare', asked = 'a Needle in 100% hay'`;
@@ -145,7 +125,7 @@ describe('the list of runs', () => {
       seen.push(...rows.map(({ id }) => id));
       cursor = next;
       page += 1;
-      await client.query(fill.replace('generate_series(1, $2::int)', 'generate_series($2::int, $2::int)'), [
+      await client.query(fillRuns.replace('generate_series(1, $2::int)', 'generate_series($2::int, $2::int)'), [
         start,
         count + page * 50 + 7,
       ]);
