@@ -85,6 +85,12 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await person.page.getByText(runs.length === 1 ? '1 row' : `${runs.length} rows`, { exact: true }).waitFor();
   }
 
+  verifies('overview.figures', 'a turn that waits for a person is not counted as running', async () => {
+    const overview = (await (await fetch(`${box.url}/api/overview`)).json()) as { running_turns: number };
+    expect((await listed('&state=waiting')).length).toBe(2);
+    expect([overview.running_turns, (await listed('&state=running')).length]).toEqual([0, 0]);
+  });
+
   verifies('console.runs', 'states and failures in words, and every filter in the address', async () => {
     const person = await browser.asPerson();
     const { page } = person;

@@ -6,6 +6,7 @@ export interface OverviewCounts {
   approvals: number;
   questions: number;
   toolChanges: number;
+  /** Without those that wait for a person, as the list of running runs. */
   runningTurns: number;
 }
 
@@ -19,6 +20,7 @@ const countOpen = `/* overview.counts */
     (select count(*) from catalog_tools join catalog_servers using (server)
       where configured and change is not null and decision = 'pending')::int as "toolChanges",
     (select count(*) from runs where state = 'running' and state <> 'done' and asked is not null
+      and not exists (select from tool_calls where run_id = runs.id and state = 'parked')
       and ($1::text is null or principal = $1))::int as "runningTurns"`;
 
 /** @throws AppError store_unavailable */
