@@ -2,6 +2,8 @@ export const consoleChatRequirements = {
   'console.chat.asks':
     'what a call waits for is decided in its card: approve, deny, edit, the answer to a question, a result',
   'console.chat.branches': 'an edited message and another answer are branches of a conversation, and both stay',
+  'console.chat.habits':
+    'a chat does what people are used to: files are dropped and pasted, an input method keeps its Enter, two tabs lose nothing, and a full browser says so',
   'console.chat.hostile': 'a hostile answer, tool result or file name is shown harmlessly in a chat',
   'console.chat.kept':
     'conversations and drafts stay in the browser, each principal sees their own, and files carry them on',

@@ -106,6 +106,11 @@ export class Person {
     });
   }
 
+  /** The same person in another tab. */
+  in(page: Page): Person {
+    return Object.assign(Object.create(this) as Person, { page });
+  }
+
   /** `path`: below the console, without a slash at its beginning. Returns when the view is there. */
   async open(path = ''): Promise<void> {
     await this.page.goto(`${this.url}/console/${path}`);

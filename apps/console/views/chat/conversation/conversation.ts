@@ -131,6 +131,17 @@ export function choosing(conversation: ChatConversation, { parent = '', id }: Ch
   return { ...conversation, chosen: { ...conversation.chosen, [parent]: id } };
 }
 
+/** With what another tab has added meanwhile, once no turn runs there. The same object if that is nothing. */
+export function joining(own: ChatConversation, other: ChatConversation): ChatConversation {
+  const added = Object.entries(other.nodes).filter(([id]) => own.nodes[id] === undefined);
+  if (added.length === 0 || runningTurn(other) !== undefined) return own;
+  return {
+    ...own,
+    updatedAt: Math.max(own.updatedAt, other.updatedAt),
+    nodes: { ...own.nodes, ...Object.fromEntries(added) },
+  };
+}
+
 const longestTitle = 80;
 
 /** Its name, else the beginning of its first message; empty for a new one. */

@@ -28,7 +28,10 @@ export class Chats {
 
   constructor(readonly owner: string) {
     void this.refresh();
-    this.news?.addEventListener('message', () => void this.refresh());
+    this.news?.addEventListener('message', ({ data }: MessageEvent<string>) => {
+      void this.refresh();
+      void this.join(data);
+    });
   }
 
   /** A conversation that is not known here is a new one, of the session of that name. */
@@ -60,7 +63,7 @@ export class Chats {
       await keep(entry, conversation);
       this.trouble.set(undefined);
       this.list.set([entry, ...others].sort((one, other) => other.updatedAt - one.updatedAt));
-      this.news?.postMessage('kept');
+      this.news?.postMessage(entry.id);
     } catch (error) {
       this.fail(error instanceof StorageFullError ? 'full' : 'unavailable');
     }
@@ -79,7 +82,7 @@ export class Chats {
     await forget(this.owner, id).catch(() => this.fail('unavailable'));
     this.trouble.set(undefined);
     await this.refresh();
-    this.news?.postMessage('kept');
+    this.news?.postMessage(id);
   }
 
   /** The id of the conversation that begins with the next message. */
@@ -97,6 +100,13 @@ export class Chats {
     const wanted = text.trim().toLowerCase();
     const all = this.list.get() ?? [];
     return wanted === '' ? all : all.filter(({ title, words }) => `${title.toLowerCase()}\n${words}`.includes(wanted));
+  }
+
+  /** Another tab has kept or removed the conversation. */
+  private async join(id: string): Promise<void> {
+    const chat = await this.open.get(id);
+    const kept = chat && (await readKept(this.owner, id).catch(() => undefined));
+    if (kept !== undefined) chat!.join(kept);
   }
 
   private async refresh(): Promise<void> {

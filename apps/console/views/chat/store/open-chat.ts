@@ -7,6 +7,7 @@ import {
   type ChatConversation,
   type ChatNode,
   choosing,
+  joining,
   newId,
   runningTurn,
   shownPath,
@@ -81,6 +82,13 @@ export class OpenChat {
     const answer = withCall(turn.answer, callId, (call) => ({ ...call, given, status: 'ended' }));
     this.change(withNode(this.conversation, { ...turn, answer }));
     if (openClientCalls(answer).length === 0) this.begin(id);
+  }
+
+  /** Another tab has kept the conversation. What that tab did not know is kept again, with what it has added. */
+  join(kept: ChatConversation): void {
+    const joined = joining(this.conversation, kept);
+    const hasMore = Object.keys(joined.nodes).some((id) => kept.nodes[id] === undefined);
+    if (joined !== this.conversation) this.change(joined, hasMore);
   }
 
   /** Ends what runs in this page for it. */
