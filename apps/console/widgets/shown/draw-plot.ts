@@ -12,6 +12,8 @@ export interface PlotProps {
   show?: (value: number) => string;
   height?: number;
   kind?: 'line' | 'bars';
+  /** The times are days, UTC. */
+  isDaily?: boolean;
 }
 
 const colours = ['--part-model', '--part-tool', '--part-person', '--bad', '--part-queue'];
@@ -19,18 +21,27 @@ const colours = ['--part-model', '--part-tool', '--part-person', '--bad', '--par
 const longestInHours = 2 * 86_400;
 
 /** Hours for a day or two, else days, as the language of the page writes them. */
-function timeName(times: readonly number[]): (seconds: number) => string {
+function timeName(times: readonly number[], isDaily: boolean): (seconds: number) => string {
   const isShort = (times.at(-1) ?? 0) - (times[0] ?? 0) <= longestInHours;
   const format = new Intl.DateTimeFormat(
     document.documentElement.lang,
-    isShort ? { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } : { month: 'short', day: 'numeric' },
+    isShort && !isDaily
+      ? { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }
+      : { month: 'short', day: 'numeric', ...(isDaily ? { timeZone: 'UTC' } : {}) },
   );
   return (seconds) => format.format(new Date(seconds * 1_000));
 }
 
 export function drawPlot(
   place: HTMLElement,
-  { times, series, show, height = 160, kind = 'line' }: PlotProps & { show: (value: number) => string },
+  {
+    times,
+    series,
+    show,
+    height = 160,
+    kind = 'line',
+    isDaily = false,
+  }: PlotProps & { show: (value: number) => string },
   signal: AbortSignal,
 ): void {
   // A computed colour is plain: a canvas does not know light-dark().
@@ -51,10 +62,17 @@ export function drawPlot(
       width: Math.max(120, place.clientWidth),
       height,
       legend: { show: false },
+      ...(isDaily ? { tzDate: (seconds: number) => UPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC') } : {}),
       cursor: { y: false, drag: { x: false, y: false } },
       scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
       axes: [
-        { ...axis, size: 28, values: (_plot, values) => values.map(timeName(times)) },
+        {
+          ...axis,
+          size: 28,
+          values: (_plot, values) => values.map(timeName(times, isDaily)),
+          // Ticks within a day would have its name once more.
+          ...(isDaily ? { incrs: [1, 2, 7, 14, 30, 60, 90].map((days) => days * 86_400) } : {}),
+        },
         { ...axis, size: 56, values: (_plot, values) => values.map(show) },
       ],
       series: [

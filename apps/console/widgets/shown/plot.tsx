@@ -7,9 +7,10 @@ import { useFormats } from './formats.js';
 import styles from './plot.module.css';
 
 export function Plot(props: PlotProps) {
-  const { label, times, series } = props;
+  const { label, times, series, isDaily = false } = props;
   const texts = useStrings(widgetStrings);
   const formats = useFormats();
+  const nameOf = isDaily ? formats.day : formats.time;
   const show = props.show ?? formats.number;
   const place = useRef<HTMLDivElement>(null);
   const latest = useRef({ ...props, show });
@@ -43,7 +44,7 @@ export function Plot(props: PlotProps) {
           <tbody>
             {times.map((time, index) => (
               <tr key={time}>
-                <th scope="row">{formats.time(new Date(time * 1_000))}</th>
+                <th scope="row">{nameOf(new Date(time * 1_000))}</th>
                 {series.map(({ name, values }) => {
                   const value = values[index];
                   return <td key={name}>{value === null || value === undefined ? '–' : show(value)}</td>;
