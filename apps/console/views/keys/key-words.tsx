@@ -47,5 +47,5 @@ export function nearerBudget({ spending: { day, month } }: ListedKey): 'day' | '
   const share = ({ limit_usd: limit, spent_usd: spent }: BudgetUse) =>
     limit === null ? -1 : limit === 0 ? 1 : spent / limit;
   if (day.limit_usd === null && month.limit_usd === null) return undefined;
-  return share(day) > share(month) ? 'day' : 'month';
+  return share(day) >= share(month) ? 'day' : 'month';
 }

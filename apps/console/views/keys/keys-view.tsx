@@ -47,7 +47,7 @@ export default function KeysView() {
       return { data: page.data, next_cursor: page.has_more ? page.data.at(-1)!.id : null };
     },
   });
-  const { columns, card } = useKeyShapes();
+  const { columns, card } = useKeyShapes(id !== undefined);
   const isFiltered = Object.keys(filters).length > 0;
   const states = [
     { value: inForceStates, title: texts.inForce },
@@ -132,7 +132,8 @@ export default function KeysView() {
 const headingOf = (row: ListedKey | undefined): string | undefined =>
   row === undefined ? undefined : visibleText(row.name === null ? row.owner : `${row.owner} · ${row.name}`);
 
-function useKeyShapes() {
+/** Beside an open key there is room for few columns. */
+function useKeyShapes(isBeside: boolean) {
   const texts = useStrings(keysStrings);
   const who = ({ owner, name }: ListedKey) => (
     <span className={styles.who}>
@@ -189,5 +190,6 @@ function useKeyShapes() {
       {spent(row)}
     </div>
   );
-  return { columns, card };
+  const few = columns.filter(({ name }) => !['prefix', 'scopes', 'expires'].includes(name));
+  return { columns: isBeside ? few : columns, card };
 }

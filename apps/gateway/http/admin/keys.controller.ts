@@ -45,12 +45,14 @@ export class KeysController {
   async list(@Query() query: Record<string, unknown>): Promise<{ data: ShownListedKey[]; has_more: boolean }> {
     const asked = validated(keysQuerySchema, query);
     const size = readPageLimit(asked.limit, maxPage, defaultPage);
+    await this.ring.noteUses();
     const found = await this.store.list({ ...keyFilterOf(asked), limit: size + 1, after: asked.after });
     return { data: await this.withSpending(found.slice(0, size)), has_more: found.length > size };
   }
 
   @Get(':id')
   async get(@Param('id') id: string): Promise<ShownListedKey> {
+    await this.ring.noteUses();
     const [shown] = await this.withSpending(await this.store.list({ id, limit: 1 }));
     if (shown === undefined) throw new AppError('not_found', 'There is no key with this id');
     return shown;

@@ -102,16 +102,22 @@ export function CreateKey({ onMade, onClose }: CreateKeyProps) {
         <fieldset className={styles.section}>
           <legend>{texts.what}</legend>
           {keyScopes.map((scope) => (
-            <label key={scope} className={styles.scope}>
+            <div key={scope} className={styles.scope}>
               <input
                 type="checkbox"
+                id={`scope-${scope}`}
+                aria-describedby={`about-${scope}`}
                 aria-invalid={problems.scopes !== undefined}
                 checked={scopes.includes(scope)}
                 onChange={({ target }) => choose(scope, target.checked)}
               />
-              <code>{scope}</code>
-              <span className={styles.soft}>{texts[`${scope}Scope`]}</span>
-            </label>
+              <label htmlFor={`scope-${scope}`}>
+                <code>{scope}</code>
+              </label>
+              <span id={`about-${scope}`} className={styles.soft}>
+                {texts[`${scope}Scope`]}
+              </span>
+            </div>
           ))}
           {problems.scopes !== undefined && <p className={fields.problem}>{problems.scopes}</p>}
         </fieldset>
