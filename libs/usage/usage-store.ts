@@ -25,7 +25,7 @@ export interface UsageSum {
   prompt_tokens: number;
   completion_tokens: number;
   cost_usd: number;
-  /** Of models without a price: what they cost is not in `cost_usd`. */
+  /** Tokens of models without a price: what they cost is not in `cost_usd`. */
   unpriced_tokens: number;
 }
 

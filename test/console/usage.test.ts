@@ -158,7 +158,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await rowOf(person, 'Key', 'max').waitFor();
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'CSV' }).click();
-    const text = await readFile((await (await download).path())!, 'utf8');
+    const text = await readFile(await (await download).path(), 'utf8');
     const since = daysAgo(29);
     const answer = await world.api('root').operations.usageCsv({ by: ['day', 'key'], since });
     expect(text).toBe(await answer.text());
@@ -210,9 +210,9 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
           await person.page.getByText('openai/gpt-4.1').first().waitFor();
           await person.page.getByText('eve').first().waitFor();
           await person.page.locator('canvas').nth(3).waitFor();
+          await person.picture(`usage-${language}-${theme}-${width}`);
           await person.expectAccessible();
           await person.expectNoOverflow();
-          await person.picture(`usage-${language}-${theme}-${width}`);
           await person.leave();
         }
       }

@@ -42,7 +42,7 @@ export function SpentOf({ label, use }: { label: string; use: BudgetUse }) {
   );
 }
 
-/** Of the day's and the month's budget the one that is nearer to its end. */
+/** Which of its budgets is nearer to its end. */
 export function nearerBudget({ spending: { day, month } }: ListedKey): 'day' | 'month' | undefined {
   const share = ({ limit_usd: limit, spent_usd: spent }: BudgetUse) =>
     limit === null ? -1 : limit === 0 ? 1 : spent / limit;

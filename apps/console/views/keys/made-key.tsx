@@ -19,7 +19,7 @@ export interface NewlyMade {
   made: MadeApiKey;
   /** Whoever uses the page needs this key, or another one, to go on. */
   isNeeded: boolean;
-  /** Of a rotation: how long the old key works, seconds. */
+  /** How long the old key works after a rotation, seconds. */
   graceSeconds?: number;
 }
 

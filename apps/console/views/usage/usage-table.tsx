@@ -20,6 +20,7 @@ export function UsageTable({ rows, group, period }: UsageTableProps) {
   const texts = useStrings(usageStrings);
   const formats = useFormats();
   const without: Partial<Record<Group, string>> = { key: texts.noKey, model: texts.noModel, tool: texts.noTool };
+  const hints: Partial<Record<Group, string>> = { model: texts.noModelHint, tool: texts.noToolHint };
   const nameOf = (row: UsageRow) => {
     const value = row[group];
     if (value === null || value === undefined) return without[group] ?? '–';
@@ -32,7 +33,13 @@ export function UsageTable({ rows, group, period }: UsageTableProps) {
   const name = (row: UsageRow) => {
     const value = row[group];
     const shown = nameOf(row);
-    if (value === null || value === undefined) return <span className={styles.soft}>{shown}</span>;
+    if (value === null || value === undefined) {
+      return (
+        <span className={styles.soft} title={hints[group]}>
+          {shown}
+        </span>
+      );
+    }
     if (group === 'day') return shown;
     return (
       <Link to="." search={(before: object) => ({ ...before, [group]: value })} title={`${shown}: ${texts.showOnly}`}>
@@ -115,7 +122,7 @@ export function UsageTable({ rows, group, period }: UsageTableProps) {
       columns={columns}
       card={card}
       rows={inOrder(rows, group)}
-      rowKey={(row) => String(row[group] ?? '')}
+      rowKey={(row) => row[group] ?? ''}
     />
   );
 }

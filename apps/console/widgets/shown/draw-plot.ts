@@ -16,7 +16,11 @@ export interface PlotProps {
   isDaily?: boolean;
 }
 
-const colours = ['--part-model', '--part-tool', '--part-person', '--bad', '--part-queue'];
+export interface DrawnPlot extends PlotProps {
+  show: (value: number) => string;
+  /** Custom properties, one a series. */
+  colours: readonly string[];
+}
 
 const longestInHours = 2 * 86_400;
 
@@ -34,14 +38,7 @@ function timeName(times: readonly number[], isDaily: boolean): (seconds: number)
 
 export function drawPlot(
   place: HTMLElement,
-  {
-    times,
-    series,
-    show,
-    height = 160,
-    kind = 'line',
-    isDaily = false,
-  }: PlotProps & { show: (value: number) => string },
+  { times, series, show, colours, height = 160, kind = 'line', isDaily = false }: DrawnPlot,
   signal: AbortSignal,
 ): void {
   // A computed colour is plain: a canvas does not know light-dark().
@@ -56,6 +53,8 @@ export function drawPlot(
     grid: { stroke: () => colour('--line'), width: 1 },
     font: '11px system-ui',
   };
+  // A bar at the edge is as wide as the others.
+  const edge = kind === 'bars' ? ((times[1] ?? 0) - (times[0] ?? 0) || (isDaily ? 86_400 : 3_600)) / 2 : 0;
   const bars = UPlot.paths.bars?.({ size: [0.7, 40] });
   const plot = new UPlot(
     {
@@ -64,7 +63,10 @@ export function drawPlot(
       legend: { show: false },
       ...(isDaily ? { tzDate: (seconds: number) => UPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC') } : {}),
       cursor: { y: false, drag: { x: false, y: false } },
-      scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
+      scales: {
+        x: { range: (_plot, low, high) => [low - edge, high + edge] },
+        y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] },
+      },
       axes: [
         {
           ...axis,
@@ -82,7 +84,7 @@ export function drawPlot(
           return {
             label: name,
             stroke: () => colour(shade),
-            width: 1.5,
+            width: kind === 'bars' ? 0 : 1.5,
             points: { show: false },
             ...(kind === 'bars' && bars !== undefined ? { paths: bars, fill: () => colour(shade) } : {}),
           };

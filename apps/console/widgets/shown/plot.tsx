@@ -6,6 +6,8 @@ import type { PlotProps } from './draw-plot.js';
 import { useFormats } from './formats.js';
 import styles from './plot.module.css';
 
+const colours = ['--part-model', '--part-tool', '--part-person', '--bad', '--part-queue'];
+
 export function Plot(props: PlotProps) {
   const { label, times, series, isDaily = false } = props;
   const texts = useStrings(widgetStrings);
@@ -13,9 +15,9 @@ export function Plot(props: PlotProps) {
   const nameOf = isDaily ? formats.day : formats.time;
   const show = props.show ?? formats.number;
   const place = useRef<HTMLDivElement>(null);
-  const latest = useRef({ ...props, show });
+  const latest = useRef({ ...props, show, colours });
   useEffect(() => {
-    latest.current = { ...props, show };
+    latest.current = { ...props, show, colours };
   });
   useEffect(() => {
     const leaving = new AbortController();
@@ -26,6 +28,16 @@ export function Plot(props: PlotProps) {
   }, [times, series]);
   return (
     <figure className={styles.plot} aria-label={label}>
+      {series.length > 1 && (
+        <div className={styles.legend} aria-hidden="true">
+          {series.map(({ name }, index) => (
+            <span key={name}>
+              <i style={{ background: `var(${colours[index % colours.length]})` }} />
+              {name}
+            </span>
+          ))}
+        </div>
+      )}
       <div ref={place} className={styles.canvas} style={{ height: props.height ?? 160 }} aria-hidden="true" />
       <details className={styles.figures}>
         <summary>{texts.asTable}</summary>
