@@ -83,6 +83,8 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await press(person, 'Copy the key');
     expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(key);
+    await person.expectAccessible();
+    await person.picture('keys-made');
     // Neither Escape nor a click beside it loses a key that is shown once.
     await page.keyboard.press('Escape');
     await page.mouse.click(5, 5);
@@ -217,6 +219,17 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
       await person.leave();
     },
   );
+
+  verifies('console.keys', 'the palette finds a key by its owner and its name', async () => {
+    const person = await world.asPerson('root');
+    const { page } = person;
+    await person.open();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').getByRole('textbox').or(page.getByRole('searchbox')).first().fill('laptop');
+    await page.getByRole('option', { name: /^eve · laptop/ }).click();
+    await page.getByRole('complementary', { name: 'eve · laptop' }).waitFor();
+    await person.leave();
+  });
 
   verifies('console.scopes', 'Keys is not shown to a key without the scope admin', async () => {
     const person = await world.asPerson('ada');

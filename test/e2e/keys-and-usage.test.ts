@@ -3,9 +3,12 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { Signalbox, SignalboxError } from '../../clients/typescript/src/index.js';
 import { eventually } from '../support/eventually.js';
 import { type SignalboxHere, startSignalboxHere } from '../support/services/start-signalbox.js';
+import { messagesOf } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
 let box: SignalboxHere;
+/** What the model waits for before it answers to "held". */
+const released = Promise.withResolvers<void>();
 const ids: Record<string, string> = {};
 const keys: Record<string, string> = {};
 
@@ -33,7 +36,11 @@ beforeAll(async () => {
   };
   box = await startSignalboxHere({
     environment,
-    script: () => ({ text: 'ok', usage: { prompt_tokens: 4, completion_tokens: 6, total_tokens: 10 } }),
+    script: (request) => {
+      const usage = { prompt_tokens: 4, completion_tokens: 6, total_tokens: 10 };
+      const isHeld = messagesOf(request).some(({ content }) => content === 'held');
+      return { text: 'ok', usage, ...(isHeld ? { before: released.promise } : {}) };
+    },
   });
   const first = await fetch(`${box.url}/api/keys`, {
     method: 'POST',
@@ -179,4 +186,17 @@ verifies('limits.budget-forecast', 'a key that replaces another has what that ha
   await as('root').revokeKey(ids['ann']!);
   expect((await as('root').key(ids['ann']!)).state).toBe('revoked');
   expect((await as('root').budgets()).data.map(({ key }) => key)).not.toContain(ids['ann']);
+});
+
+verifies('access.revocation', 'a turn that runs goes on to its end, the next one is refused', async () => {
+  await make('zoe');
+  const zoe = new Signalbox({ baseUrl: box.url, apiKey: keys['zoe']!, maxRetries: 0 });
+  const ask = (content: string) => zoe.chat({ messages: [{ role: 'user', content }] }, { resume: false });
+  const before = box.upstream.requests.length;
+  const turn = ask('held');
+  await eventually(() => Promise.resolve(box.upstream.requests.length > before));
+  await as('root').revokeKey(ids['zoe']!);
+  expect(await errorOf(ask('next'))).toEqual(['invalid_api_key', undefined]);
+  released.resolve();
+  expect((await turn).choices[0]!.message.content).toBe('ok');
 });
