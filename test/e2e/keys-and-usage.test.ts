@@ -8,7 +8,8 @@ import { verifies } from '../verifies.js';
 
 let box: SignalboxHere;
 /** What the model waits for before it answers to "held". */
-const released = Promise.withResolvers<void>();
+let release = () => {};
+const released = new Promise<void>((resolve) => (release = resolve));
 const ids: Record<string, string> = {};
 const keys: Record<string, string> = {};
 
@@ -39,7 +40,7 @@ beforeAll(async () => {
     script: (request) => {
       const usage = { prompt_tokens: 4, completion_tokens: 6, total_tokens: 10 };
       const isHeld = messagesOf(request).some(({ content }) => content === 'held');
-      return { text: 'ok', usage, ...(isHeld ? { before: released.promise } : {}) };
+      return { text: 'ok', usage, ...(isHeld ? { before: released } : {}) };
     },
   });
   const first = await fetch(`${box.url}/api/keys`, {
@@ -197,6 +198,6 @@ verifies('access.revocation', 'a turn that runs goes on to its end, the next one
   await eventually(() => Promise.resolve(box.upstream.requests.length > before));
   await as('root').revokeKey(ids['zoe']!);
   expect(await errorOf(ask('next'))).toEqual(['invalid_api_key', undefined]);
-  released.resolve();
+  release();
   expect((await turn).choices[0]!.message.content).toBe('ok');
 });
