@@ -8,6 +8,7 @@ import { chimechRequirements } from './requirements/chimech.js';
 import { clientRequirements } from './requirements/client.js';
 import { consoleChatRequirements } from './requirements/console-chat.js';
 import { consoleRequirements } from './requirements/console.js';
+import { consoleKeysRequirements } from './requirements/console-keys.js';
 import { consoleWorkRequirements } from './requirements/console-work.js';
 import { deploymentRequirements } from './requirements/deployment.js';
 import { chatApisRequirements } from './requirements/chat-apis.js';
@@ -32,6 +33,7 @@ export const requirements = {
   ...clientRequirements,
   ...consoleChatRequirements,
   ...consoleRequirements,
+  ...consoleKeysRequirements,
   ...consoleWorkRequirements,
   ...deploymentRequirements,
   ...docsRequirements,

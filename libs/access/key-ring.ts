@@ -137,7 +137,8 @@ export class KeyRing {
     return remembered.signIn;
   }
 
-  private async noteUses(): Promise<void> {
+  /** Writes when keys were last used here. Never rejects. */
+  async noteUses(): Promise<void> {
     const used = [...this.keys.values()].filter(({ usedAt }) => usedAt !== 0);
     if (used.length === 0) return;
     const uses = used.map(({ stored, usedAt }) => ({ id: stored.id, at: new Date(usedAt) }));

@@ -7,8 +7,14 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { Access } from '#libs/schemas/call-context.js';
 import { mintKey } from './api-key.js';
 
+export const keyStates = ['active', 'rotating', 'expiring', 'expired', 'revoked'] as const;
+/** `rotating`: replaced, and valid until its grace is over. `expiring`: it ends within a week. */
+export type KeyState = (typeof keyStates)[number];
+
 export interface StoredKey extends Access {
   id: string;
+  /** When it was read. */
+  state: KeyState;
   prefix: string;
   owner: string;
   name: string | null;
@@ -18,6 +24,15 @@ export interface StoredKey extends Access {
   lastUsedAt: Date | null;
   revokedAt: Date | null;
   replacedBy: string | null;
+}
+
+export interface KeyFilter {
+  id?: string | undefined;
+  states?: readonly KeyState[] | undefined;
+  owner?: string | undefined;
+  scope?: string | undefined;
+  /** Anywhere in the id, the prefix, the owner or the name. */
+  text?: string | undefined;
 }
 
 export interface NewKey extends Omit<Access, 'tools' | 'limits' | 'budgets'> {
@@ -52,7 +67,10 @@ export interface SignInFailure {
   principal?: string | undefined;
 }
 
-const shown = `id, prefix, owner, name, roles, scopes, models, tools, limits, budgets, created_at as "createdAt",
+const state = `case when revoked_at is not null then 'revoked' when expires_at <= clock_timestamp() then 'expired'
+  when replaced_by is not null then 'rotating' when expires_at <= clock_timestamp() + interval '7 days' then 'expiring'
+  else 'active' end`;
+const shown = `id, ${state} as state, prefix, owner, name, roles, scopes, models, tools, limits, budgets, created_at as "createdAt",
   expires_at as "expiresAt", last_used_at as "lastUsedAt", revoked_at as "revokedAt", replaced_by as "replacedBy"`;
 const audited = `insert into audit_events (id, at, kind, request_id, principal, key_id, ip, name, success, state)
   select $1::uuid, clock_timestamp(), 'key_change', $2, $3, $4, $5, id`;
@@ -120,12 +138,21 @@ export class KeyStore {
   }
 
   /** Newest first. */
-  async list({ limit, after }: { limit: number; after?: string }): Promise<StoredKey[]> {
+  async list({
+    limit,
+    after,
+    ...filter
+  }: KeyFilter & { limit: number; after?: string | undefined }): Promise<StoredKey[]> {
+    const { id, states, owner, scope, text } = filter;
+    const texts = [after, id, owner, scope, text].map((each) => (each === undefined ? null : storedText(each)));
     const rows = await this.database.query<StoredKey>(
       `/* keys.list */ select ${shown} from api_keys
-       where $2::text is null or (created_at, id) < (select created_at, id from api_keys where id = $2)
+       where ($2::text is null or (created_at, id) < (select created_at, id from api_keys where id = $2))
+         and ($3::text is null or id = $3) and ($4::text is null or owner = $4) and ($5::text is null or $5 = any(scopes))
+         and ($6::text is null or position(lower($6) in lower(concat_ws(' ', id, prefix, owner, name))) > 0)
+         and ($7::text[] is null or ${state} = any($7))
        order by created_at desc, id desc limit $1`,
-      [limit, after === undefined ? null : storedText(after)],
+      [limit, ...texts, states ?? null],
     );
     return rows.map(fromRow);
   }

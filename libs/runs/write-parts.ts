@@ -222,17 +222,19 @@ const usage: WritePart = {
     insert into usage_batches (id) select id from usage_rows order by id on conflict do nothing returning id),
   usage_done as (
     insert into usage_days as used (day, key_id, principal, model, tool, shard, requests, calls, failures, prompt_tokens,
-      completion_tokens, cost_nano_usd)
+      completion_tokens, cost_nano_usd, unpriced_tokens)
     select (now() at time zone 'UTC')::date, key_id, principal, model, tool, shard, sum(requests), sum(calls),
-      sum(failures), sum(prompt_tokens), sum(completion_tokens), sum(cost_nano_usd)
+      sum(failures), sum(prompt_tokens), sum(completion_tokens), sum(cost_nano_usd),
+      sum(coalesce(unpriced_tokens, 0))
     from usage_rows join usage_new using (id), jsonb_to_recordset(sums) as each (key_id text, principal text, model text,
       tool text, shard smallint, requests bigint, calls bigint, failures bigint, prompt_tokens bigint, completion_tokens bigint,
-      cost_nano_usd bigint)
+      cost_nano_usd bigint, unpriced_tokens bigint)
     group by key_id, principal, model, tool, shard order by key_id, principal, model, tool, shard
     on conflict (key_id, principal, day, model, tool, shard) do update set requests = used.requests + excluded.requests,
       calls = used.calls + excluded.calls, failures = used.failures + excluded.failures, prompt_tokens = used.prompt_tokens + excluded.prompt_tokens,
       completion_tokens = used.completion_tokens + excluded.completion_tokens,
-      cost_nano_usd = used.cost_nano_usd + excluded.cost_nano_usd)`,
+      cost_nano_usd = used.cost_nano_usd + excluded.cost_nano_usd,
+      unpriced_tokens = used.unpriced_tokens + excluded.unpriced_tokens)`,
   written: `ordinality, null::json from usage_rows`,
 };
 

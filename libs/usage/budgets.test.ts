@@ -128,9 +128,16 @@ verifies('limits.usage-report', 'sums by any of four groups, of one or of all', 
   const store = new UsageStore(database);
   const report = async (...by: ('key' | 'model' | 'tool' | 'day')[]) =>
     store.report({ by, since: undefined, until: undefined, principal: 'una' });
-  const total = { requests: 2, calls: 3, prompt_tokens: 111, completion_tokens: 10, cost_usd: 0.002 };
+  const total = {
+    requests: 2,
+    calls: 3,
+    prompt_tokens: 111,
+    completion_tokens: 10,
+    cost_usd: 0.002,
+    unpriced_tokens: 0,
+  };
   expect(await report()).toEqual({ data: [total], total });
-  const none = { requests: 0, calls: 0, prompt_tokens: 0, completion_tokens: 0, cost_usd: 0 };
+  const none = { requests: 0, calls: 0, prompt_tokens: 0, completion_tokens: 0, cost_usd: 0, unpriced_tokens: 0 };
   expect((await report('tool')).data).toEqual([
     { ...none, tool: 'files/read', requests: 1, calls: 3 },
     { ...total, tool: null, requests: 1, calls: 0 },
@@ -163,7 +170,14 @@ verifies('limits.usage-right', 'sums at once from two gateways, and while the da
     until: undefined,
     principal: 'max',
   });
-  expect(total).toEqual({ requests: 200, calls: 0, prompt_tokens: 2_000, completion_tokens: 1_000, cost_usd: 0.2 });
+  expect(total).toEqual({
+    requests: 200,
+    calls: 0,
+    prompt_tokens: 2_000,
+    completion_tokens: 1_000,
+    cost_usd: 0.2,
+    unpriced_tokens: 0,
+  });
   const few = openGateway(database, 1);
   few.spend(caller, 0, 'p/one');
   few.spend(caller, 0, 'p/two');

@@ -21,6 +21,8 @@ export interface Used {
   promptTokens: number;
   completionTokens: number;
   nanoUsd: number;
+  /** Tokens of a model without a price: what they cost is not known. */
+  unpricedTokens?: number;
 }
 
 export interface UsageMeterParts {
@@ -67,6 +69,7 @@ export class UsageMeter {
       sum.promptTokens += used.promptTokens;
       sum.completionTokens += used.completionTokens;
       sum.nanoUsd += used.nanoUsd;
+      sum.unpricedTokens = (sum.unpricedTokens ?? 0) + (used.unpricedTokens ?? 0);
       return;
     }
     const unsure = this.unsure.reduce((count, { sums }) => count + sums.length, 0);
@@ -167,5 +170,6 @@ function rowOf(used: Used, shard: number) {
     prompt_tokens: used.promptTokens,
     completion_tokens: used.completionTokens,
     cost_nano_usd: used.nanoUsd,
+    unpriced_tokens: used.unpricedTokens ?? 0,
   };
 }

@@ -139,7 +139,12 @@ verifies('limits.usage-right', 'chats that are stored and that are not, calls, a
   await send('/api/tools/call', key, { name: 'get_time', arguments: {} });
   await eventually(async () => (await usage(key)).total.requests === 4);
   const { data, total } = await usage(key, '?by=model,tool');
-  const tokens = (count: number) => ({ prompt_tokens: count * 5, completion_tokens: count * 5, cost_usd: count });
+  const tokens = (count: number) => ({
+    prompt_tokens: count * 5,
+    completion_tokens: count * 5,
+    cost_usd: count,
+    unpriced_tokens: 0,
+  });
   expect(total).toEqual({ requests: 4, calls: 2, ...tokens(3) });
   expect(data).toEqual(
     expect.arrayContaining([

@@ -252,8 +252,9 @@ async function askApprovals(): Promise<void> {
 }
 
 async function askUsage(): Promise<void> {
-  for (const query of ['', '?by=key,model,tool,day&since=2026-01-01', '?by=nobody', '?until=today'])
+  for (const query of ['', '?by=key,model,tool,day&since=2026-01-01', '?by=nobody', '?until=today', '?format=csv'])
     await ask('GET /api/usage', { path: `/api/usage${query}` });
+  for (const query of ['', '?cursor=none']) await ask('GET /api/usage/budgets', { path: `/api/usage/budgets${query}` });
 }
 
 async function askAudit(): Promise<void> {
@@ -270,6 +271,7 @@ async function askKeys(): Promise<void> {
   const headers = { authorization: `Bearer ${key}` };
   await ask('GET /api/keys', { path: '/api/keys?limit=1', headers });
   await ask('GET /api/keys', { path: '/api/keys' });
+  for (const each of [id, 'key_none']) await ask('GET /api/keys/{id}', { path: `/api/keys/${each}`, headers });
   await ask('POST /api/keys', { path: '/api/keys', body: { owner: '' }, headers });
   const rotate = { path: `/api/keys/${id}/rotate`, body: { grace_s: 60 }, headers };
   await ask('POST /api/keys/{id}/rotate', rotate);

@@ -8,6 +8,8 @@ export const accessRequirements = {
   'access.globs': 'a key sees only the models and tools that it allows',
   'access.issuer-away': 'with the issuer away known keys go on, and tokens that need another are 503, not 401',
   'access.key-stored-as-hash': 'a key is shown once; the database holds its SHA-256 and a prefix',
+  'access.list-keys':
+    'keys are found by state, owner, scope and text, page by page, with what is spent of their budgets',
   'access.manage-keys': 'keys are made, listed, rotated and revoked by npm run keys and by /api/keys',
   'access.principals': "sessions of equal names are apart for two owners, and another's ids do not exist",
   'access.revocation': 'a revoked key stops working on every gateway within a second',

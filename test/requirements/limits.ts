@@ -17,9 +17,13 @@ export const limitsRequirements = {
     'a budget that ends in the middle of a turn ends it with an answer, and stopped_by, a warning and the refused call say so',
   'limits.budget-overshoot': 'turns at once, on all gateways, overshoot a budget by no more than what is under way',
   'limits.budget-away': 'with the database away a known budget goes on for a minute, an unknown one is 503',
+  'limits.budget-forecast':
+    'budgets are listed with what is spent and where the day or month will end at its rate so far: administrators see everybody’s, others their own',
   'limits.budget-rotated': 'a key that replaces another goes on with what that has spent',
   'limits.prices': 'the price of the configuration comes before the table, the longest name before a shorter one',
   'limits.usage-report': 'usage is shown by key, model, tool and day: administrators see everybody’s, others their own',
+  'limits.usage-csv': 'usage is exported as CSV, in which no text is a formula for a spreadsheet',
+  'limits.usage-unpriced': 'tokens of a model without a price are counted as such, not as free',
   'limits.usage-kept': 'usage is removed after usage.retention_days',
   'limits.usage-right':
     'each model call is counted once, with fallbacks, failures, killed gateways and continued turns',

@@ -12,5 +12,8 @@ export function keepCredential(key: string | undefined): void {
   credential.set(key);
 }
 
+/** True while a key is shown that can be seen nowhere else: the sign-in waits until it is copied. */
+export const signInHeld = new ExternalValue(false);
+
 /** True while the gateway has refused the last request for want of a key: the sign-in is shown. */
 export const signInWanted = new ExternalValue(false);

@@ -1,4 +1,4 @@
-// Jumps anywhere by a name: a view, a run by its id, a tool, a session.
+// Jumps anywhere by a name: a view, a run by its id, a tool, a session, a key.
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -12,6 +12,7 @@ import { useMe } from '../api/me.js';
 import { useLanguage, useStrings } from '../i18n/language.js';
 import { addressOf, builtViews } from '../views.js';
 import { Dialog } from '../widgets/dialog.js';
+import { visibleText } from '../widgets/shown/visible-text.js';
 import { frameStrings } from './strings.js';
 import styles from './palette.module.css';
 
@@ -23,6 +24,7 @@ interface Place {
 }
 
 const sessionsShown = 100;
+const keysShown = 100;
 
 export default function Palette({ onClose }: { onClose: () => void }) {
   const texts = useStrings(frameStrings);
@@ -78,6 +80,11 @@ function usePlaces(typed: string): { name: string; places: readonly Place[] }[] 
     queryFn: ({ signal }) => api.sessions.list({ limit: sessionsShown, signal }),
     enabled: has('sessions'),
   });
+  const keys = useQuery({
+    queryKey: ['keys', 'palette'],
+    queryFn: ({ signal }) => api.operations.keys({ state: 'active,rotating,expiring', limit: keysShown, signal }),
+    enabled: has('keys'),
+  });
   const isRun = has('run') && /^run_[0-9a-f]+$/.test(typed);
   const groups = [
     {
@@ -102,6 +109,15 @@ function usePlaces(typed: string): { name: string; places: readonly Place[] }[] 
         id: `session ${id}`,
         name: id,
         to: `/sessions/${id}`,
+      })),
+    },
+    {
+      name: texts.apiKeys,
+      places: (keys.data?.data ?? []).map(({ id, owner, name, prefix }) => ({
+        id: `key ${id}`,
+        name: visibleText([owner, name, `${prefix}…`].filter((part) => part !== null).join(' · ')),
+        to: '/keys',
+        search: { id },
       })),
     },
   ];

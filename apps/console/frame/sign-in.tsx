@@ -8,7 +8,7 @@ import { Dialog } from 'react-aria-components/Dialog';
 import { Heading } from 'react-aria-components/Heading';
 import { Modal, ModalOverlay } from 'react-aria-components/Modal';
 import { gatewayUrl } from '../api/addresses.js';
-import { credential, keepCredential, signInWanted } from '../api/credentials.js';
+import { credential, keepCredential, signInHeld, signInWanted } from '../api/credentials.js';
 import { useExternal } from '../api/external-value.js';
 import { describeFailure } from '../api/failure.js';
 import { meQuery } from '../api/me.js';
@@ -28,13 +28,14 @@ const whoHas = (key: string | undefined) =>
 export function SignIn() {
   const { data: me } = useQuery(meQuery);
   const wanted = useExternal(signInWanted);
+  const held = useExternal(signInHeld);
   const nobody = me !== undefined && me.signed_in === null;
   // Who is signed in may look away: with another key than this one a view might be seen, or not.
   const mayLeave = me !== undefined && !nobody;
   return (
     <ModalOverlay
       className={styles.veil}
-      isOpen={wanted || nobody}
+      isOpen={(wanted || nobody) && !held}
       isDismissable={false}
       isKeyboardDismissDisabled={!mayLeave}
       onOpenChange={(isOpen) => mayLeave && signInWanted.set(isOpen)}

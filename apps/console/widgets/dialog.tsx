@@ -15,12 +15,20 @@ export interface DialogProps {
   onClose: () => void;
   /** Wide enough for two columns. */
   isWide?: boolean;
+  /** Only its own buttons close it: what it holds would be lost. */
+  staysOpen?: boolean;
   children: ReactNode;
 }
 
-export function Dialog({ heading, isOpen, onClose, isWide = false, children }: DialogProps) {
+export function Dialog({ heading, isOpen, onClose, isWide = false, staysOpen = false, children }: DialogProps) {
   return (
-    <ModalOverlay className={styles.veil} isOpen={isOpen} onOpenChange={(next) => next || onClose()} isDismissable>
+    <ModalOverlay
+      className={styles.veil}
+      isOpen={isOpen}
+      onOpenChange={(next) => next || onClose()}
+      isDismissable={!staysOpen}
+      isKeyboardDismissDisabled={staysOpen}
+    >
       <Modal className={isWide ? `${styles.modal} ${styles.wide}` : styles.modal}>
         <AriaDialog className={styles.dialog}>
           <Heading slot="title" level={2}>

@@ -87,7 +87,8 @@ export class UsageAccounts {
     const nanoUsd = cost ?? 0;
     const promptTokens = tokenCount(usage.prompt_tokens);
     const completionTokens = tokenCount(usage.completion_tokens);
-    const used = { requests, calls: 0, promptTokens, completionTokens, nanoUsd };
+    const unpricedTokens = cost === undefined ? promptTokens + completionTokens : 0;
+    const used = { requests, calls: 0, promptTokens, completionTokens, nanoUsd, unpricedTokens };
     this.add(paidBy, { model: `${provider}/${model}`, tool: '', ...used });
     traffic?.cost(paidBy.principal, nanoUsd);
     if (budgets.add(paidBy, nanoUsd)) meter.flushSoon();

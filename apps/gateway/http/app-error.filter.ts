@@ -93,8 +93,10 @@ function paramOf(body: unknown): { param?: string } {
   const messages = (body as { message?: unknown } | undefined)?.message;
   const first: unknown = Array.isArray(messages) ? messages[0] : undefined;
   const path = typeof first === 'string' ? withIndices(first) : '';
-  const name = /^(?:property )?([A-Za-z_][\w.[\]]*)/.exec(path)?.[1];
-  return name === undefined ? {} : { param: name };
+  // A problem of a list's entry is told as `tools.each value in allow must be …`.
+  const [, within = '', name] =
+    /^(?:property )?((?:[A-Za-z_]\w*\.)*)(?:each value in )?([A-Za-z_][\w.[\]]*)/.exec(path) ?? [];
+  return name === undefined ? {} : { param: within + name };
 }
 
 /** Writes the path at the start of a message as all other errors do: `changes[0].hash`. */

@@ -3,6 +3,8 @@ import type { JsonObject } from './json.js';
 
 export interface ApiKey {
   id: string;
+  /** `rotating`: replaced, and valid until its grace is over; `expiring`: it ends within a week. */
+  state: 'active' | 'rotating' | 'expiring' | 'expired' | 'revoked';
   prefix: string;
   name: string | null;
   owner: string;
@@ -67,6 +69,17 @@ export interface AuditRow {
   principal: string;
   success: boolean;
   hash: string | null;
+}
+
+export interface BudgetUse {
+  /** Null: there is no budget. */
+  limit_usd: number | null;
+  spent_usd: number;
+  /** What will have been spent at the end of the day or month (UTC) at its rate so far. */
+  forecast_usd: number;
+  state: 'none' | 'within' | 'would_run_out' | 'used_up';
+  /** When a budget that `would_run_out` is used up at that rate. */
+  runs_out_at: string | null;
 }
 
 export interface EndedCall {
@@ -160,6 +173,53 @@ export interface FileList {
   files: FileEntry[];
   /** There are more than are listed. */
   truncated: boolean;
+}
+
+export interface KeyBudget {
+  /** Null: a caller without a key. */
+  key: string | null;
+  principal: string;
+  name: string | null;
+  prefix: string | null;
+  day: BudgetUse;
+  month: BudgetUse;
+}
+
+export interface ListedKey {
+  id: string;
+  /** `rotating`: replaced, and valid until its grace is over; `expiring`: it ends within a week. */
+  state: 'active' | 'rotating' | 'expiring' | 'expired' | 'revoked';
+  prefix: string;
+  name: string | null;
+  owner: string;
+  roles: string[];
+  scopes: ('chat' | 'tools' | 'files' | 'admin')[];
+  tools: {
+    /** `server/tool`, where `*` matches any text. */
+    allow?: string[];
+    /** `server/tool`, where `*` matches any text. */
+    deny?: string[];
+  };
+  limits: {
+    requests_per_minute?: number;
+    tokens_per_minute?: number;
+    turns?: number;
+  };
+  budgets: {
+    day_usd?: number;
+    month_usd?: number;
+  };
+  models: string[] | null;
+  created_at: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+  revoked_at: string | null;
+  replaced_by: string | null;
+  /** With what the keys before it have spent; the budget is its own or the configured one. */
+  spending: {
+    day: BudgetUse;
+    month: BudgetUse;
+  };
 }
 
 export interface ListedRun {
@@ -612,7 +672,12 @@ export interface UsageRow {
   prompt_tokens: number;
   completion_tokens: number;
   cost_usd: number;
+  /** Tokens of models without a price; what they cost is not in `cost_usd`. */
+  unpriced_tokens: number;
   key?: string | null;
+  key_owner?: string | null;
+  key_name?: string | null;
+  principal?: string;
   model?: string | null;
   tool?: string | null;
   day?: string;
@@ -624,6 +689,8 @@ export interface UsageSum {
   prompt_tokens: number;
   completion_tokens: number;
   cost_usd: number;
+  /** Tokens of models without a price; what they cost is not in `cost_usd`. */
+  unpriced_tokens: number;
 }
 
 /** What was left out of a request, or changed, so that the model could be asked. */

@@ -5,7 +5,7 @@ export { approvalRequests, decisionMessage } from './approval-requests.js';
 export type * from './chat-types.js';
 export { type LocalErrorCode, SignalboxError } from './errors.js';
 export type { CallOptions, ClientOptions, KeyedCallOptions } from './http.js';
-export type { AuditFilters, Operations } from './operations.js';
+export type { AuditFilters, KeyFilters, MadeApiKey, NewApiKey, Operations, UsageFilters } from './operations.js';
 export type { CursorOptions, Page, PageOptions } from './resources.js';
 export { type ChatOptions, Signalbox } from './signalbox.js';
 export type { TurnStream } from './turn-stream.js';

@@ -2,6 +2,8 @@
 import type {
   ApiKey,
   AuditRow,
+  KeyBudget,
+  ListedKey,
   Me,
   Overview,
   ShownWorker,
@@ -21,6 +23,38 @@ export interface AuditFilters {
   tool?: string | undefined;
   outcome?: string | undefined;
   text?: string | undefined;
+}
+
+export interface KeyFilters {
+  /** One, or several separated by commas. */
+  state?: string | undefined;
+  owner?: string | undefined;
+  scope?: ApiKey['scopes'][number] | undefined;
+  /** Anywhere in the id, the prefix, the owner or the name. */
+  text?: string | undefined;
+}
+
+/** What `POST /api/keys` takes. */
+export interface NewApiKey extends Partial<Pick<ApiKey, 'roles' | 'tools' | 'limits' | 'budgets'>> {
+  owner: string;
+  scopes: ApiKey['scopes'];
+  name?: string;
+  models?: string[];
+  /** ISO 8601. */
+  expires_at?: string;
+}
+
+/** The key itself is in no other answer. */
+export type MadeApiKey = ApiKey & { key: string };
+
+export interface UsageFilters {
+  by?: readonly ('key' | 'principal' | 'model' | 'tool' | 'day')[] | undefined;
+  since?: string | undefined;
+  until?: string | undefined;
+  key?: string | undefined;
+  principal?: string | undefined;
+  model?: string | undefined;
+  tool?: string | undefined;
 }
 
 export class Operations {
@@ -69,30 +103,70 @@ export class Operations {
   }
 
   /** Newest first. */
-  keys({ limit, after, ...options }: PageOptions = {}): Promise<{ data: ApiKey[]; has_more: boolean }> {
-    return this.http.json({ method: 'GET', path: '/api/keys', query: { limit, after } }, options);
+  keys({ limit, after, signal, timeoutMs, ...filters }: KeyFilters & PageOptions = {}): Promise<{
+    data: ListedKey[];
+    has_more: boolean;
+  }> {
+    const query = { ...filters, limit, after };
+    return this.http.json({ method: 'GET', path: '/api/keys', query }, optionsOf({ signal, timeoutMs }));
   }
 
-  /** `by`: `key`, `model`, `tool`, `day`. */
-  usage({
-    by,
-    since,
-    until,
-    ...options
-  }: CallOptions & {
-    by?: readonly ('key' | 'model' | 'tool' | 'day')[];
-    since?: string;
-    until?: string;
-  } = {}): Promise<{
+  key(id: string, options?: CallOptions): Promise<ListedKey> {
+    return this.http.json({ method: 'GET', path: `/api/keys/${encodeURIComponent(id)}` }, options);
+  }
+
+  createKey(key: NewApiKey, options?: CallOptions): Promise<MadeApiKey> {
+    return this.http.json({ method: 'POST', path: '/api/keys', json: key }, options);
+  }
+
+  /** The old key works for `graceSeconds` more. */
+  rotateKey(
+    id: string,
+    { graceSeconds, ...options }: CallOptions & { graceSeconds?: number } = {},
+  ): Promise<MadeApiKey> {
+    const path = `/api/keys/${encodeURIComponent(id)}/rotate`;
+    return this.http.json({ method: 'POST', path, json: { grace_s: graceSeconds } }, options);
+  }
+
+  revokeKey(id: string, options?: CallOptions): Promise<ApiKey> {
+    return this.http.json({ method: 'DELETE', path: `/api/keys/${encodeURIComponent(id)}` }, options);
+  }
+
+  usage({ signal, timeoutMs, ...filters }: UsageFilters & CallOptions = {}): Promise<{
     data: UsageRow[];
     total: UsageSum;
   }> {
-    return this.http.json({ method: 'GET', path: '/api/usage', query: { by: by?.join(','), since, until } }, options);
+    return this.http.json(
+      { method: 'GET', path: '/api/usage', query: usageQuery(filters) },
+      optionsOf({ signal, timeoutMs }),
+    );
+  }
+
+  /** Resolves with the headers; the body is the file. */
+  usageCsv({ signal, timeoutMs, ...filters }: UsageFilters & CallOptions = {}): Promise<Response> {
+    const query = { ...usageQuery(filters), format: 'csv' };
+    return this.http.send(
+      { method: 'GET', path: '/api/usage', query },
+      optionsOf({ signal, timeoutMs }),
+      (response) => response,
+    );
+  }
+
+  /** The nearest to its end first. */
+  budgets({ limit, cursor, ...options }: CursorOptions = {}): Promise<Page<KeyBudget>> {
+    return this.http.json({ method: 'GET', path: '/api/usage/budgets', query: { limit, cursor } }, options);
   }
 
   /** Newest first. */
   audit({ limit, cursor, signal, timeoutMs, ...filters }: AuditFilters & CursorOptions = {}): Promise<Page<AuditRow>> {
-    const options = { ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) };
-    return this.http.json({ method: 'GET', path: '/api/audit', query: { ...filters, limit, cursor } }, options);
+    const query = { ...filters, limit, cursor };
+    return this.http.json({ method: 'GET', path: '/api/audit', query }, optionsOf({ signal, timeoutMs }));
   }
 }
+
+const optionsOf = ({ signal, timeoutMs }: { signal: AbortSignal | undefined; timeoutMs: number | undefined }) => ({
+  ...(signal && { signal }),
+  ...(timeoutMs !== undefined && { timeoutMs }),
+});
+
+const usageQuery = ({ by, ...filters }: UsageFilters) => ({ ...filters, by: by?.join(',') });

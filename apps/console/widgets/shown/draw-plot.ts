@@ -12,25 +12,33 @@ export interface PlotProps {
   show?: (value: number) => string;
   height?: number;
   kind?: 'line' | 'bars';
+  /** The times are days, UTC. */
+  isDaily?: boolean;
 }
 
-const colours = ['--part-model', '--part-tool', '--part-person', '--bad', '--part-queue'];
+export interface DrawnPlot extends PlotProps {
+  show: (value: number) => string;
+  /** Custom properties, one a series. */
+  colours: readonly string[];
+}
 
 const longestInHours = 2 * 86_400;
 
 /** Hours for a day or two, else days, as the language of the page writes them. */
-function timeName(times: readonly number[]): (seconds: number) => string {
+function timeName(times: readonly number[], isDaily: boolean): (seconds: number) => string {
   const isShort = (times.at(-1) ?? 0) - (times[0] ?? 0) <= longestInHours;
   const format = new Intl.DateTimeFormat(
     document.documentElement.lang,
-    isShort ? { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } : { month: 'short', day: 'numeric' },
+    isShort && !isDaily
+      ? { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }
+      : { month: 'short', day: 'numeric', ...(isDaily ? { timeZone: 'UTC' } : {}) },
   );
   return (seconds) => format.format(new Date(seconds * 1_000));
 }
 
 export function drawPlot(
   place: HTMLElement,
-  { times, series, show, height = 160, kind = 'line' }: PlotProps & { show: (value: number) => string },
+  { times, series, show, colours, height = 160, kind = 'line', isDaily = false }: DrawnPlot,
   signal: AbortSignal,
 ): void {
   // A computed colour is plain: a canvas does not know light-dark().
@@ -45,16 +53,28 @@ export function drawPlot(
     grid: { stroke: () => colour('--line'), width: 1 },
     font: '11px system-ui',
   };
+  // A bar at the edge is as wide as the others.
+  const edge = kind === 'bars' ? ((times[1] ?? 0) - (times[0] ?? 0) || (isDaily ? 86_400 : 3_600)) / 2 : 0;
   const bars = UPlot.paths.bars?.({ size: [0.7, 40] });
   const plot = new UPlot(
     {
       width: Math.max(120, place.clientWidth),
       height,
       legend: { show: false },
+      ...(isDaily ? { tzDate: (seconds: number) => UPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC') } : {}),
       cursor: { y: false, drag: { x: false, y: false } },
-      scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
+      scales: {
+        x: { range: (_plot, low, high) => [low - edge, high + edge] },
+        y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] },
+      },
       axes: [
-        { ...axis, size: 28, values: (_plot, values) => values.map(timeName(times)) },
+        {
+          ...axis,
+          size: 28,
+          values: (_plot, values) => values.map(timeName(times, isDaily)),
+          // Ticks within a day would have its name once more.
+          ...(isDaily ? { incrs: [1, 2, 7, 14, 30, 60, 90].map((days) => days * 86_400) } : {}),
+        },
         { ...axis, size: 56, values: (_plot, values) => values.map(show) },
       ],
       series: [
@@ -64,7 +84,7 @@ export function drawPlot(
           return {
             label: name,
             stroke: () => colour(shade),
-            width: 1.5,
+            width: kind === 'bars' ? 0 : 1.5,
             points: { show: false },
             ...(kind === 'bars' && bars !== undefined ? { paths: bars, fill: () => colour(shade) } : {}),
           };

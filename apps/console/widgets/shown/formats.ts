@@ -4,12 +4,16 @@ import { useLocaleName } from '../../i18n/language.js';
 
 export interface Formats {
   number: (value: number) => string;
+  /** In few characters: `12K`. */
+  compact: (value: number) => string;
   percent: (part: number) => string;
   usd: (value: number) => string;
   bytes: (value: number) => string;
   duration: (ms: number) => string;
   /** With the date, to the second. */
   time: (value: Date) => string;
+  /** A day of UTC. */
+  day: (value: Date) => string;
   ago: (value: Date, now: number) => string;
 }
 
@@ -27,8 +31,10 @@ const spans = [
 
 export function createFormats(locale: string): Formats {
   const number = new Intl.NumberFormat(locale);
+  const compact = new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 });
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 });
   const time = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' });
+  const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
   const ago = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' });
   const unit = (value: number, name: string) =>
     new Intl.NumberFormat(locale, {
@@ -39,6 +45,7 @@ export function createFormats(locale: string): Formats {
     }).format(value);
   return {
     number: (value) => number.format(value),
+    compact: (value) => compact.format(value),
     percent: (part) => percent.format(part),
     usd: (value) =>
       new Intl.NumberFormat(locale, {
@@ -59,6 +66,7 @@ export function createFormats(locale: string): Formats {
       return `${unit(Math.floor(minutes / 60), 'hour')} ${unit(minutes % 60, 'minute')}`;
     },
     time: (value) => time.format(value),
+    day: (value) => day.format(value),
     ago(value, now) {
       const seconds = (value.getTime() - now) / 1_000;
       const span = spans.find(([, length]) => Math.abs(seconds) >= length);

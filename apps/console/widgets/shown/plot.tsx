@@ -6,15 +6,18 @@ import type { PlotProps } from './draw-plot.js';
 import { useFormats } from './formats.js';
 import styles from './plot.module.css';
 
+const colours = ['--part-model', '--part-tool', '--part-person', '--bad', '--part-queue'];
+
 export function Plot(props: PlotProps) {
-  const { label, times, series } = props;
+  const { label, times, series, isDaily = false } = props;
   const texts = useStrings(widgetStrings);
   const formats = useFormats();
+  const nameOf = isDaily ? formats.day : formats.time;
   const show = props.show ?? formats.number;
   const place = useRef<HTMLDivElement>(null);
-  const latest = useRef({ ...props, show });
+  const latest = useRef({ ...props, show, colours });
   useEffect(() => {
-    latest.current = { ...props, show };
+    latest.current = { ...props, show, colours };
   });
   useEffect(() => {
     const leaving = new AbortController();
@@ -25,6 +28,16 @@ export function Plot(props: PlotProps) {
   }, [times, series]);
   return (
     <figure className={styles.plot} aria-label={label}>
+      {series.length > 1 && (
+        <div className={styles.legend} aria-hidden="true">
+          {series.map(({ name }, index) => (
+            <span key={name}>
+              <i style={{ background: `var(${colours[index % colours.length]})` }} />
+              {name}
+            </span>
+          ))}
+        </div>
+      )}
       <div ref={place} className={styles.canvas} style={{ height: props.height ?? 160 }} aria-hidden="true" />
       <details className={styles.figures}>
         <summary>{texts.asTable}</summary>
@@ -43,7 +56,7 @@ export function Plot(props: PlotProps) {
           <tbody>
             {times.map((time, index) => (
               <tr key={time}>
-                <th scope="row">{formats.time(new Date(time * 1_000))}</th>
+                <th scope="row">{nameOf(new Date(time * 1_000))}</th>
                 {series.map(({ name, values }) => {
                   const value = values[index];
                   return <td key={name}>{value === null || value === undefined ? '–' : show(value)}</td>;

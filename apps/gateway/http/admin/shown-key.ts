@@ -1,12 +1,15 @@
 // A key as the API and `npm run keys` show it: never its hash, and the key itself only right after its creation.
 import type { StoredKey } from '#libs/access/key-store.js';
 import type { JsonObject } from '#libs/schemas/json.js';
+import { type BudgetUse, budgetUse } from '#libs/usage/budget-use.js';
+import type { Spent } from '#libs/usage/usage-store.js';
 
 export function showKey(stored: StoredKey): JsonObject {
-  const { id, prefix, owner, name, roles, scopes, models, tools, limits, budgets } = stored;
+  const { id, state, prefix, owner, name, roles, scopes, models, tools, limits, budgets } = stored;
   const time = (date: Date | null) => date?.toISOString() ?? null;
   return {
     id,
+    state,
     prefix,
     owner,
     name,
@@ -22,4 +25,17 @@ export function showKey(stored: StoredKey): JsonObject {
     revoked_at: time(stored.revokedAt),
     replaced_by: stored.replacedBy,
   };
+}
+
+export type BudgetUses = Record<'day' | 'month', BudgetUse>;
+
+/** `limits`: of the day and of the month, USD. */
+export function budgetUses(
+  spent: Pick<Spent, 'dayNanoUsd' | 'monthNanoUsd' | 'atMs'>,
+  limits: { day: number | null | undefined; month: number | null | undefined },
+): BudgetUses {
+  const at = new Date(spent.atMs);
+  const use = (period: 'day' | 'month', nanoUsd: number) =>
+    budgetUse({ period, limitUsd: limits[period] ?? undefined, nanoUsd, at });
+  return { day: use('day', spent.dayNanoUsd), month: use('month', spent.monthNanoUsd) };
 }

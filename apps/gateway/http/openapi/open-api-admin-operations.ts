@@ -1,10 +1,13 @@
 // Descriptions of the routes for administrators: keys, approvals, usage, the audit.
 import { z } from 'zod';
 import { waitStates } from '#libs/waits/wait.js';
+import { keyStates } from '#libs/access/key-store.js';
+import { scopes } from '#libs/schemas/call-context.js';
 import { auditFormats } from '#libs/audit/export-audit.js';
 import { defaultAuditPage, maxAuditPage } from '../admin/audit.dto.js';
 import { type DescribedOperation, json, pageLimit } from './described-operation.js';
-import { anything, approval, auditRow, keyMembers, shownKey, usageRow, usageSum } from './open-api-shapes.js';
+import { keyBudget, keyMembers, listedKey, shownKey, usageRow, usageSum } from './key-shapes.js';
+import { anything, approval, auditRow } from './open-api-shapes.js';
 
 const text = z.string();
 const made = json(shownKey.extend({ key: text.describe('The key itself; only in this answer') }));
@@ -30,9 +33,19 @@ export const adminOperations: Readonly<Record<string, DescribedOperation>> = {
   },
   'GET /api/keys': {
     summary: 'The API keys, newest first; for administrators',
-    query: { limit: pageLimit(1_000), after: text.describe('`id` of the last key of the previous page') },
-    answers: { 200: pageOf(shownKey) },
+    query: {
+      state: text.describe(
+        `One or more of ${keyStates.map((state) => `\`${state}\``).join(', ')}, separated by commas`,
+      ),
+      owner: text,
+      scope: z.enum(scopes),
+      text: text.describe('Text in the id, the prefix, the owner or the name, upper or lower case'),
+      limit: pageLimit(1_000, 100),
+      after: text.describe('`id` of the last key of the previous page'),
+    },
+    answers: { 200: pageOf(listedKey) },
   },
+  'GET /api/keys/{id}': { summary: 'One API key; for administrators', answers: { 200: json(listedKey) } },
   'POST /api/keys/{id}/rotate': {
     summary:
       'Replaces a key with a new one of the same owner; the old one works for `grace_s` more seconds; for administrators',
@@ -64,12 +77,27 @@ export const adminOperations: Readonly<Record<string, DescribedOperation>> = {
     summary: 'Usage and its cost: the caller’s own, or for administrators everybody’s',
     query: {
       by: text.describe(
-        'One or more of `key`, `model`, `tool`, `day`, separated by commas: one row for each combination',
+        'One or more of `key`, `principal`, `model`, `tool`, `day`, separated by commas: one row for each combination',
       ),
       since: text.describe('First day (UTC), as a date or a time; absent: the first of this month'),
       until: text.describe('Only days that begin before this; absent: until now'),
+      key: text.describe('Only of this key, by its id'),
+      principal: text,
+      model: text.describe('`provider/model`'),
+      tool: text.describe('`server/tool`'),
+      format: z.enum(['json', 'csv']).describe('`csv`: the rows as a file'),
     },
-    answers: { 200: json(z.object({ data: z.array(usageRow), total: usageSum })) },
+    answers: { 200: { ...json(z.object({ data: z.array(usageRow), total: usageSum })), 'text/csv': text } },
+  },
+  'GET /api/usage/budgets': {
+    summary: 'Budgets, what is spent of them, and where they end; the nearest to its end first',
+    description:
+      'Of each key in force, and of each caller without a key who has spent something this month: of the caller alone, or for administrators of everybody.',
+    query: {
+      limit: pageLimit(1_000, 100),
+      cursor: text.describe('`next_cursor` of the previous page'),
+    },
+    answers: { 200: json(z.object({ data: z.array(keyBudget), next_cursor: text.nullable() })) },
   },
   'GET /api/audit': {
     summary: 'Rows of the audit, newest first. A page may be short; the last one has no `next_cursor`',

@@ -2,7 +2,6 @@
 // answer is checked against them outside of tests.
 import { z } from 'zod';
 import { waitStates } from '#libs/waits/wait.js';
-import { scopes } from '#libs/schemas/call-context.js';
 import { changeGrades } from '#libs/schemas/tool-change.js';
 
 /** A controller's return value: members may be undefined, which JSON leaves out. */
@@ -224,44 +223,6 @@ export const health = z.object({
   ),
 });
 
-const positive = z.int().min(1);
-const amount = z.number().min(0);
-const globs = z.array(text).optional().describe('`server/tool`, where `*` matches any text');
-export const keyMembers = {
-  owner: text,
-  roles: z.array(text),
-  scopes: z.array(z.enum(scopes)),
-  tools: z.object({ allow: globs, deny: globs }),
-  limits: z.object({ requests_per_minute: positive, tokens_per_minute: positive, turns: positive }).partial(),
-  budgets: z.object({ day_usd: amount, month_usd: amount }).partial(),
-};
-export const shownKey = named('ApiKey', {
-  id: text,
-  prefix: text,
-  name: text.nullable(),
-  ...keyMembers,
-  models: z.array(text).nullable(),
-  created_at: text,
-  expires_at: text.nullable(),
-  last_used_at: text.nullable(),
-  revoked_at: text.nullable(),
-  replaced_by: text.nullable(),
-});
-export const usageSum = named('UsageSum', {
-  requests: count,
-  calls: count,
-  prompt_tokens: count,
-  completion_tokens: count,
-  cost_usd: z.number(),
-});
-export const usageRow = usageSum
-  .extend({
-    key: text.nullable().optional(),
-    model: text.nullable().optional(),
-    tool: text.nullable().optional(),
-    day: text.optional(),
-  })
-  .meta({ id: 'UsageRow' });
 export const auditRow = z
   .looseObject({
     id: text,
