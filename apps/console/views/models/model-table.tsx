@@ -73,6 +73,16 @@ export function ModelTable({ health, chosen, onTest }: ModelTableProps) {
           rowKey={({ name }) => name}
           chosen={chosen}
           onOpen={({ name }) => onTest(name)}
+          card={({ name, known }) => (
+            <span className={styles.row}>
+              <span>{visibleText(name)}</span>
+              {known !== undefined && (
+                <small className={styles.soft}>
+                  <Price price={known.price} /> · {formats.usd(known.cost_usd)}
+                </small>
+              )}
+            </span>
+          )}
         />
       )}
     </>
@@ -86,7 +96,7 @@ function Price({ price }: { price: PricedModel['price'] }) {
   if (price.input === 0 && price.output === 0) return texts.free;
   const cached = price.cached_input === null ? '' : `, ${texts.cachedPrice(usd(price.cached_input))}`;
   return (
-    <span className={styles.price}>
+    <span>
       {texts.priceOf(usd(price.input), usd(price.output))}
       {cached}
     </span>

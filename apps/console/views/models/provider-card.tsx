@@ -59,7 +59,7 @@ export function ProviderCard({ provider, onTest }: { provider: ModelProvider; on
         </Fact>
         {last !== null && (
           <Fact name={texts.lastError}>
-            <TimeAgo time={last.at} /> · {visibleText(sentenceOf(last, language))}{' '}
+            <TimeAgo time={last.at} /> {last.message !== problem && <>· {visibleText(sentenceOf(last, language))} </>}
             <small className={styles.soft}>
               {last.code}
               {last.upstream_status === null ? '' : ` ${last.upstream_status}`} · {visibleText(last.model)}
@@ -72,7 +72,7 @@ export function ProviderCard({ provider, onTest }: { provider: ModelProvider; on
       ) : (
         <>
           <Figures provider={provider} />
-          <Hours provider={provider} />
+          {provider.last_day.p95_ms !== null && <Hours provider={provider} />}
         </>
       )}
     </article>
@@ -167,6 +167,16 @@ function Hours({ provider: { name, hours } }: { provider: ModelProvider }) {
     [hours, texts.plotLatency],
   );
   return (
-    <Plot label={texts.latency(name)} times={times} series={series} show={formats.duration} height={90} kind="bars" />
+    <div>
+      <p className={styles.soft}>{texts.plotLatency}</p>
+      <Plot
+        label={texts.latency(name)}
+        times={times}
+        series={series}
+        show={formats.duration}
+        height={110}
+        kind="bars"
+      />
+    </div>
   );
 }

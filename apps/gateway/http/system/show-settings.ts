@@ -100,6 +100,7 @@ function shownValue(value: unknown): unknown {
 /** Of an absolute path the last part is shown, of an address neither its credentials nor its query. */
 function shownText(text: string): string {
   const safe = redactText(strikeOutKnown(text));
+  if (/^file:/i.test(safe)) return `…/${safe.split('/').at(-1)}`;
   if (/^[a-z][a-z\d+.-]*:\/\//i.test(safe)) return safe.replace(/:\/\/[^/?#]*@/, '://***@').replace(/[?#].*$/s, '?***');
   return safe.replace(/(^|=)(?:[A-Za-z]:)?[\\/](?:[^\\/]+[\\/])+/g, '$1…/');
 }

@@ -1,9 +1,18 @@
 // What an answer costs by the price of its model, as the gateway counts it.
 import type { ModelsHealth, PricedModel, Usage } from '@signalbox/client';
 
-/** Undefined: the model is not in the report. */
-export const priceOf = ({ models }: ModelsHealth, model: string): PricedModel['price'] | undefined =>
-  (models.find((each) => each.model === model) ?? models.find((each) => each.model.endsWith(`/${model}`)))?.price;
+/**
+ * `asked`: as the test named it. An alias and a bare name are found by the model that answered, as far as the answer names it.
+ * Undefined: the model is not in the report.
+ */
+export function priceOf(
+  { models }: ModelsHealth,
+  asked: string,
+  answeredBy: string | undefined,
+): PricedModel['price'] | undefined {
+  const exact = models.find(({ model }) => model === asked);
+  return (exact ?? models.find(({ model }) => model === answeredBy || model.endsWith(`/${answeredBy}`)))?.price;
+}
 
 export function costOf(price: NonNullable<PricedModel['price']>, usage: Usage): number {
   const { prompt_tokens_details: details = {} } = usage as Usage & { prompt_tokens_details?: Record<string, unknown> };

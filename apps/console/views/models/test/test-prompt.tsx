@@ -96,7 +96,7 @@ function Outcome({ now, model, health }: { now: TestState; model: string; health
     );
   }
   const { text, firstTokenMs, wholeMs, usage, answeredBy } = now;
-  const price = priceOf(health, answeredBy ?? model);
+  const price = priceOf(health, model, answeredBy);
   return (
     <div className={styles.answer}>
       {now.state === 'running' ? (
