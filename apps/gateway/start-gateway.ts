@@ -131,7 +131,16 @@ export async function startGateway(
   const filter = new AppErrorFilter(logger, (error) => metrics.countError(error));
   const configuration = { started: config, latest: () => reloads.latest };
   const module = GatewayModule.of({
-    ...{ config, configuration, gateway, workspaces, admission, mcp, logger, metrics, operations, filter },
+    config,
+    configuration,
+    gateway,
+    workspaces,
+    admission,
+    mcp,
+    logger,
+    metrics,
+    operations,
+    filter,
   });
   const fastify: FastifyInstance = adapter.getInstance();
   const onBound = (limit: string) => metrics.rateLimited.inc({ limit });

@@ -97,7 +97,7 @@ function shownValue(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shownValue(inner)]));
 }
 
-/** Of an absolute path the last part is shown, of an address neither its credentials nor its query. */
+/** An absolute path is shown by its last part, an address without its credentials and its query. */
 function shownText(text: string): string {
   const safe = redactText(strikeOutKnown(text));
   if (/^file:/i.test(safe)) return `…/${safe.split('/').at(-1)}`;

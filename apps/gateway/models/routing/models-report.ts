@@ -19,7 +19,7 @@ export interface ProviderReport extends ProviderHistory {
   name: string;
   kind: ProviderConfig['kind'];
   tools: ProviderConfig['tools'];
-  /** Of a provider with an address. */
+  /** Undefined: it has no address. */
   access: ProviderAccess | undefined;
   /** Why it cannot be used, and what to do. */
   problem: string | undefined;
