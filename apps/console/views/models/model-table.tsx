@@ -31,6 +31,12 @@ export function ModelTable({ health, chosen, onTest }: ModelTableProps) {
   const columns: readonly Column<Row>[] = [
     { name: 'model', heading: texts.model, width: 'minmax(0, 2fr)', show: ({ name }) => visibleText(name) },
     {
+      name: 'price',
+      heading: texts.price,
+      width: 'minmax(0, 1.6fr)',
+      show: ({ known }) => (known === undefined ? '–' : <Price price={known.price} />),
+    },
+    {
       name: 'requests',
       heading: texts.requests,
       width: 'minmax(0, 1fr)',
@@ -49,15 +55,9 @@ export function ModelTable({ health, chosen, onTest }: ModelTableProps) {
     {
       name: 'cost',
       heading: texts.cost,
-      width: '90px',
+      width: 'minmax(80px, 0.6fr)',
       isNumber: true,
       show: ({ known }) => formats.usd(known?.cost_usd ?? 0),
-    },
-    {
-      name: 'price',
-      heading: texts.price,
-      width: 'minmax(0, 1.6fr)',
-      show: ({ known }) => (known === undefined ? '–' : <Price price={known.price} />),
     },
   ];
   return (

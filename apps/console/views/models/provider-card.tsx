@@ -35,7 +35,11 @@ export function ProviderCard({ provider, onTest }: { provider: ModelProvider; on
           {texts.test}
         </Button>
       </header>
-      {problem !== null && <p className={styles.trouble}>{visibleText(problem)}</p>}
+      {problem !== null && (
+        <p className={styles.trouble} lang="en">
+          {visibleText(problem)}
+        </p>
+      )}
       {provider.circuit?.state === 'open' && (
         <p className={styles.trouble}>
           {texts.pausedText} ({texts.since} <TimeAgo time={provider.circuit.since} />)
@@ -121,7 +125,7 @@ function Figures({ provider: { last_hour, last_day } }: { provider: ModelProvide
   const formats = useFormats();
   const ms = (value: number | null) => (value === null ? '–' : formats.duration(value));
   return (
-    <div className={styles.wide}>
+    <div className={styles.wide} tabIndex={0}>
       <table className={styles.figures}>
         <thead>
           <tr>

@@ -33,7 +33,11 @@ export function pricedModels(
   const listed = providers.flatMap(({ name, models: { source, names } }) =>
     source === 'provider' ? [] : names.map((each) => `${name}/${each}`),
   );
-  const named = [model, ...aliases.flatMap(({ targets }) => targets), ...listed].filter((name) => name.includes('/'));
+  const named = [
+    model,
+    ...aliases.flatMap(({ targets, problem }) => (problem === undefined ? targets : [])),
+    ...listed,
+  ].filter((name) => name.includes('/'));
   const sums = new Map(used.flatMap((row) => (row.model == null ? [] : [[row.model, row] as const])));
   const byCost = [...sums.keys()].sort((one, other) => sums.get(other)!.cost_usd - sums.get(one)!.cost_usd);
   return [...new Set([...byCost, ...named])].slice(0, shownModels).map((name) => {

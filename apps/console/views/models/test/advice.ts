@@ -29,7 +29,9 @@ export function adviceOf({ code, model, health, texts }: Failed): string {
     case 'model_timeout':
       return texts.takesLong;
     case 'model_unavailable':
-      return texts.waits;
+      // The last error is what opened the circuit.
+      if (last == null || last.code === code) return texts.waits;
+      return `${texts.waits} ${adviceOf({ code: last.code, model, health, texts })}`;
     case 'model_error':
       if (provider === undefined || last?.code !== code) return texts.otherwise;
       if (last.upstream_status === 401 || last.upstream_status === 403) return keyAdvice(provider, texts);

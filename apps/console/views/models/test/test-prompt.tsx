@@ -82,12 +82,12 @@ function Outcome({ now, model, health }: { now: TestState; model: string; health
           <Fact name={texts.whatToDo}>{adviceOf({ code, model, health, texts })}</Fact>
           {told !== sentence && <Fact name={texts.gatewaySays}>{visibleText(told)}</Fact>}
           {code !== undefined && (
-            <Fact name="code">
+            <Fact name={texts.code}>
               <code>{code}</code>
             </Fact>
           )}
           {requestId !== undefined && (
-            <Fact name="request id">
+            <Fact name={texts.requestId}>
               <code>{requestId}</code>
             </Fact>
           )}
