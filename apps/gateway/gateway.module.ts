@@ -22,11 +22,13 @@ import { ChatController } from './http/turns/chat.controller.js';
 import { FilesController } from './http/files/files.controller.js';
 import {
   CONFIG,
+  CONFIGURATION,
   ERROR_OBSERVER,
   MODEL_ROUTER,
   OVERVIEW_PORTS,
   RUNS_PORTS,
   SESSION_STORE,
+  SYSTEM_PORTS,
 } from './http/injection-tokens.js';
 import { McpController } from './http/mcp/mcp.controller.js';
 import { MessagesController } from './http/turns/messages.controller.js';
@@ -37,6 +39,9 @@ import { ServersController } from './http/controllers/servers.controller.js';
 import { SessionsController } from './http/controllers/sessions.controller.js';
 import { OverviewController } from './http/overview/overview.controller.js';
 import { MeController } from './http/overview/me.controller.js';
+import { ModelsHealthController } from './http/system/models-health.controller.js';
+import { SettingsController } from './http/system/settings.controller.js';
+import type { ConfigurationInForce } from './http/system/system-ports.js';
 import { observerOfStreams } from './http/turns/stream-turn.js';
 import { ToolChangesController } from './http/controllers/tool-changes.controller.js';
 import { ToolsController } from './http/controllers/tools.controller.js';
@@ -51,6 +56,7 @@ import { ToolServers } from './tools/tool-servers.js';
 
 export interface GatewayModuleParts {
   config: Config;
+  configuration: ConfigurationInForce;
   gateway: Gateway;
   workspaces: Workspaces;
   admission: TurnAdmission;
@@ -65,6 +71,7 @@ export interface GatewayModuleParts {
 export class GatewayModule {
   static of({
     config,
+    configuration,
     gateway,
     workspaces,
     admission,
@@ -85,6 +92,8 @@ export class GatewayModule {
         RunsController,
         OverviewController,
         MeController,
+        ModelsHealthController,
+        SettingsController,
         ModelsController,
         ToolsController,
         ToolChangesController,
@@ -111,6 +120,8 @@ export class GatewayModule {
           },
         },
         { provide: OVERVIEW_PORTS, useValue: gateway },
+        { provide: SYSTEM_PORTS, useValue: gateway },
+        { provide: CONFIGURATION, useValue: configuration },
         { provide: SESSION_STORE, useValue: gateway.sessions },
         { provide: ToolPolicy, useValue: gateway.policy },
         { provide: Waits, useValue: gateway.approvals },

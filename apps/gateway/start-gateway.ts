@@ -129,7 +129,19 @@ export async function startGateway(
     access,
   });
   const filter = new AppErrorFilter(logger, (error) => metrics.countError(error));
-  const module = GatewayModule.of({ config, gateway, workspaces, admission, mcp, logger, metrics, operations, filter });
+  const configuration = { started: config, latest: () => reloads.latest };
+  const module = GatewayModule.of({
+    config,
+    configuration,
+    gateway,
+    workspaces,
+    admission,
+    mcp,
+    logger,
+    metrics,
+    operations,
+    filter,
+  });
   const fastify: FastifyInstance = adapter.getInstance();
   const onBound = (limit: string) => metrics.rateLimited.inc({ limit });
   const connections = boundServer(fastify.server, { stuckReaderMs: config.server.stuck_reader_ms, onBound, logger });

@@ -6,6 +6,8 @@ import type { JobConsumer, JobHandler, JobQueue } from './job-queue.js';
 
 export interface Backing {
   readonly kind: 'postgres' | 'redis';
+  /** When this process connected; undefined without Redis. */
+  readonly redisVersion: string | undefined;
   readonly queue: JobQueue;
   readonly channels: Channels;
   readonly counters: Counters;

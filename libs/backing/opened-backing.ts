@@ -31,11 +31,13 @@ export interface BackingParts {
   store: Store;
   /** Further parts that must be closed before the store. */
   others: readonly Closable[];
+  redisVersion?: string | undefined;
   logger: Logger;
 }
 
 export class OpenedBacking implements Backing {
   readonly kind: Backing['kind'];
+  readonly redisVersion: string | undefined;
   readonly queue: JobQueue;
   readonly channels: CarriedChannels;
   readonly counters: Counters;
@@ -45,6 +47,7 @@ export class OpenedBacking implements Backing {
 
   constructor(private readonly parts: BackingParts) {
     this.kind = parts.source.kind;
+    this.redisVersion = parts.redisVersion;
     this.queue = parts.queue;
     this.channels = parts.channels;
     this.counters = parts.counters;

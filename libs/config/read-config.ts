@@ -30,6 +30,11 @@ export type Origins = ReadonlyMap<string, string>;
 
 type Tree = Record<string, unknown>;
 
+const originsOfConfig = new WeakMap<Config, Origins>();
+
+/** Without entries if the configuration was not read from files and variables. */
+export const originsOf = (config: Config): Origins => originsOfConfig.get(config) ?? new Map<string, string>();
+
 /** @throws ConfigError listing everything that is wrong */
 export function readConfig(source: ConfigSource): Config {
   return readConfigWithOrigins(source).config;
@@ -65,7 +70,9 @@ export function readConfigWithOrigins(source: ConfigSource): { config: Config; o
   else problems.push(...checkConfig(parsed.data, originOf));
   if (problems.length > 0 || !parsed.success) throw new ConfigError(problems);
   noteProviderSources(parsed.data.models.providers, { originOf, textOf: (path) => valueAt(file.tree, path) });
-  return { config: makeUnprintable(parsed.data), origins };
+  const config = makeUnprintable(parsed.data);
+  originsOfConfig.set(config, origins);
+  return { config, origins };
 }
 
 /** A variable's text and its source. An empty variable counts as unset, because Compose passes unset ones as empty. */

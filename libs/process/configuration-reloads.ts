@@ -35,6 +35,11 @@ export class ConfigurationReloads {
     this.inForce = parts.started;
   }
 
+  /** The last configuration that was valid: its policy and tool servers are in force. */
+  get latest(): Config {
+    return this.inForce;
+  }
+
   /** Why the last configuration read is not in force, for health checks; contains no value and no path. */
   get problem(): string | undefined {
     return this.lastProblem;

@@ -41,7 +41,8 @@ export class Prices {
     return Math.round(microUsd * 1_000);
   }
 
-  private priceOf(provider: string, model: string): Price | undefined {
+  /** In dollars for a million tokens. */
+  priceOf(provider: string, model: string): Price | undefined {
     const name = `${provider}/${model}`;
     if (this.remembered.has(name)) return this.remembered.get(name);
     if (this.remembered.size >= maxRemembered) this.remembered.clear();

@@ -3,6 +3,7 @@
 import type { Database } from '#libs/postgres/open-database.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { storedText } from '#libs/postgres/stored-text.js';
+import { countLatency, percentileOf, sumLatencies } from './latency-steps.js';
 
 export interface HourTraffic {
   /** When the hour began. */
@@ -39,9 +40,6 @@ const writeMs = 5_000;
 /** Principals that are counted on their own in an hour; more are counted among everybody only. */
 const maxPrincipals = 10_000;
 const everybody = '';
-/** Step `n` of the latencies goes up to this factor to the power of `n`, in ms; the last one has no end. */
-const growth = 1.2;
-const steps = 90;
 
 const writeCounts = `/* traffic.write */
   insert into traffic_hours (principal, hour, gateway, requests, calls, failures, cost_nano_usd, latencies)
@@ -72,11 +70,9 @@ export class Traffic {
   }
 
   turn(principal: string, tookMs: number): void {
-    const step = Math.min(steps - 1, Math.max(0, Math.ceil(Math.log(Math.max(1, tookMs)) / Math.log(growth))));
     this.count(principal, (counts) => {
       counts.requests += 1;
-      while (counts.latencies.length <= step) counts.latencies.push(0);
-      counts.latencies[step]! += 1;
+      countLatency(counts.latencies, tookMs);
     });
   }
 
@@ -171,24 +167,12 @@ export class Traffic {
 function sumOf(hour: Date, rows: readonly StoredCounts[]): HourTraffic {
   const sum = (member: 'requests' | 'calls' | 'failures' | 'nanoUsd') =>
     rows.reduce((total, row) => total + row[member], 0);
-  const latencies = Array.from({ length: steps }, (_, step) =>
-    rows.reduce((total, row) => total + (row.latencies[step] ?? 0), 0),
-  );
   return {
     hour,
     requests: sum('requests'),
     calls: sum('calls'),
     failures: sum('failures'),
     costUsd: sum('nanoUsd') / 1e9,
-    p95Ms: percentile(latencies, 0.95),
+    p95Ms: percentileOf(sumLatencies(rows.map(({ latencies }) => latencies)), 0.95),
   };
-}
-
-/** The upper end of the step in which the share is reached. */
-function percentile(latencies: readonly number[], share: number): number | undefined {
-  const wanted = latencies.reduce((total, count) => total + count, 0) * share;
-  if (wanted === 0) return undefined;
-  let seen = 0;
-  const step = latencies.findIndex((count) => (seen += count) >= wanted);
-  return Math.round(growth ** step);
 }

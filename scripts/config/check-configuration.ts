@@ -1,12 +1,11 @@
 // The verdict on a configuration, and what `npm run config -- check` prints and exits with: the configuration in force with that
 // verdict, or everything that is wrong with it. Asks no provider and starts no server.
-import { ConfigError, formatKey } from '#libs/config/config-error.js';
+import { ConfigError } from '#libs/config/config-error.js';
 import { envFileInForce, processEnvironment } from '#libs/config/files/env-file.js';
 import { configSource } from '#libs/config/load-config.js';
 import { type Origins, readConfigWithOrigins } from '#libs/config/read-config.js';
-import type { Path } from '#libs/config/printing/schema-walk.js';
+import { listSettings } from '#libs/config/printing/list-settings.js';
 import type { Config } from '#libs/config/schema.js';
-import { maskDeep } from '#libs/config/secrets.js';
 import { misnamedModels, targetsOf } from '../../apps/gateway/models/routing/check-models.js';
 import { checkServers } from './check-servers.js';
 
@@ -105,28 +104,12 @@ function linesOf(findings: readonly ConfigurationFinding[], origins: Origins): s
 
 /** All settings with masked secrets, and where each value comes from. */
 function printConfig(config: Config, origins: Origins): string {
-  const rows: [string, string, string][] = [];
-  collect(maskDeep(config), []);
+  const rows = listSettings(config, origins).map(
+    ({ key, value, origin = 'default' }) => [key, JSON.stringify(value), origin] as const,
+  );
   const keyWidth = Math.min(52, Math.max(...rows.map(([key]) => key.length)));
   const valueWidth = Math.min(44, Math.max(...rows.map(([, value]) => value.length)));
   return rows
     .map(([key, value, origin]) => `${key.padEnd(keyWidth)}  ${value.padEnd(valueWidth)}  ${origin}`)
     .join('\n');
-
-  function collect(value: unknown, path: Path): void {
-    if (typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0) {
-      for (const [key, inner] of Object.entries(value)) collect(inner, [...path, key]);
-    } else if (value !== undefined) {
-      rows.push([formatKey(path), JSON.stringify(value), originOf(path)]);
-    }
-  }
-
-  function originOf(path: Path): string {
-    for (let length = path.length; length > 0; length -= 1) {
-      const origin = origins.get(formatKey(path.slice(0, length)));
-      // The origin of a section does not apply to members that the file leaves out.
-      if (origin !== undefined && (length === path.length || /^(?:environment|\.env) /.test(origin))) return origin;
-    }
-    return 'default';
-  }
 }

@@ -212,7 +212,7 @@ async function askRuns(runId: string): Promise<void> {
   }
   await ask('GET /api/runs/{id}', { path: `/api/runs/${runId}?include=rounds,calls,events` });
   for (const query of ['?limit=2', '?state=none']) await ask('GET /api/runs', { path: `/api/runs${query}` });
-  for (const path of ['/api/overview', '/api/workers', '/api/me', '/health/live', '/health/ready', '/metrics'])
+  for (const path of ['/api/overview', '/api/workers', '/api/models/health', '/api/settings', '/api/me', '/health/live', '/health/ready', '/metrics'])
     await ask(`GET ${path}`, { path });
 }
 

@@ -1,8 +1,12 @@
 export const consoleWorkRequirements = {
   'console.approvals':
     'whoever may decide finds in Approvals what waits and why, and decides by card, by key or by link',
+  'console.models':
+    'Models shows how providers and aliases do, what models cost, and asks one of them by a test prompt',
   'console.sessions':
     'files of a session are seen, sent, fetched and deleted in Sessions, whatever their names and contents',
+  'console.settings':
+    'Settings shows the settings in force and their origin, searched and filtered, with warnings, health and versions',
   'console.tools':
     'Tools shows what may be called, calls it, and shows administrators its servers and changed definitions',
 } as const;

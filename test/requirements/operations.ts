@@ -44,6 +44,10 @@ export const operationsRequirements = {
   'operations.metrics-port': 'with METRICS_PORT the metrics are on that port, and nothing else is',
   'operations.metrics-tool-call': 'every tool call is counted, timed and logged once',
   'operations.metrics-turn': 'every chat turn is counted, timed and logged once, however it ends',
+  'operations.models-health':
+    'administrators read how providers, aliases and prices do, as the gateway that answers has seen them, without a secret',
+  'operations.settings':
+    'administrators read the settings in force, their origin, versions and health, without a secret',
   'operations.open-api-routes': 'the OpenAPI document describes every route of the gateway',
   'operations.open-api-served': 'the API pages are served without any network, to who may see them',
   'operations.operator-routes':

@@ -1,8 +1,10 @@
 // Nest injection tokens for dependencies without a class. Provided in gateway.module.ts.
 
 export const CONFIG = Symbol('Config');
+export const CONFIGURATION = Symbol('Configuration');
 export const ERROR_OBSERVER = Symbol('ErrorObserver');
 export const MODEL_ROUTER = Symbol('ModelRouter');
 export const OVERVIEW_PORTS = Symbol('OverviewPorts');
 export const RUNS_PORTS = Symbol('RunsPorts');
 export const SESSION_STORE = Symbol('SessionStore');
+export const SYSTEM_PORTS = Symbol('SystemPorts');

@@ -29,7 +29,7 @@ export interface AskingCall {
 }
 
 /** No earlier revision has `requestState`. */
-const firstStateless = '2026-07-28';
+export const firstStateless = '2026-07-28';
 /** Node's longest timer; only the signal ends a question. */
 const noTimeoutMs = 2 ** 31 - 1;
 /** Servers of sessions whose first request, number 0, has been sent. */

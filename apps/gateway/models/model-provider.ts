@@ -7,6 +7,7 @@ import type { ChatMessage } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ProviderTool, ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { Span } from '#libs/tracing/tracing.js';
+import type { ModelsReport } from './routing/models-report.js';
 
 export interface ModelRequest {
   /** The model's name at the upstream. */
@@ -78,6 +79,8 @@ export interface ModelRouter {
   list(signal: AbortSignal): Promise<{ id: string; owned_by: string }[]>;
   /** The known state of the providers. Asks again if it is old, and waits a moment for providers never asked. */
   health(signal: AbortSignal): Promise<ModelsHealth>;
+  /** The same in detail, with what the calls of this gateway have shown. */
+  report(signal: AbortSignal): Promise<ModelsReport>;
   /** Calls the candidates in order. Tries the next if one fails before any event but `message_start` and `usage`. */
   call(
     route: ModelRoute,

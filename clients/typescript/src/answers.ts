@@ -286,6 +286,107 @@ export interface Model {
   owned_by: string;
 }
 
+export interface ModelAlias {
+  name: string;
+  /** `provider/model`, in the order in which they are tried. */
+  targets: string[];
+  /** Why it leads to no model. */
+  problem: string | null;
+  fallbacks: {
+    from: string;
+    to: string;
+    count: number;
+    last_at: string;
+    code: string;
+    /** Why, the last time. */
+    message: string;
+  }[];
+}
+
+export interface ModelCallFigures {
+  /** Calls that ended, without those that their callers left. */
+  calls: number;
+  failed: number;
+  /** How many failed with each code, the most frequent first. */
+  errors: {
+    code: string;
+    count: number;
+  }[];
+  /** Half of the answers took at most this long, to within a fifth; null without answers. */
+  p50_ms: number | null;
+  p95_ms: number | null;
+  /** The same until the first part of streamed answers. */
+  first_token_p50_ms: number | null;
+  first_token_p95_ms: number | null;
+}
+
+export interface ModelProvider {
+  name: string;
+  /** `offline`: the model inside, which needs no address. */
+  kind: 'openai' | 'anthropic' | 'gemini' | 'offline';
+  /** Scheme, host and port. */
+  address: string | null;
+  /** Whether a key or headers are sent. */
+  has_key: boolean;
+  /** The variable or setting that the key is from, or would be from. */
+  key_from: string | null;
+  address_from: string | null;
+  tools: 'native' | 'prompted' | 'none';
+  /** Why it cannot be used, and what to do. */
+  problem: string | null;
+  /** `open`: it failed repeatedly and is not called for a while. */
+  circuit: {
+    state: 'closed' | 'open' | 'half_open';
+    since: string;
+  } | null;
+  models: {
+    /** Where the names are from. */
+    source: 'configuration' | 'provider' | 'built_in';
+    count: number;
+    /** The first 500. */
+    names: string[];
+    /** When the provider last gave its list. */
+    listed_at: string | null;
+  };
+  last_hour: ModelCallFigures;
+  last_day: ModelCallFigures;
+  /** The last 24 hours, oldest first, the present one last. */
+  hours: {
+    hour: string;
+    calls: number;
+    failed: number;
+    p95_ms: number | null;
+  }[];
+  /** The last failed call, also if others have succeeded since. */
+  last_error: {
+    at: string;
+    model: string;
+    code: string;
+    message: string;
+    /** What the provider answered; null without an answer. */
+    upstream_status: number | null;
+  } | null;
+}
+
+export interface ModelsHealth {
+  at: string;
+  /** The gateway that answers. Providers and aliases are as this one has seen them. */
+  gateway: string;
+  /** How many gateways run. */
+  gateways: number;
+  /** When this gateway began to count calls. */
+  counted_since: string;
+  /** The model of requests that name none. */
+  default_model: string;
+  /** Names in the configuration that lead to no model. */
+  problems: string[];
+  /** In the order of the configuration, the offline model last. */
+  providers: ModelProvider[];
+  aliases: ModelAlias[];
+  /** Models that were used in the last 30 days, or that the configuration names. */
+  models: PricedModel[];
+}
+
 export interface Overview {
   at: string;
   /** False: of the caller alone. */
@@ -321,6 +422,25 @@ export interface OverviewHour {
   tool_calls: number;
   tool_failures: number;
   cost_usd: number;
+}
+
+export interface PricedModel {
+  /** `provider/model`. */
+  model: string;
+  /** Of the last 30 days, by all gateways. */
+  requests: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+  cost_usd: number;
+  /** USD per million tokens; null: unknown, so that the model costs nothing. */
+  price: {
+    input: number;
+    output: number;
+    /** Null: as input. */
+    cached_input: number | null;
+    /** Null: as input. */
+    cache_write: number | null;
+  } | null;
 }
 
 export interface Problem {
@@ -424,6 +544,52 @@ export interface Session {
     bytes: number;
     files: number;
     depth: number;
+  };
+}
+
+export interface Setting {
+  /** As in signalbox.yaml: `server.port`. */
+  key: string;
+  /** The first part of the key. */
+  group: string;
+  /** Null: not set. A secret is `set` or `not set`; addresses are without credentials, paths without directories. */
+  value: unknown;
+  secret: boolean;
+  /** `env_file`: a variable in .env. */
+  origin: 'default' | 'file' | 'env_file' | 'environment';
+  /** The variable, or the file and its line. */
+  source: string | null;
+  /** The variable that sets it. */
+  variable: string | null;
+  default: unknown;
+  meaning: string;
+}
+
+export interface Settings {
+  /** The gateway that answers. */
+  gateway: string;
+  settings: Setting[];
+  warnings: {
+    setting: string | null;
+    code: 'misnamed_model' | 'needs_restart' | 'not_applied';
+    message: string;
+  }[];
+  versions: {
+    signalbox: string;
+    node: string;
+    postgresql: string;
+    /** Null: the queue is in PostgreSQL. */
+    redis: string | null;
+    /** Revisions of the protocol at `/mcp`, the newest first. */
+    mcp: string[];
+  };
+  health: {
+    status: string;
+    checks: {
+      name: string;
+      status: 'ok' | 'degraded' | 'down';
+      reason: string | null;
+    }[];
   };
 }
 

@@ -5,7 +5,9 @@ import type {
   KeyBudget,
   ListedKey,
   Me,
+  ModelsHealth,
   Overview,
+  Settings,
   ShownWorker,
   ToolChange,
   ToolServer,
@@ -76,6 +78,16 @@ export class Operations {
       options,
     );
     return workers;
+  }
+
+  /** Providers, aliases and prices, and how their calls went on the gateway that answers. */
+  modelsHealth(options?: CallOptions): Promise<ModelsHealth> {
+    return this.http.json({ method: 'GET', path: '/api/models/health' }, options);
+  }
+
+  /** The settings in force and where they come from, versions, and health checks. */
+  settings(options?: CallOptions): Promise<Settings> {
+    return this.http.json({ method: 'GET', path: '/api/settings' }, options);
   }
 
   async servers(options?: CallOptions): Promise<ToolServer[]> {

@@ -9,16 +9,19 @@ import { accessAnswers } from './redis-error.js';
 /** The minimum that BullMQ recommends; below it blocking waits and some commands differ. */
 const least = { major: 6, minor: 2 };
 
-/** @throws AppError internal_error for a version that is too old; otherwise the server's error */
-export async function checkServer(client: RedisClient, logger: Logger): Promise<void> {
+/** Returns the version of a master. @throws AppError internal_error for a version that is too old; otherwise the server's error */
+export async function checkServer(client: RedisClient, logger: Logger): Promise<string | undefined> {
   const masters = client instanceof Cluster ? client.nodes('master') : [client];
   const found = new Map<string, string>();
+  let version: string | undefined;
   for (const master of masters) {
     const information = readInformation(await master.info());
     refuseOld(information);
+    version = information.get('redis_version');
     for (const warning of warningsOf(information)) found.set(warning, warning);
   }
   for (const warning of found.values()) logger.warn({}, warning);
+  return version;
 }
 
 /** Explains a failed first connection to the operator who set the address; undefined if there is no better message. */

@@ -32,9 +32,10 @@ export async function openRedisBacking(options: RedisBackingOptions): Promise<Ba
   const { logger } = options;
   const store = new RedisStore({ ...options, target: parseRedisUrl(options.redisUrl) });
   const channels = new CarriedChannels(new RedisCarrier(store), logger);
+  let redisVersion: string | undefined;
   try {
     await store.connect();
-    await withinDeadline(store.timeoutMs, undefined, () => checkServer(store.client, logger));
+    redisVersion = await withinDeadline(store.timeoutMs, undefined, () => checkServer(store.client, logger));
     await channels.open();
   } catch (error) {
     await channels.close();
@@ -50,6 +51,7 @@ export async function openRedisBacking(options: RedisBackingOptions): Promise<Ba
     source,
     store,
     others: [],
+    redisVersion,
     logger,
   });
 }

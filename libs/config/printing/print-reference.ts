@@ -74,7 +74,8 @@ export function printReference(): string {
 Signalbox runs without any configuration. Settings come from \`signalbox.yaml\` (another path: \`SIGNALBOX_CONFIG\`) and
 from the environment, which takes precedence. Variables may also be in a file \`.env\` (see below). \`npm run config -- check\`
 prints all settings, where each value comes from, and whether the models and tool servers that they name can be had, and exits
-with 1 if something is wrong. Editors complete the file with [config/signalbox.schema.json](../config/signalbox.schema.json):
+with 1 if something is wrong. Of a gateway that runs, [\`GET /api/settings\`](api.md#overview) and Settings in the console show the same to
+administrators. Editors complete the file with [config/signalbox.schema.json](../config/signalbox.schema.json):
 
 \`\`\`yaml
 # yaml-language-server: $schema=./config/signalbox.schema.json

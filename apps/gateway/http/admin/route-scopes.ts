@@ -23,6 +23,8 @@ export const routeScopes: Readonly<Record<string, RouteAccess>> = {
   'DELETE /api/runs/:id': 'key',
   'GET /api/overview': 'key',
   'GET /api/workers': 'admin',
+  'GET /api/models/health': 'admin',
+  'GET /api/settings': 'admin',
   'GET /api/me': 'anyone',
   'POST /api/sessions': 'chat',
   'GET /api/sessions': 'key',

@@ -5,6 +5,7 @@ import { type DescribedOperation, json, pageLimit } from './described-operation.
 import { run } from './open-api-shapes.js';
 import { me, overview, worker } from './overview-shapes.js';
 import { listedRun, runDetails } from './run-shapes.js';
+import { modelsHealth, settingsAnswer } from './system-shapes.js';
 
 const text = z.string();
 
@@ -51,6 +52,16 @@ export const runOperations: Readonly<Record<string, DescribedOperation>> = {
   'GET /api/workers': {
     summary: 'The workers, and those that stopped without saying so in the last 15 minutes; for administrators',
     answers: { 200: json(z.object({ workers: z.array(worker) })) },
+  },
+  'GET /api/models/health': {
+    summary: 'Providers, aliases and prices, and how their calls went; for administrators',
+    description:
+      'Calls, circuits and fallbacks are those of the gateway that answers, since it started; usage is that of all gateways.',
+    answers: { 200: json(modelsHealth) },
+  },
+  'GET /api/settings': {
+    summary: 'The settings in force and where they come from, versions and health checks; for administrators',
+    answers: { 200: json(settingsAnswer) },
   },
   'GET /api/me': {
     summary: 'Who asks, what they may do, and how one can sign in; for everybody',

@@ -1,4 +1,4 @@
-// Describes a failed attempt of a model call that another follows; for metrics and logs.
+// Describes attempts of a model call: a failed one that another follows, and how each candidate ended. For metrics, logs and reports.
 import type { AppError } from '#libs/schemas/errors.js';
 
 export interface ModelAttempt {
@@ -15,3 +15,15 @@ export interface ModelAttempt {
 }
 
 export type AttemptObserver = (attempt: ModelAttempt) => void;
+
+/** A candidate answered, or failed with `error`. */
+export interface EndedCandidate {
+  provider: string;
+  model: string;
+  error: AppError | undefined;
+  /** The caller left before the end, which says nothing about the provider. */
+  isCancelled: boolean;
+  tookMs: number;
+  /** Until the first part of a streamed answer. */
+  firstPartMs: number | undefined;
+}

@@ -13,6 +13,8 @@ const answerMs = 4_000;
 
 interface Listing {
   models: readonly string[];
+  /** When the upstream gave them. */
+  listedAt?: Date | undefined;
   /** Why the last request for the list failed. */
   problem?: AppError;
   until: number;
@@ -28,6 +30,10 @@ export class ModelDiscovery {
   /** The cached list, however old. */
   lastKnown(provider: string): readonly string[] {
     return this.known.get(provider)?.models ?? [];
+  }
+
+  listedAt(provider: string): Date | undefined {
+    return this.known.get(provider)?.listedAt;
   }
 
   problem(provider: string): AppError | undefined {
@@ -60,12 +66,13 @@ export class ModelDiscovery {
   private async ask(name: string, provider: ModelProvider): Promise<readonly string[]> {
     try {
       const models = await provider.listModels(AbortSignal.any([this.closing.signal, abortAfter(answerMs)]));
-      this.note(name, { models, until: steadyNow() + freshMs });
+      this.note(name, { models, listedAt: new Date(), until: steadyNow() + freshMs });
       return models;
     } catch (thrown) {
       const error = toAppError(thrown);
       const models = this.lastKnown(name);
-      this.note(name, { models, problem: error, until: steadyNow() + freshMs / 10 });
+      const listedAt = this.listedAt(name);
+      this.note(name, { models, listedAt, problem: error, until: steadyNow() + freshMs / 10 });
       return models;
     }
   }

@@ -6,9 +6,11 @@ import { abortAfter } from '#libs/concurrency/abort-after.js';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
-import { createProviders } from './create-provider.js';
+import { CallHistory } from './call-history.js';
+import { createProviders, wireFamily } from './create-provider.js';
 import { ModelDiscovery } from './model-discovery.js';
-import type { AttemptObserver } from './model-attempt.js';
+import type { AttemptObserver, EndedCandidate } from './model-attempt.js';
+import type { AliasReport, ModelsReport, ProviderReport } from './models-report.js';
 import type {
   ModelCall,
   ModelProvider,
@@ -18,10 +20,10 @@ import type {
   ModelsHealth,
   RoutedModelEvent,
 } from '../model-provider.js';
-import { listsNothing } from '../wire/provider-failures.js';
+import { listsNothing, providerAccess } from '../wire/provider-failures.js';
 import type { ModelCallMeasure } from './measure-model-calls.js';
 import { misnamedModels } from './check-models.js';
-import { RoutedCall, type RoutedCallParts } from './routed-call.js';
+import { nameOfCandidate, RoutedCall, type RoutedCallParts } from './routed-call.js';
 import { firstChatModel, namedModel, resolveModel, type KnownModels, type Target } from './resolve-model.js';
 
 export interface ModelRouterOptions {
@@ -50,6 +52,7 @@ class ConfiguredModelRouter implements ModelRouter {
   private readonly known: KnownModels;
   /** Errors of providers whose last call was refused for its key. Some list their models to anyone. */
   private readonly refused = new Map<string, string>();
+  private readonly history = new CallHistory();
 
   constructor(
     private readonly config: Config['models'],
@@ -63,7 +66,8 @@ class ConfiguredModelRouter implements ModelRouter {
     };
     this.calls = {
       firstModel: (provider, call) => this.firstModel(provider, call),
-      onEnd: (provider, error) => this.noteKey(provider, error),
+      onEnd: (ended) => this.noteEnd(ended),
+      onFallback: (from, to, error) => this.history.fallback(from, to, error),
       onAttempt: observe,
     };
     this.discovery = new ModelDiscovery(logger);
@@ -71,7 +75,10 @@ class ConfiguredModelRouter implements ModelRouter {
       logger,
       offline,
       onAttempt: observe,
-      ...(onCircuit && { onCircuit }),
+      onCircuit: (provider, state) => {
+        this.history.circuit(provider, state);
+        onCircuit?.(provider, state);
+      },
     });
     this.known = {
       providers: [...this.providers.keys()],
@@ -112,10 +119,56 @@ class ConfiguredModelRouter implements ModelRouter {
     const soon = AbortSignal.any([signal, abortAfter(firstAnswerMs)]);
     const remote = [...this.providers].filter(([name]) => this.config.providers[name]?.kind !== 'offline');
     await Promise.all(remote.map(([name, provider]) => this.discovery.look(name, provider, soon)));
-    const away = [...this.providers.keys()].flatMap(
-      (name) => this.discovery.problem(name)?.message ?? this.refused.get(name) ?? [],
-    );
+    const away = [...this.providers.keys()].flatMap((name) => this.problemOf(name) ?? []);
     return { model: this.defaultModel(), problems: [...this.misnamed(), ...away] };
+  }
+
+  async report(signal: AbortSignal): Promise<ModelsReport> {
+    const { model } = await this.health(signal);
+    const { offline } = this.options;
+    const providers = [...this.providers.keys()].map((name) => this.providerReport(name));
+    const isListed = [...this.providers.values()].some(({ name }) => name === offline.name);
+    return {
+      model,
+      problems: this.misnamed(),
+      countedSince: this.history.since,
+      providers: isListed ? providers : [...providers, this.providerReport(offline.name)],
+      aliases: Object.keys(this.config.aliases).map((name) => this.aliasReport(name)),
+    };
+  }
+
+  private providerReport(name: string): ProviderReport {
+    const config = this.config.providers[name];
+    const kind = config?.kind ?? 'offline';
+    const common = {
+      name,
+      kind,
+      tools: config?.tools ?? 'native',
+      ...this.history.of(this.providers.get(name)?.name ?? name),
+    };
+    if (config === undefined || kind === 'offline') {
+      const models = { source: 'built_in' as const, names: config?.models ?? [this.options.offline.name] };
+      return { ...common, access: undefined, problem: undefined, models: { ...models, listedAt: undefined } };
+    }
+    const names = config.models ?? this.discovery.lastKnown(name);
+    const source = config.models === undefined ? 'provider' : 'configuration';
+    const listedAt = config.models === undefined ? this.discovery.listedAt(name) : undefined;
+    const access = providerAccess(name, config, config.base_url ?? wireFamily(kind, config).baseUrl);
+    return { ...common, access, problem: this.problemOf(name), models: { source, names, listedAt } };
+  }
+
+  private aliasReport(name: string): AliasReport {
+    try {
+      const targets = this.resolve(name).candidates.map(nameOfCandidate);
+      return { name, targets, problem: undefined, fallbacks: this.history.fallbacks(targets) };
+    } catch (error) {
+      const targets = [this.config.aliases[name] ?? []].flat();
+      return { name, targets, problem: toAppError(error).message, fallbacks: [] };
+    }
+  }
+
+  private problemOf(name: string): string | undefined {
+    return this.discovery.problem(name)?.message ?? this.refused.get(name);
   }
 
   private misnamed(): string[] {
@@ -165,7 +218,9 @@ class ConfiguredModelRouter implements ModelRouter {
     ];
   }
 
-  private noteKey(provider: string, error: AppError | undefined): void {
+  private noteEnd(ended: EndedCandidate): void {
+    const { provider, error } = ended;
+    this.history.ended(ended);
     if (error?.upstreamStatus === 401) this.refused.set(provider, error.message);
     else if (error === undefined && this.refused.size > 0) this.refused.delete(provider);
   }

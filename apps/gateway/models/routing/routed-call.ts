@@ -6,7 +6,7 @@ import { AppError, toAppError } from '#libs/schemas/errors.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { Usage } from '#libs/schemas/usage.js';
 import { tracing } from '#libs/tracing/tracing.js';
-import type { AttemptObserver } from './model-attempt.js';
+import type { AttemptObserver, EndedCandidate } from './model-attempt.js';
 import { TracedModelCall } from './traced-model-call.js';
 import type { ModelCall, ModelProvider, ModelRequest, ModelRoute, RoutedModelEvent } from '../model-provider.js';
 
@@ -19,10 +19,15 @@ export interface CallMeasure {
 export interface RoutedCallParts {
   /** The default model of a provider that was named without one, or why none is known. */
   firstModel(provider: ModelProvider, call: ModelCall): Promise<[model: string, noModel?: AppError]>;
-  /** A candidate answered, or failed with `error`. */
-  onEnd(provider: string, error: AppError | undefined): void;
+  onEnd(ended: EndedCandidate): void;
+  /** The next candidate takes the place of one that failed; both as the route names them. */
+  onFallback(from: string, to: string, error: AppError): void;
   onAttempt: AttemptObserver;
 }
+
+/** A candidate as the configuration names it: `provider/model`, or `provider` for its first model. */
+export const nameOfCandidate = ({ provider: { name }, model }: ModelRoute['candidates'][number]): string =>
+  model === '' || model === name ? name : `${name}/${model}`;
 
 export class RoutedCall {
   provider: string;
@@ -39,6 +44,8 @@ export class RoutedCall {
   private mayMoveOn = false;
   private traced: TracedModelCall | undefined;
   private held: ModelEvent[] = [];
+  private begunAt = this.startedAt;
+  private firstPartMs: number | undefined;
   private sent = false;
   private over = false;
   private leave: (() => void) | undefined;
@@ -76,10 +83,11 @@ export class RoutedCall {
           this.traced?.end('cancelled');
         }
         const { failed: error } = this;
-        parts.onEnd(provider.name, error ?? this.error);
+        parts.onEnd(this.endedCandidate(request.stream));
         if (error === undefined) return;
         const { requestId } = call;
         const attempt = position + 1;
+        parts.onFallback(nameOfCandidate(candidates[position]!), nameOfCandidate(candidates[attempt]!), error);
         parts.onAttempt({ provider: provider.name, model, requestId, attempt, error, next: 'fallback', waitMs: 0 });
       }
     } finally {
@@ -95,6 +103,17 @@ export class RoutedCall {
     this.failed = undefined;
     this.over = false;
     this.held = [];
+    this.begunAt = performance.now();
+    this.firstPartMs = undefined;
+  }
+
+  private endedCandidate(isStreamed: boolean): EndedCandidate {
+    const { provider, model, outcome, call, failed, firstPartMs } = this;
+    const error = failed ?? this.error;
+    const isOver = failed !== undefined || outcome === 'ok';
+    const isCancelled = !isOver && (error === undefined || error.code === 'cancelled' || call.signal.aborted);
+    const tookMs = performance.now() - this.begunAt;
+    return { provider, model, error, isCancelled, tookMs, firstPartMs: isStreamed ? firstPartMs : undefined };
   }
 
   private readonly take = (batch: readonly ModelEvent[]): Flow => {
@@ -106,7 +125,8 @@ export class RoutedCall {
         this.held.push(...batch);
         return undefined;
       }
-      if (first.type === 'error' && this.movesOn(first.error)) {
+      if (first.type !== 'error') this.firstPartMs = performance.now() - this.begunAt;
+      else if (this.movesOn(first.error)) {
         this.keepUsage([...this.held, ...batch]);
         return 'enough';
       }
