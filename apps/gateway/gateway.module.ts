@@ -32,6 +32,7 @@ import { McpController } from './http/mcp/mcp.controller.js';
 import { MessagesController } from './http/turns/messages.controller.js';
 import { ModelsController } from './http/controllers/models.controller.js';
 import { ResponsesController } from './http/turns/responses.controller.js';
+import { ReplayController } from './http/runs/replay.controller.js';
 import { RunsController } from './http/runs/runs.controller.js';
 import { ServersController } from './http/controllers/servers.controller.js';
 import { SessionsController } from './http/controllers/sessions.controller.js';
@@ -83,6 +84,7 @@ export class GatewayModule {
         MessagesController,
         ResponsesController,
         RunsController,
+        ReplayController,
         OverviewController,
         MeController,
         ModelsController,

@@ -77,16 +77,15 @@ async function shownRounds(
   const messages: ChatMessage[] = await messagesOf(run, ports.runs);
   const shown = rounds.map((round): Shown<typeof runRound> => {
     const sent = messages.length;
-    const { provider_state: _state, ...message } = toAssistant(round);
-    const results = restoredResults(round, new Map()).map(({ blocks: _blocks, ...result }) => result);
-    messages.push(message, ...results);
+    const message = toAssistant(round);
+    messages.push(message, ...restoredResults(round, new Map()));
     const { provider, model, usage, startedAt } = round;
     return {
       round: round.round,
       provider,
       model,
       sent,
-      message: { ...message },
+      message: shownMessage(message),
       finish_reason: round.finishReason,
       usage,
       cost_usd: costOf([round], ports.prices),
@@ -94,13 +93,26 @@ async function shownRounds(
       ended_at: facts.rounds.find((each) => each.round === round.round)!.createdAt.toISOString(),
     };
   });
-  return { request, messages: messages.map((message) => ({ ...message })), round_list: shown };
+  return { request, messages: messages.map(shownMessage), round_list: shown };
+}
+
+/** As a chat could send it. */
+function shownMessage(message: ChatMessage): Record<string, unknown> {
+  if (message.role === 'assistant') {
+    const { provider_state: _state, ...shown } = message;
+    return { ...shown };
+  }
+  if (message.role !== 'tool') return { ...message };
+  const { blocks: _blocks, ...shown } = message;
+  return { ...shown };
 }
 
 /** Without what is not stored any more of earlier turns. */
 async function messagesOf(run: StoredRun, runs: RunStore): Promise<ChatMessage[]> {
   const request = run.request as unknown as TurnRequest;
   if (!Array.isArray(request.messages)) return [];
+  // A replay has its whole conversation.
+  if (run.replayOf !== undefined) return [...request.messages];
   try {
     return (await conversationOf(request, run.principal, runs)).messages;
   } catch (error) {
@@ -167,10 +179,15 @@ function shownCall(
     started_at: times.dispatchedAt?.toISOString() ?? null,
     ended_at: times.endedAt?.toISOString() ?? null,
     audit_id: audit?.id ?? null,
+    replayed: call.replayed?.result ?? null,
   };
 }
 
-function policyOf({ policyRule, approvalId, outcome, state }: StoredCall): Shown<typeof detailedCall>['policy'] {
+function policyOf(call: StoredCall): Shown<typeof detailedCall>['policy'] {
+  const { policyRule, approvalId, outcome, state, replayed } = call;
+  if (replayed !== undefined) {
+    return replayed.verdict === undefined ? null : { verdict: replayed.verdict, rule: policyRule ?? null };
+  }
   if (policyRule === undefined && approvalId === undefined) return null;
   const rule = policyRule ?? null;
   if (approvalId !== undefined) return { verdict: 'require_approval', rule };
