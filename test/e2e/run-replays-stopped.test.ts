@@ -11,16 +11,19 @@ let box: Signalbox;
 let id: string;
 
 beforeAll(async () => {
-  here = await startReplaying(async (options) => (box = await startSignalbox(options)), { gateways: 3 });
+  here = await startReplaying(async (options) => (box = await startSignalbox(options)), {
+    gateways: 3,
+    environment: { SERVER_SHUTDOWN_GRACE_MS: '300' },
+  });
   here.follow(() => ({ text: 'said' }));
   id = await here.chat('alice', { messages: [user('Say')] });
   here.follow(() => new Promise(() => {}));
 }, 90_000);
 afterAll(() => here?.close());
 
-for (const [at, signal, grace] of [
-  [1, 'SIGKILL', 0],
-  [2, 'SIGTERM', 1],
+for (const [at, signal, error] of [
+  [1, 'SIGKILL', undefined],
+  [2, 'SIGTERM', 'shutting_down'],
 ] as const) {
   verifies(
     'replay.stops',
@@ -34,21 +37,19 @@ for (const [at, signal, grace] of [
       const replay = ((await begun.json()) as ListedRun).id;
       const request = await box.upstream.received(asked);
       gateway.kill(signal);
-      // The second signal ends the grace.
-      if (grace > 0) gateway.kill(signal);
       await request.clientGone;
       await gateway.ended;
-      const state = async () => ((await here.ask('alice', `/api/runs/${replay}`)).body as ListedRun).state;
-      await eventually(async () => (await state()) !== 'running', 20_000);
-      expect(await state()).toBe('interrupted');
-      const [seen] = await box.rows<{ asks: number; adoptions: number }>(
-        'select (select count(*)::int from run_rounds where run_id = $1) asks, adoptions from runs where id = $1',
-        [replay],
-      );
+      const seen = async () => (await here.ask('alice', `/api/runs/${replay}`)).body as ListedRun;
+      // Who is told to stop writes it; of who was killed, the others find it.
+      if (error === undefined) await eventually(async () => (await seen()).state !== 'running', 20_000);
+      expect([(await seen()).state, (await seen()).error?.code]).toEqual(['interrupted', error]);
       // Two looks of the living gateways for runs to continue.
       await new Promise((resolve) => setTimeout(resolve, 4_500));
-      expect(await state()).toBe('interrupted');
-      expect([seen, box.upstream.requests.length]).toEqual([{ asks: 0, adoptions: 0 }, asked]);
+      const [run] = await box.rows<{ state: string; adoptions: number }>(
+        'select state, adoptions from runs where id = $1',
+        [replay],
+      );
+      expect([run, box.upstream.requests.length]).toEqual([{ state: 'interrupted', adoptions: 0 }, asked]);
       const events = await here.ask('alice', `/api/runs/${replay}/events`);
       expect(JSON.stringify(events.body)).toContain('start the replay again');
       const cancelled = await here.ask('alice', `/api/runs/${replay}`, undefined, { method: 'DELETE' });
