@@ -30,7 +30,7 @@ export async function startCountingServer(): Promise<CountingServer> {
     'tools/call': ({ name, arguments: given }) => {
       const { amount = null } = given as JsonObject;
       calls.push({ name: name!, amount });
-      return { content: [{ type: 'text', text: `${name as string} ${String(amount)}: call ${calls.length}` }] };
+      return { content: [{ type: 'text', text: `${name as string} ${JSON.stringify(amount)}: call ${calls.length}` }] };
     },
   };
   const server = createServer((request, response) => {

@@ -5,16 +5,36 @@ import { join } from 'node:path';
 import { expect, vi } from 'vitest';
 import type { ListedRun, RunDetails } from '../../clients/typescript/src/index.js';
 import { type CountingServer, startCountingServer } from './counting-server.js';
-import { type ReceivedRequest, type ScriptedAnswer } from './scripted-upstream.js';
+import type { ReceivedRequest, ScriptedAnswer } from './scripted-upstream.js';
+import { messagesOf } from './scripts.js';
 import type { Started } from './services/start-process.js';
 import { temporaryDirectory } from './services/start-process.js';
 import type { Signalbox, SignalboxOptions } from './services/start-signalbox.js';
 
 export const shopTools = { type: 'mcp', server_label: 'shop' };
 export const user = (content: string) => ({ role: 'user', content });
-export const calls = (...asked: [name: string, amount: number][]): ScriptedAnswer => ({
-  toolCalls: asked.map(([name, amount]) => ({ name, arguments: { amount } })),
-});
+
+/** Asks for the calls, then tells the last result. */
+export const calling =
+  (...asked: [name: string, amount: number][]) =>
+  (request: ReceivedRequest): ScriptedAnswer => {
+    const last = messagesOf(request).at(-1)!;
+    if (last['role'] === 'tool') return { text: `It said: ${last['content'] as string}` };
+    return { toolCalls: asked.map(([name, amount]) => ({ name, arguments: { amount } })) };
+  };
+
+export const answerOf = ({ round_list: rounds = [] }: RunDetails) => rounds.at(-1)!.message['content'];
+
+/** Name, state, where the result came from, and the verdict of the policy. */
+export const shownCalls = ({ call_list: list = [] }: RunDetails) =>
+  list.map(({ name, state, replayed, policy }) => [name, state, replayed, policy?.verdict ?? null]);
+
+export async function replayToItsEnd(here: Replaying, who: string, id: string, body?: unknown): Promise<RunDetails> {
+  const answer = await here.replay(who, id, body);
+  expect([answer.status, answer.body]).toEqual([202, answer.body]);
+  expect(answer.body).toMatchObject({ replay_of: id, state: expect.any(String) });
+  return here.ended(who, answer.body.id);
+}
 
 const rules = [
   { name: 'never-666', tool: 'shop/charge', arguments: [{ path: '$.amount', equals: 666 }], effect: 'deny' },
@@ -88,8 +108,8 @@ export async function startReplaying(
     keys,
     makeKey: async (owner, members = {}) => {
       const body = JSON.stringify({ owner, scopes: ['chat', 'tools'], ...members });
-      const authorization = keys['root'] === undefined ? {} : { authorization: `Bearer ${keys['root'].key}` };
-      const headers = { 'content-type': 'application/json', ...authorization };
+      const headers: Record<string, string> = { 'content-type': 'application/json' };
+      if (keys['root'] !== undefined) headers['authorization'] = `Bearer ${keys['root'].key}`;
       const answer = await fetch(`${box.url}/api/keys`, { method: 'POST', headers, body });
       expect(answer.status).toBe(201);
       keys[owner] = (await answer.json()) as { id: string; key: string };

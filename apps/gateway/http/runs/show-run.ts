@@ -169,7 +169,7 @@ function shownCall(
     questions: waits.filter((wait) => wait.kind === 'question').length,
     person_wait_ms: spent.person,
     queue_wait_ms: outcome?.queueWaitMs ?? (begun ? spent.queue : null),
-    duration_ms: outcome?.durationMs ?? (begun ? spent.tool : null),
+    duration_ms: call.replayed === undefined ? (outcome?.durationMs ?? (begun ? spent.tool : null)) : null,
     attempts: call.attempt,
     worker: call.worker,
     isolation: audit?.isolation ?? null,
