@@ -7,4 +7,8 @@ export const replayRequirements = {
     "another principal's run does not exist for a replay; an administrator's replay is the administrator's",
   'replay.counted': 'the models of a replay are paid and limited as those of a chat; its calls count as no tool calls',
   'replay.stops': 'a replay is cancelled as any run, and ends as interrupted with its gateway',
+  'console.replay':
+    'Run replays a run: with another model, other messages or a draft of the policy, and leads to the new run',
+  'console.compare':
+    'two runs are compared part by part, from Runs, from Run, or from files; the first difference is marked and jumped to',
 } as const;

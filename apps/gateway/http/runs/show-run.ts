@@ -38,8 +38,9 @@ export async function showRun(
   parts: ReadonlySet<RunPart>,
   ports: ShowRunPorts,
 ): Promise<RunDetails> {
-  const facts = (await factsOf(ports.database, [run.id])).get(run.id)!;
+  // The facts come second: a run that goes on may have more of them than rounds, never fewer.
   const rounds = parts.size === 0 ? [] : await ports.runs.rounds(run.id);
+  const facts = (await factsOf(ports.database, [run.id])).get(run.id)!;
   return {
     ...summaryOf(row, facts, ports.prices),
     ...shownRun(run, facts),
