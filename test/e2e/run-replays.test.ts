@@ -47,6 +47,7 @@ verifies(
       ['charge', 'completed', 'same', 'allow'],
       ['lookup', 'completed', 'same', 'allow'],
     ]);
+    expect(run.spent_ms).toMatchObject({ queue: 0, tool: 0, person: 0 });
     expect(run.call_list).toMatchObject([
       { attempts: 0, worker: null, audit_id: null, duration_ms: null, cached: false },
       {},
@@ -147,6 +148,18 @@ rules:
     policy: JSON.stringify({ rules: [{ name: 'r', user: 'alice', effect: 'deny' }] }),
   });
   expect(shown(byRoot).map(([, state]) => state)).toEqual(['denied', 'denied', 'denied']);
+});
+
+verifies('replay.drafted', 'a tool that the policy hides is refused as it was, or as the draft says', async () => {
+  here.follow(calling(['hidden', 1]));
+  const id = await here.chat('alice', { messages: [user('Find it')] });
+  const refusal = "It said: The rule 'nobody' does not allow this call of 'hidden': Not for anybody";
+  expect(answerOf(await here.details('alice', id))).toBe(refusal);
+  const plain = await replayed('alice', id);
+  expect([answerOf(plain), shown(plain)]).toEqual([refusal, [['hidden', 'denied', 'same', 'deny']]]);
+  expect(JSON.stringify(here.box.upstream.requests.at(-1)!.body['tools'])).not.toContain('Does hidden');
+  const drafted = await replayed('alice', id, { policy: 'default: allow' });
+  expect(shown(drafted)).toEqual([['hidden', 'failed', 'none', 'allow']]);
 });
 
 verifies('replay.drafted', 'drafts that cannot be used', async () => {

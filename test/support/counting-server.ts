@@ -10,7 +10,7 @@ export interface CountingServer {
   close(): Promise<void>;
 }
 
-const tools = ['charge', 'refund', 'lookup'].map((name) => ({
+const tools = ['charge', 'refund', 'lookup', 'hidden'].map((name) => ({
   name,
   description: `Does ${name}`,
   inputSchema: { type: 'object', properties: { amount: { type: 'number' } } },

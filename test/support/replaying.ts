@@ -39,6 +39,7 @@ export async function replayToItsEnd(here: Replaying, who: string, id: string, b
 const rules = [
   { name: 'never-666', tool: 'shop/charge', arguments: [{ path: '$.amount', equals: 666 }], effect: 'deny' },
   { name: 'refunds', tool: 'shop/refund', effect: 'require_approval', reason: 'Money goes out' },
+  { name: 'nobody', tool: 'shop/hidden', effect: 'deny', reason: 'Not for anybody' },
 ];
 
 export interface Replaying {

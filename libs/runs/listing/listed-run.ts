@@ -49,7 +49,8 @@ export function summaryOf(run: RunRow, { rounds, calls, waits }: RunFacts, price
     stopped_by: run.stoppedBy as StopCause | null,
     replay_of: run.replayOf,
     ...(run.error === null ? {} : { error: shownError(run.error) }),
-    spent_ms: spentByRun(run, rounds, calls, waits),
+    // No tool is called for a replay.
+    spent_ms: spentByRun(run, rounds, run.replayOf === null ? calls : [], waits),
   };
 }
 

@@ -5,6 +5,8 @@ import { useStrings } from '../../i18n/language.js';
 import buttons from '../../widgets/button.module.css';
 import { useFilters } from '../../widgets/lists/filters.js';
 import { Page } from '../../widgets/page.js';
+import { StateBadge } from '../../widgets/shown/badge.js';
+import { visibleText } from '../../widgets/shown/visible-text.js';
 import { Failure, Loading, Notice } from '../../widgets/states.js';
 import { ChooseRun } from './compare/choose-run.js';
 import { compareStrings } from './compare/compare-strings.js';
@@ -101,7 +103,12 @@ function Side({ name, id, shown: { run, error, isFile, reload }, other, onChoose
   return (
     <section className={styles.chooser} aria-label={name}>
       <h2>{name}</h2>
-      <code className={styles.id}>{id}</code>
+      <code className={styles.id}>{visibleText(id)}</code>
+      {run !== undefined && (
+        <p>
+          <StateBadge state={run.state} /> {visibleText(run.model ?? '–')}
+        </p>
+      )}
       {run === undefined && isFile && <Notice text={texts.fileGone} />}
       {run === undefined && !isFile && (error === null ? <Loading /> : <Failure error={error} onRetry={reload} />)}
       <div>

@@ -98,6 +98,13 @@ export function replayedOffer(request: TurnRequest, { view, whole, recorded, max
     version: '',
   };
   const offer = offerTools(request, catalog, maxTools);
+  // A tool that was hidden from the model is not shown to it now. If it is called all the same, it is refused as it was then.
+  for (const { kind, state, name } of recorded.flatMap(({ calls }) => calls)) {
+    const tool = kind === 'server' && state === 'denied' && !offer.tools.has(name) ? whole.find(name) : undefined;
+    if (tool === undefined) continue;
+    const { description, inputSchema: parameters } = tool;
+    offer.tools.set(name, { definition: { name, description, parameters }, tool });
+  }
   // Approvals that the request requires are not asked for: the recorded ones are shown.
   for (const offered of offer.tools.values()) delete offered.requiresApproval;
   return offer;

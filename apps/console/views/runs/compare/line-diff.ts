@@ -12,6 +12,8 @@ export const mostCompared = 200_000;
 const mostCells = 4_000_000;
 /** How many lines around a change are shown. */
 const around = 2;
+/** So few lines are not worth folding. */
+const mostUnfolded = 3;
 
 export function lineDiff(left: string | undefined, right: string | undefined): DiffRow[] {
   const [one, other] = [linesOf(left), linesOf(right)];
@@ -71,15 +73,20 @@ function folded(rows: readonly DiffRow[]): DiffRow[] {
     if (kind === 'changed') isNear.fill(true, Math.max(0, at - around), at + around + 1);
   });
   const shown: DiffRow[] = [];
-  let hidden = 0;
+  let far: DiffRow[] = [];
+  const fold = () => {
+    if (far.length > mostUnfolded) shown.push({ kind: 'skipped', count: far.length });
+    else shown.push(...far);
+    far = [];
+  };
   for (const [at, row] of rows.entries()) {
     if (!isNear[at]!) {
-      hidden += 1;
+      far.push(row);
       continue;
     }
-    if (hidden > 0) shown.push({ kind: 'skipped', count: hidden });
-    hidden = 0;
+    fold();
     shown.push(row);
   }
-  return hidden > 0 ? [...shown, { kind: 'skipped', count: hidden }] : shown;
+  fold();
+  return shown;
 }
