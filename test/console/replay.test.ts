@@ -258,36 +258,39 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await person.leave();
   });
 
-  for (const language of ['en', 'zh'] as const) {
-    verifies('console.accessible', `replay and compare, ${language}`, async () => {
+  for (const [language, theme] of [
+    ['en', 'light'],
+    ['en', 'dark'],
+    ['zh', 'light'],
+    ['zh', 'dark'],
+  ] as const) {
+    verifies('console.accessible', `replay and compare, ${language}, ${theme}`, async () => {
       const words = { en: { replay: 'Replay', compare: 'Figures' }, zh: { replay: '重放', compare: '数据' } }[language];
-      for (const theme of ['light', 'dark'] as const) {
-        for (const width of [390, 1_280]) {
-          const person = await as('alice', { language, theme, width });
-          const { page } = person;
-          const shown = async (name: string) => {
-            await person.expectAccessible();
-            await person.expectNoOverflow();
-            await person.picture(`${name}-${language}-${theme}-${width}`);
-          };
-          await person.open(`runs/compare?left=${original}&right=${replay}`);
-          await page.getByRole('table', { name: words.compare }).waitFor();
-          await shown('compare');
-          await person.open(`runs/compare?left=${original}`);
-          await page.getByRole('button', { name: replay }).waitFor();
-          await shown('compare-choose');
-          await person.open(`runs/${replay}`);
-          await page.getByText('shop/charge').first().waitFor();
-          await shown('replay-run');
-          await person.open('runs');
-          await page.getByText('scripted/other').first().waitFor();
-          await shown('replay-runs');
-          await person.open(`runs/${original}`);
-          await page.getByRole('button', { name: words.replay, exact: true }).click();
-          await page.getByRole('dialog').waitFor();
-          await shown('replay-dialog');
-          await person.leave();
-        }
+      for (const width of [390, 1_280]) {
+        const person = await as('alice', { language, theme, width });
+        const { page } = person;
+        const shown = async (name: string) => {
+          await person.expectAccessible();
+          await person.expectNoOverflow();
+          await person.picture(`${name}-${language}-${theme}-${width}`);
+        };
+        await person.open(`runs/compare?left=${original}&right=${replay}`);
+        await page.getByRole('table', { name: words.compare }).waitFor();
+        await shown('compare');
+        await person.open(`runs/compare?left=${original}`);
+        await page.getByRole('button', { name: replay }).waitFor();
+        await shown('compare-choose');
+        await person.open(`runs/${replay}`);
+        await page.getByText('shop/charge').first().waitFor();
+        await shown('replay-run');
+        await person.open('runs');
+        await page.getByText('scripted/other').first().waitFor();
+        await shown('replay-runs');
+        await person.open(`runs/${original}`);
+        await page.getByRole('button', { name: words.replay, exact: true }).click();
+        await page.getByRole('dialog').waitFor();
+        await shown('replay-dialog');
+        await person.leave();
       }
     });
   }
