@@ -140,6 +140,7 @@ const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   unsupported_media_type: 'The body must be `application/json`.',
   range_not_satisfiable: 'The requested range lies outside the file.',
   idempotency_mismatch: 'This Idempotency-Key was used with another request.',
+  run_in_progress: 'The run has not ended, so it cannot be replayed yet.',
   approval_already_decided: 'This approval was already decided, it has expired, or its call has ended.',
   request_too_large: 'The body is larger than `limits.body_bytes`.',
   workspace_quota_exceeded: 'The workspace would grow beyond its bytes, files or depth.',

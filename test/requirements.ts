@@ -22,6 +22,7 @@ import { approvalRequirements } from './requirements/approvals.js';
 import { questionRequirements } from './requirements/questions.js';
 import { policyRequirements } from './requirements/policy.js';
 import { reliabilityRequirements } from './requirements/reliability.js';
+import { replayRequirements } from './requirements/replay.js';
 import { runListingRequirements } from './requirements/run-listing.js';
 import { toolRequirements } from './requirements/tools.js';
 
@@ -48,6 +49,7 @@ export const requirements = {
   ...questionRequirements,
   ...policyRequirements,
   ...reliabilityRequirements,
+  ...replayRequirements,
   ...runListingRequirements,
   ...toolRequirements,
 } as const;

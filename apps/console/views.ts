@@ -41,6 +41,13 @@ const table: readonly View[] = [
     title: { en: 'Runs', zh: '运行' },
     navigation: { icon: 'runs', group: 'work' },
   },
+  {
+    name: 'compare',
+    room: 'runs',
+    path: '/runs/compare',
+    scope: 'chat',
+    title: { en: 'Compare runs', zh: '比较运行' },
+  },
   { name: 'run', room: 'runs', path: '/runs/$id', scope: 'chat', title: { en: 'Run', zh: '运行详情' } },
   {
     name: 'approvals',

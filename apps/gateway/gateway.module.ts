@@ -34,6 +34,7 @@ import { McpController } from './http/mcp/mcp.controller.js';
 import { MessagesController } from './http/turns/messages.controller.js';
 import { ModelsController } from './http/controllers/models.controller.js';
 import { ResponsesController } from './http/turns/responses.controller.js';
+import { ReplayController } from './http/runs/replay.controller.js';
 import { RunsController } from './http/runs/runs.controller.js';
 import { ServersController } from './http/controllers/servers.controller.js';
 import { SessionsController } from './http/controllers/sessions.controller.js';
@@ -90,6 +91,7 @@ export class GatewayModule {
         MessagesController,
         ResponsesController,
         RunsController,
+        ReplayController,
         OverviewController,
         MeController,
         ModelsHealthController,

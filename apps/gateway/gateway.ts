@@ -24,6 +24,7 @@ import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
 import { PostgresSessionStore } from '#libs/runs/sessions/postgres-session-store.js';
 import { PostgresToolChanges } from '#libs/runs/catalog/postgres-tool-changes.js';
 import { publishReapedCall } from '#libs/runs/processes/publish-reaped-call.js';
+import type { RunEnd } from '#libs/runs/run-store.js';
 import { Reaper, reaperTimes } from '#libs/runs/processes/reaper.js';
 import { StoreWrites } from '#libs/runs/store-writes.js';
 import { WriteLater } from '#libs/runs/write-later.js';
@@ -32,6 +33,7 @@ import { Turns } from './turn/turns.js';
 import { openAuditKeeper, openStores } from './open-stores.js';
 import { advanceDetached, ownerOf, type AdvanceDetachedPorts } from './turn/runs/advance-detached.js';
 import { UnownedRuns, type UnownedRunsParts } from './turn/runs/unowned-runs.js';
+import { Replays } from './turn/replay/replays.js';
 import { RunAnnouncements } from './turn/runs/run-announcements.js';
 import { ActiveRuns } from './turn/runs/active-runs.js';
 import { listenForCancels } from './turn/runs/listen-for-cancels.js';
@@ -166,33 +168,24 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const advance: UnownedRunsParts['advance'] = (run) => advanceDetached(run, detachedPorts);
   const unownedRuns = new UnownedRuns({ ...here, activeRuns, advance });
   const announcements = new RunAnnouncements(backing.channels);
-  const turns: Turns = new Turns(
-    {
-      approvals,
-      approvalRoom,
-      waitStore,
-      questions: sampling,
-      journal,
-      models,
-      runner,
-      catalogOf,
-      validator,
-      decide,
-      deniedTool,
-      budgets,
-      runs,
-      log,
-      channels: backing.channels,
-      activeRuns,
-      announce: (runId) => announcements.announce(runId),
-      endLater: (runId, end) => unownedRuns.endLater(runId, end),
-      measuring,
-      notes,
-      logger,
-    },
-    config,
-    id,
-  );
+  const ofTurns = {
+    models,
+    validator,
+    budgets,
+    runs,
+    log,
+    activeRuns,
+    announce: (runId: string) => announcements.announce(runId),
+    endLater: (runId: string, end: RunEnd) => unownedRuns.endLater(runId, end),
+    measuring,
+    notes,
+    logger,
+  };
+  const asking = { approvals, approvalRoom, waitStore, questions: sampling, journal };
+  const deciding = { catalogOf, decide, deniedTool };
+  const { channels } = backing;
+  const turns: Turns = new Turns({ ...ofTurns, ...asking, ...deciding, runner, channels }, config, id);
+  const replays = new Replays({ ...ofTurns, catalog, policy, keys }, config, id);
   const toolCalls = new DirectCalls({
     catalog,
     validator,
@@ -249,6 +242,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     catalog,
     firstCatalog,
     turns,
+    replays,
     toolCalls,
     keyedToolCalls,
     toolChanges,
@@ -276,7 +270,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     async close(): Promise<void> {
       firstCatalog.close();
       activeRuns.stopAll();
-      await unownedRuns.finishAdvancing();
+      await Promise.all([unownedRuns.finishAdvancing(), replays.close()]);
       await activeRuns.written();
       announcements.close();
       for (const stop of stopListening) await stop();

@@ -6,7 +6,7 @@ import type { NewApproval } from '#libs/waits/wait.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
-import type { CallState, ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import type { CallState, ReplayedCall, ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { AuditContext, CallEnd, PlannedCall, StoredCall } from './run-store.js';
 
 /** Members of what `plannedCallRow` makes, as jsonb_to_recordset names them. */
@@ -43,6 +43,7 @@ export function plannedCallRow(
     state: call.outcome?.state ?? (call.approval === undefined ? 'planned' : 'parked'),
     ...outcomeMembers(call.outcome),
     ...(call.kind === 'client' && call.outcome === undefined ? { audit_id: uuidv7(), success: true } : {}),
+    ...(call.replayed === undefined ? {} : { audit_id: null }),
   };
 }
 
@@ -83,6 +84,7 @@ export function outcomeMembers(outcome: ToolOutcome | undefined, text?: string):
 function plannedAudit(call: PlannedCall, argumentsText: string, audit: AuditContext): JsonObject {
   const context = auditContext(audit);
   if (call.policyRule !== undefined) context['policyRule'] = storedText(call.policyRule);
+  if (call.replayed !== undefined) context['replayed'] = { ...call.replayed };
   if (call.approval !== undefined) context['approvalId'] = call.approval.id;
   if (call.approvedBefore !== undefined) {
     context['approvalId'] = call.approvedBefore.id;
@@ -111,7 +113,11 @@ function auditContext({ requestId, traceparent, keyId, ip, model }: AuditContext
 export function toStoredCall(row: CallRow): StoredCall {
   const outcome = row.outcome as unknown as ToolOutcome | null;
   const job = row.job as unknown as ToolJob | null;
-  const { policyRule, approvalId } = row.audit as { policyRule?: string; approvalId?: string };
+  const { policyRule, approvalId, replayed } = row.audit as {
+    policyRule?: string;
+    approvalId?: string;
+    replayed?: ReplayedCall;
+  };
   return {
     id: row.id,
     kind: row.kind === 'client' ? 'client' : 'server',
@@ -134,5 +140,6 @@ export function toStoredCall(row: CallRow): StoredCall {
     ...(job === null ? {} : { job }),
     ...(policyRule === undefined ? {} : { policyRule }),
     ...(approvalId === undefined ? {} : { approvalId }),
+    ...(replayed === undefined ? {} : { replayed }),
   };
 }

@@ -198,7 +198,7 @@ export class PostgresRunStore implements RunStore {
     return new Map(
       found.flatMap(({ id, round, runId }) => {
         const run = runs.get(runId!);
-        if (run === undefined) return [];
+        if (run === undefined || run.replayOf !== undefined) return [];
         const upToIt = (rounds.get(run.id) ?? []).filter((stored) => stored.round <= round!);
         return [[id, { run, rounds: upToIt }]];
       }),

@@ -39,6 +39,7 @@ export function newRunRow(run: NewRun): JsonObject {
     usage: storedJson(noUsage),
     model: storedTextOrNull(run.model?.slice(0, maxModelLength)),
     asked: storedTextOrNull(askedOf(run.request)),
+    replay_of: run.replayOf ?? null,
   };
 }
 
@@ -57,6 +58,7 @@ export function begunRun(run: NewRun, createdAt: Date): StoredRun {
     model: run.model,
     request: run.request,
     owner: run.owner,
+    replayOf: run.replayOf,
     state: 'running',
     createdAt,
     endedAt: null,
@@ -143,6 +145,7 @@ export function toStoredRun(row: RunRow): StoredRun {
     ...(row.idempotencyKey !== null && { idempotencyKey: row.idempotencyKey }),
     ...(row.sessionId !== null && { sessionId: row.sessionId }),
     ...(row.model !== null && { model: row.model }),
+    ...(row.replayOf !== null && { replayOf: row.replayOf }),
   };
 }
 

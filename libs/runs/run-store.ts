@@ -5,7 +5,7 @@ import type { Dialect } from '#libs/schemas/dialect.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ProviderState, ToolCall } from '#libs/schemas/message.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
-import type { CallState, ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import type { CallState, ReplayedCall, ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { StopCause, TurnEvent } from '#libs/schemas/turn-event.js';
 import type { Usage } from '#libs/schemas/usage.js';
 
@@ -28,6 +28,8 @@ export interface NewRun {
   /** The request as it was read, to continue the run. */
   request: JsonObject;
   owner: string;
+  /** The run that this one replays. No gateway goes on with a replay, and no later turn refers to it. */
+  replayOf?: string | undefined;
 }
 
 export interface StoredRun extends Omit<NewRun, 'owner'> {
@@ -108,6 +110,8 @@ export interface PlannedCall {
   approval?: NewApproval;
   /** The approval that was given to an earlier call like it, which found no place. */
   approvedBefore?: { id: string; approver: string };
+  /** Set for a call of a replay, which has no row in the audit. */
+  replayed?: ReplayedCall;
 }
 
 /** `outcome` is set once the state is terminal. */
@@ -172,7 +176,7 @@ export interface RunStore {
   remove(principal: string, runId: string): Promise<boolean>;
   /**
    * The runs (rounds up to the call's own, in order) in which these ids were returned to this principal's callers.
-   * Unknown ids and ids of other principals are absent.
+   * Unknown ids, ids of other principals and ids of replays are absent.
    */
   findByCalls(
     principal: string,

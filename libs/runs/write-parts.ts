@@ -50,12 +50,12 @@ export const insertAudit = (
     audit->>'approvalId', audit->>'approver', worker
   from ${from}`;
 
-/** Calls that no worker will end: calls journaled with their outcome, and calls that the caller runs. */
+/** Calls that no worker will end: calls journaled with their outcome, and calls that the caller runs; not those of a replay. */
 const auditedWhenPlanned = (from: string) => `select audit_id, id, audit, principal, session_id, run_id, round, server,
     tool, name, definition_hash, result, result_digest, success, state, error_code, duration_ms, queue_wait_ms,
     0 as attempt, cached, null as isolation, null as worker,
     case kind when 'client' then 'client_call' else 'tool_call' end as audit_kind
-  from ${from} where outcome is not null or kind = 'client'`;
+  from ${from} where audit_id is not null`;
 
 /** The model's answer in a round. */
 const roundColumns = `round int, provider text, model text, message text, round_usage text, finish_reason text,
@@ -74,12 +74,13 @@ const insertBursts = (from: string, runId: string) => `insert into run_events (r
 /** Only the first of two runs with one key is written. */
 const begin: WritePart = {
   columns: `id text, principal text, key_id text, request_id text, idempotency_key text, request_hash text,
-    session_id text, dialect text, detached boolean, request text, owner text, usage text, model text, asked text`,
+    session_id text, dialect text, detached boolean, request text, owner text, usage text, model text, asked text,
+    replay_of text`,
   steps: `begin_new as (
     insert into runs (id, principal, key_id, request_id, idempotency_key, request_hash, session_id, dialect, detached,
-      request, owner, usage, model, asked, state)
+      request, owner, usage, model, asked, replay_of, state)
     select id, principal, key_id, request_id, idempotency_key, request_hash, session_id, dialect, detached,
-      request::json, owner, usage::json, model, asked, 'running' from begin_rows order by ordinality
+      request::json, owner, usage::json, model, asked, replay_of, 'running' from begin_rows order by ordinality
     on conflict do nothing
     returning id, created_at)`,
   written: `ordinality, to_json(created_at) from begin_rows join begin_new using (id)`,

@@ -9,6 +9,15 @@ export type TerminalState = (typeof terminalStates)[number];
 export const storedCallStates = ['planned', 'parked', 'dispatched', ...terminalStates] as const;
 export type CallState = (typeof storedCallStates)[number];
 
+/** Where a replayed call has its result from: the same call, a call of its tool with other arguments, or nowhere. */
+export const resultSources = ['same', 'other_arguments', 'none'] as const;
+
+export interface ReplayedCall {
+  result: (typeof resultSources)[number];
+  /** What a policy said: that of the replay, or else the one that the recorded call was decided by. */
+  verdict?: 'allow' | 'deny' | 'require_approval';
+}
+
 export const isEnded = (state: CallState): state is TerminalState =>
   (terminalStates as readonly string[]).includes(state);
 

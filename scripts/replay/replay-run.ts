@@ -9,31 +9,35 @@ import { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import type { Database } from '#libs/postgres/open-database.js';
 import { PostgresCatalogStore } from '#libs/runs/catalog/postgres-catalog-store.js';
 import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
-import type { PlannedCall, StoredRound, StoredRun } from '#libs/runs/run-store.js';
+import type { PlannedCall, StoredCall, StoredRound, StoredRun } from '#libs/runs/run-store.js';
 import { PostgresSessionStore } from '#libs/runs/sessions/postgres-session-store.js';
 import { StoreWrites } from '#libs/runs/store-writes.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRunId } from '#libs/schemas/identifiers.js';
+import type { ReplayedCall } from '#libs/schemas/tool-outcome.js';
 import { runTurn } from '../../apps/gateway/turn/loop.js';
 import type { NewRound, Turn } from '../../apps/gateway/turn/turn.js';
-import { offerTools } from '../../apps/gateway/turn/offer-tools.js';
-import { conversationOf } from '../../apps/gateway/turn/runs/restore-history.js';
-import { requestOf } from '../../apps/gateway/turn/turn-request.js';
 import { TurnState } from '../../apps/gateway/turn/turn-state.js';
+import { RecordedCalls } from '../../apps/gateway/turn/replay/recorded-calls.js';
+import {
+  recordedRounds,
+  replayedOffer,
+  replayedRequest,
+  replayPorts,
+  replayRecord,
+} from '../../apps/gateway/turn/replay/replayed-turn.js';
 import { OfflineProvider } from '../../apps/gateway/models/offline/offline-provider.js';
 import { ModelCallMeasure } from '../../apps/gateway/models/routing/measure-model-calls.js';
 import { createModelRouter } from '../../apps/gateway/models/routing/model-router.js';
-import type { Waits } from '../../apps/gateway/govern/waits.js';
 import { argumentBounds, CompiledArgumentValidator } from '../../apps/gateway/tools/compiled-argument-validator.js';
 import { MemoryToolCatalog } from '../../apps/gateway/tools/memory-tool-catalog.js';
-import { RecordedToolRunner, type ResultSource } from './recorded-tool-runner.js';
 
 export interface ShownCall {
   name: string;
   arguments: string;
   state: string;
   /** Of a replayed call. */
-  result?: ResultSource;
+  result?: ReplayedCall['result'];
 }
 
 export interface ShownRound {
@@ -63,37 +67,48 @@ export async function replayRun(runId: string, config: Config, options: ReplayOp
   const sessions = new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms, writes });
   const runs = new PostgresRunStore(database, { idempotencyTtlMs: config.runs.idempotency_ttl_ms, writes, sessions });
   const run = await findRun(database, runs, runId);
-  const recorded = await runs.rounds(run.id);
-  const runner = new RecordedToolRunner(recorded.flatMap(({ calls }) => calls));
-  const request = { ...requestOf(run), ...(model === undefined ? {} : { model }) };
+  const recorded = await recordedRounds(run, runs);
+  const calls = new RecordedCalls(recorded.flatMap((round) => round.calls));
+  const request = await replayedRequest(run, { model }, runs);
   const models = openModels(config);
   try {
     const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), {} as Channels, silentLogger);
     await catalog.refresh();
-    const { messages } = await conversationOf(request, run.principal, runs);
-    const deadline = new Deadline(steadyNow() + config.limits.turn_ms);
-    const maxRounds = Math.min(request.maxToolRounds ?? Infinity, config.limits.rounds);
+    const { limits, tools } = config;
+    const deadline = new Deadline(steadyNow() + limits.turn_ms);
+    const maxRounds = Math.min(request.maxToolRounds ?? Infinity, limits.rounds);
     const turn: Turn = {
       runId: mintRunId(),
       sessionId: run.sessionId ?? '',
       request,
       context: { principal: run.principal, requestId: run.requestId, signal: options.signal, deadline },
       route: models.resolve(request.model),
-      offer: offerTools(request, catalog, config.limits.tools),
-      state: new TurnState(messages, config.limits, maxRounds, deadline),
+      offer: replayedOffer(request, { view: catalog, whole: catalog, recorded, maxTools: limits.tools }),
+      state: new TurnState([...request.messages], limits, maxRounds, deadline),
       announce: true,
       open: [],
     };
     const replayed: { round: NewRound; calls: PlannedCall[] }[] = [];
-    const add = (round: NewRound, calls: PlannedCall[]) => Promise.resolve(void replayed.push({ round, calls }));
-    await runTurn(turn, turnPorts(models, runner, config), {
-      emit: () => undefined,
-      commit: add,
-      finish: (_done, round) => (round === undefined ? Promise.resolve() : add(round, [])),
+    const add = (round: NewRound, planned: PlannedCall[]) =>
+      Promise.resolve(void replayed.push({ round, calls: planned }));
+    const ports = replayPorts(calls, {
+      models,
+      limits,
+      validator: new CompiledArgumentValidator(argumentBounds({ limits, tools }), silentLogger),
+      budgets: { spentBy: () => undefined, knownSpent: () => undefined },
     });
+    const record = replayRecord(
+      {
+        emit: () => undefined,
+        commit: add,
+        finish: (_done, round) => (round === undefined ? Promise.resolve() : add(round, [])),
+      },
+      calls,
+    );
+    await runTurn(turn, ports, record);
     const shown = {
-      recorded: recorded.map((round) => showRound(round, round.calls, undefined)),
-      replayed: replayed.map(({ round, calls }) => showRound(round, calls, runner.sources)),
+      recorded: recorded.map((round) => showRound(round, round.calls)),
+      replayed: replayed.map((each) => showRound(each.round, each.calls)),
     };
     return { run: run.id, ...shown, same_calls: callsOf(shown.recorded) === callsOf(shown.replayed) };
   } finally {
@@ -120,30 +135,7 @@ function openModels(config: Config) {
   return createModelRouter(config.models, { logger: silentLogger, offline: new OfflineProvider(), measure });
 }
 
-/** Every call of an offered tool is answered, whatever the policy says today: nothing runs. */
-function turnPorts(models: ReturnType<typeof openModels>, runner: RecordedToolRunner, { limits, tools }: Config) {
-  return {
-    models,
-    runner,
-    limits,
-    validator: new CompiledArgumentValidator(argumentBounds({ limits, tools }), silentLogger),
-    decide: () => ({ effect: 'allow' as const, rule: 'replay' }),
-    deniedTool: () => undefined,
-    notes: { write: () => Promise.resolve() },
-    budgets: { spentBy: () => undefined, knownSpent: () => undefined },
-    approvalRoom: { approvalOf: () => Promise.reject(new Error('nothing is asked')) },
-    approvals: {} as Waits,
-    waitStore: { byIds: () => Promise.resolve([]) },
-    questions: { open: () => Promise.resolve([]) },
-    journal: { get: () => Promise.resolve(undefined), plan: () => Promise.resolve() },
-  };
-}
-
-function showRound(
-  round: NewRound | StoredRound,
-  calls: readonly (PlannedCall & { state?: string })[],
-  sources: ReadonlyMap<string, ResultSource> | undefined,
-): ShownRound {
+function showRound(round: NewRound | StoredRound, calls: readonly (PlannedCall | StoredCall)[]): ShownRound {
   const byId = new Map(calls.map((call) => [call.id, call]));
   return {
     round: round.round,
@@ -151,8 +143,8 @@ function showRound(
     text: round.content,
     calls: round.toolCalls.map(({ id, function: { name, arguments: text } }) => {
       const call = byId.get(id);
-      const source = sources?.get(id);
-      const state = call?.outcome?.state ?? call?.state ?? (source === undefined ? 'client' : 'completed');
+      const state = call?.outcome?.state ?? (call !== undefined && 'state' in call ? call.state : 'client');
+      const source = call?.kind === 'server' ? call.replayed?.result : undefined;
       return { name, arguments: text, state, ...(source === undefined ? {} : { result: source }) };
     }),
     finish_reason: round.finishReason,

@@ -211,6 +211,12 @@ async function askRuns(runId: string): Promise<void> {
     await ask('DELETE /api/runs/{id}', { path: `/api/runs/${id}` });
   }
   await ask('GET /api/runs/{id}', { path: `/api/runs/${runId}?include=rounds,calls,events` });
+  const replay = await ask('POST /api/runs/{id}/replay', { path: `/api/runs/${runId}/replay` });
+  const { id } = replay.body as { id: string };
+  await ask('GET /api/runs/{id}/events', { path: `/api/runs/${id}/events` });
+  await ask('GET /api/runs/{id}', { path: `/api/runs/${id}?include=rounds,calls,events` });
+  for (const body of [{ policy: 'rules: [' }, { messages: [] }])
+    await ask('POST /api/runs/{id}/replay', { path: `/api/runs/${runId}/replay`, body });
   for (const query of ['?limit=2', '?state=none']) await ask('GET /api/runs', { path: `/api/runs${query}` });
   for (const path of ['/api/overview', '/api/workers', '/api/models/health', '/api/settings', '/api/me', '/health/live', '/health/ready', '/metrics'])
     await ask(`GET ${path}`, { path });

@@ -41,6 +41,7 @@ const gatewayWords: Words<ErrorCode> = {
   unsupported_media_type: { en: 'The body must be JSON', zh: '请求体必须是 JSON' },
   range_not_satisfiable: { en: 'The range lies outside the file', zh: '请求的范围超出文件' },
   idempotency_mismatch: { en: 'This key was used with another request', zh: '此幂等键已用于另一个请求' },
+  run_in_progress: { en: 'This run has not ended yet', zh: '该运行尚未结束' },
   approval_already_decided: { en: 'This was decided already, or it has expired', zh: '此审批已有决定或已过期' },
   request_too_large: { en: 'The request is too large', zh: '请求过大' },
   workspace_quota_exceeded: { en: 'The workspace of the session is full', zh: '会话的工作区已满' },

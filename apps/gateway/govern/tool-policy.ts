@@ -25,7 +25,7 @@ export class ToolPolicy {
   private readonly listeners = new Set<() => void>();
 
   constructor(
-    source: PolicySource,
+    private source: PolicySource,
     private readonly catalog: WatchedToolCatalog,
     private readonly onDecision: (effect: Effect) => void,
   ) {
@@ -35,9 +35,13 @@ export class ToolPolicy {
   /** @throws Error for rules that cannot be used: the earlier rules stay in force */
   replace(source: PolicySource): void {
     this.policy = new CompiledPolicy(source);
+    this.source = source;
     this.views.clear();
     for (const listener of this.listeners) listener();
   }
+
+  /** The policy that these default and rules would make, which is not put into force. */
+  readonly drafted = (policy: PolicySource['policy']): CompiledPolicy => new CompiledPolicy({ ...this.source, policy });
 
   readonly decide: Decide = (tool, args, context) => {
     const decision = this.policy.decide(tool, args, context);

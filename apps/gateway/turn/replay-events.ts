@@ -34,10 +34,9 @@ export async function replayStoredRun(
     return;
   }
   if (now.state === 'interrupted') {
-    throw new AppError(
-      'shutting_down',
-      'The run was interrupted; send its request again with the same Idempotency-Key',
-    );
+    const again =
+      run.replayOf === undefined ? 'send its request again with the same Idempotency-Key' : 'start the replay again';
+    throw new AppError('shutting_down', `The run was interrupted; ${again}`);
   }
   throw now.state === 'failed' ? storedError(now) : new AppError('cancelled', 'The run was cancelled');
 }

@@ -124,6 +124,7 @@ export type ErrorCode =
   | 'range_not_satisfiable'
   | 'idempotency_mismatch'
   | 'approval_already_decided'
+  | 'run_in_progress'
   | 'request_too_large'
   | 'workspace_quota_exceeded'
   | 'rate_limit_exceeded'
@@ -242,6 +243,8 @@ export interface ListedRun {
   cost_usd: number | null;
   /** The limit that ended the use of tools. */
   stopped_by: 'max_rounds' | 'max_calls' | 'max_time' | 'budget' | 'repeated_failure' | null;
+  /** The run that this one replays; null for any other run. */
+  replay_of: string | null;
   error?: {
     code: string;
     message: string;
@@ -503,6 +506,8 @@ export interface RunDetails {
   cost_usd: number | null;
   /** The limit that ended the use of tools. */
   stopped_by: 'max_rounds' | 'max_calls' | 'max_time' | 'budget' | 'repeated_failure' | null;
+  /** The run that this one replays; null for any other run. */
+  replay_of: string | null;
   error?: {
     code: string;
     message: string;
@@ -640,6 +645,8 @@ export interface ShownCall {
   ended_at: string | null;
   /** The row of the audit; null if there is none. */
   audit_id: string | null;
+  /** Of a call of a replay: whether the recorded run has the same call, a call of that tool with other arguments, or neither. */
+  replayed: 'same' | 'other_arguments' | 'none' | null;
 }
 
 export interface ShownEvent {

@@ -43,6 +43,15 @@ export interface RunFilters {
   until?: string | undefined;
 }
 
+/** What a replay changes; absent members stay as they were in the run. */
+export interface ReplayBody {
+  model?: string | undefined;
+  /** They replace the whole conversation before the first answer. */
+  messages?: readonly JsonObject[] | undefined;
+  /** The text of a policy file, YAML or JSON, which judges the calls of the replay. */
+  policy?: string | undefined;
+}
+
 /** The call did not run yet: somebody has to decide. */
 export interface WaitingCall {
   approval: Approval;

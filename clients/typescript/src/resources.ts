@@ -11,7 +11,15 @@ import type {
   ToolResult,
   UploadedFile,
 } from './answers.js';
-import type { ApprovalFilters, Decision, RunFilters, ToolCallEvent, ToolCallBody, WaitingCall } from './api-types.js';
+import type {
+  ApprovalFilters,
+  Decision,
+  ReplayBody,
+  RunFilters,
+  ToolCallEvent,
+  ToolCallBody,
+  WaitingCall,
+} from './api-types.js';
 import { type ShownError, SignalboxError, toSignalboxError } from './errors.js';
 import { type CallOptions, type Http, type KeyedCallOptions, longCallMs, makeKey } from './http.js';
 import { readEvents } from './read-events.js';
@@ -56,6 +64,12 @@ export class RunResource {
   /** The events of a run, while it runs and until ten minutes later. `after`: the number of the last one that is known. */
   events(id: string, { after = 0, signal }: { after?: number; signal?: AbortSignal } = {}): TurnStream {
     return new TurnStream(this.http, { runId: id, after, resume: true, cancel: false }, signal);
+  }
+
+  /** Runs the turn once more as a new run, with recorded results: no tool is called. Follow it by `events`. */
+  replay(id: string, changes: ReplayBody = {}, options?: CallOptions): Promise<ListedRun> {
+    const path = `/api/runs/${encodeURIComponent(id)}/replay`;
+    return this.http.json({ method: 'POST', path, json: { ...changes } }, options);
   }
 
   /** Returns the run after the request; a run that is over stays as it is. */

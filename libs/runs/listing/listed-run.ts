@@ -24,6 +24,7 @@ export interface RunSummary {
   usage: Usage;
   cost_usd: number | null;
   stopped_by: StopCause | null;
+  replay_of: string | null;
   error?: { code: string; message: string; type: string };
   spent_ms: SpentTime;
 }
@@ -46,8 +47,10 @@ export function summaryOf(run: RunRow, { rounds, calls, waits }: RunFacts, price
     usage: run.usage.total_tokens > 0 ? run.usage : ofRounds,
     cost_usd: costOf(rounds, prices),
     stopped_by: run.stoppedBy as StopCause | null,
+    replay_of: run.replayOf,
     ...(run.error === null ? {} : { error: shownError(run.error) }),
-    spent_ms: spentByRun(run, rounds, calls, waits),
+    // No tool is called for a replay.
+    spent_ms: spentByRun(run, rounds, run.replayOf === null ? calls : [], waits),
   };
 }
 

@@ -21,6 +21,7 @@ export interface RunRow {
   usage: Usage;
   error: JsonObject | null;
   stoppedBy: string | null;
+  replayOf: string | null;
   /** The clock of the store, which all times of a run come from. */
   now: Date;
 }
@@ -33,7 +34,8 @@ const lastId = 'run_g';
 
 const { sql } = Prisma;
 const rowColumns = sql`run.id, run.principal, run.session_id as "sessionId", run.model, run.state, run.created_at as "createdAt",
-  run.ended_at as "endedAt", run.usage, run.error, run.stopped_by as "stoppedBy", clock_timestamp() as now`;
+  run.ended_at as "endedAt", run.usage, run.error, run.stopped_by as "stoppedBy", run.replay_of as "replayOf",
+  clock_timestamp() as now`;
 
 export class RunListing {
   constructor(private readonly database: Pick<Database, 'call'>) {}

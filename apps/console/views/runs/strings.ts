@@ -63,6 +63,10 @@ export const runsStrings = defineStrings({
     stopped_repeated_failure: 'stopped: the same call kept failing',
     waitingForPerson: 'a call waits for a person',
     interruptedWhy: 'its gateway stopped; another one, or its caller, may continue it',
+    interruptedReplay: 'its gateway stopped; a replay is not continued',
+    replay: 'replay',
+    replayOf: (id: string) => `Replay of ${id}`,
+    compare: 'Compare',
     cancelledWhy: 'its caller left, or somebody cancelled it',
   },
   zh: {
@@ -126,6 +130,10 @@ export const runsStrings = defineStrings({
     stopped_repeated_failure: '已停止：同一调用一再失败',
     waitingForPerson: '有调用在等待人工处理',
     interruptedWhy: '其网关已停止；其他网关或调用者可以继续',
+    interruptedReplay: '其网关已停止；重放不会继续',
+    replay: '重放',
+    replayOf: (id) => `${id} 的重放`,
+    compare: '比较',
     cancelledWhy: '调用者已离开，或有人取消了它',
   },
 });

@@ -21,6 +21,7 @@ export const routeScopes: Readonly<Record<string, RouteAccess>> = {
   'GET /api/runs/:id': 'key',
   'GET /api/runs/:id/events': 'key',
   'DELETE /api/runs/:id': 'key',
+  'POST /api/runs/:id/replay': 'chat',
   'GET /api/overview': 'key',
   'GET /api/workers': 'admin',
   'GET /api/models/health': 'admin',

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { shownRunStates, textBounds } from '#libs/runs/listing/run-filter.js';
 import { type DescribedOperation, json, pageLimit } from './described-operation.js';
-import { run } from './open-api-shapes.js';
+import { maxDraftLength } from '../runs/read-replay.js';
+import { anything, run } from './open-api-shapes.js';
 import { me, overview, worker } from './overview-shapes.js';
 import { listedRun, runDetails } from './run-shapes.js';
 import { modelsHealth, settingsAnswer } from './system-shapes.js';
@@ -39,6 +40,30 @@ export const runOperations: Readonly<Record<string, DescribedOperation>> = {
       include: text.describe('A list of `rounds`, `calls` and `events`: adds `round_list`, `call_list`, `event_list`'),
     },
     answers: { 200: json(runDetails) },
+  },
+  'POST /api/runs/{id}/replay': {
+    summary: 'Runs a stored turn once more with its recorded results: no tool is called',
+    description:
+      'The replay is a new run of the caller. Follow it by `GET /api/runs/{id}/events`. Nobody is asked for anything. ' +
+      'Its model calls are paid as any others.',
+    body: z.strictObject({
+      model: text.optional().describe('Another model, as in a chat; absent: that of the run'),
+      messages: z
+        .array(anything)
+        .optional()
+        .describe(
+          'They replace the whole conversation before the first answer: what `messages` of the run begins with',
+        ),
+      policy: text
+        .max(maxDraftLength)
+        .optional()
+        .describe(
+          'The text of a policy file (YAML or JSON), tried on the calls: what it denies is refused, and what needs an approval is ' +
+            'shown so and goes on. Absent: recorded decisions hold',
+        ),
+    }),
+    bodyOptional: true,
+    answers: { 202: json(listedRun) },
   },
   'DELETE /api/runs/{id}': {
     summary: 'Cancels a run; one that has ended is returned unchanged',

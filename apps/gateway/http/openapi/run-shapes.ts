@@ -1,7 +1,7 @@
 // The answers of the routes that list runs and show one in detail.
 import { z } from 'zod';
 import { shownRunStates } from '#libs/runs/listing/run-filter.js';
-import { storedCallStates } from '#libs/schemas/tool-outcome.js';
+import { resultSources, storedCallStates } from '#libs/schemas/tool-outcome.js';
 import { anything, named, run, toolExecution, usage } from './open-api-shapes.js';
 
 const text = z.string();
@@ -25,6 +25,7 @@ export const listedRun = named('ListedRun', {
   usage,
   cost_usd: z.number().nullable().describe('By the prices of today; null if a model has no price'),
   stopped_by: stopCause,
+  replay_of: text.nullable().describe('The run that this one replays; null for any other run'),
   error: runError.optional(),
   spent_ms: z
     .object({ model: ms, queue: ms, tool: ms, person: ms })
@@ -84,6 +85,12 @@ export const detailedCall = named('ShownCall', {
   started_at: time.nullable(),
   ended_at: time.nullable(),
   audit_id: text.nullable().describe('The row of the audit; null if there is none'),
+  replayed: z
+    .enum(resultSources)
+    .nullable()
+    .describe(
+      'Of a call of a replay: whether the recorded run has the same call, a call of that tool with other arguments, or neither',
+    ),
 });
 
 /** An event as the stream has it, where pieces of one text follow each other as one event. */

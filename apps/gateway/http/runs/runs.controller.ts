@@ -20,6 +20,7 @@ import { isAdministrator } from '../admin/administrator.guard.js';
 import type { run as runShape, Shown } from '../openapi/open-api-shapes.js';
 import { requestContext } from '../request-context.js';
 import { streamTurn } from '../turns/stream-turn.js';
+import { findRun, runNotFound } from './find-run.js';
 import { readRunFilter, readRunParts, runPageSchema } from './run-query.js';
 import { type RunDetails, shownRun, showRun, type ShowRunPorts } from './show-run.js';
 
@@ -67,7 +68,7 @@ export class RunsController {
     @Query('include') include?: string,
   ): Promise<RunDetails> {
     const parts = readRunParts(include);
-    const run = await this.find(request, id);
+    const run = await findRun(request, id, this.ports);
     const row = await this.ports.runListing.row(run.id);
     if (row === undefined) throw runNotFound(id);
     return showRun(run, row, parts, { ...this.ports, prices: this.ports.usage.prices });
@@ -75,7 +76,7 @@ export class RunsController {
 
   @Get(':id/events')
   async events(@Req() request: FastifyRequest, @Res() reply: FastifyReply, @Param('id') id: string): Promise<void> {
-    const run = await this.find(request, id);
+    const run = await findRun(request, id, this.ports);
     const context = requestContext(request);
     const afterN = readLastEventId(request);
     const renderer = new EventsSseRenderer({
@@ -101,7 +102,7 @@ export class RunsController {
   @Delete(':id')
   @HttpCode(200)
   async cancel(@Req() request: FastifyRequest, @Param('id') id: string): Promise<ShownRun> {
-    const run = await this.find(request, id);
+    const run = await findRun(request, id, this.ports);
     return this.show(await cancelRun(run, this.ports));
   }
 
@@ -112,22 +113,11 @@ export class RunsController {
     return (run.answer as unknown as TurnAnswer | null)?.model ?? '';
   }
 
-  private async find(request: FastifyRequest, id: string): Promise<StoredRun> {
-    await this.ports.activeRuns.written(id);
-    const { principal } = requestContext(request);
-    const owner = isAdministrator(request) ? (await this.ports.runListing.row(id))?.principal : undefined;
-    const run = await this.ports.runs.get(owner ?? principal, id);
-    if (run === undefined) throw runNotFound(id);
-    return run;
-  }
-
   private async show(run: StoredRun): Promise<ShownRun> {
     const facts = await factsOf(this.ports.database, [run.id]);
     return shownRun(run, facts.get(run.id)!);
   }
 }
-
-const runNotFound = (id: string) => new AppError('run_not_found', `Run '${id.slice(0, 64)}' not found`);
 
 function readLastEventId(request: FastifyRequest): number {
   const given = request.headers['last-event-id'];

@@ -38,8 +38,9 @@ export async function showRun(
   parts: ReadonlySet<RunPart>,
   ports: ShowRunPorts,
 ): Promise<RunDetails> {
-  const facts = (await factsOf(ports.database, [run.id])).get(run.id)!;
+  // The facts come second: a run that goes on may have more of them than rounds, never fewer.
   const rounds = parts.size === 0 ? [] : await ports.runs.rounds(run.id);
+  const facts = (await factsOf(ports.database, [run.id])).get(run.id)!;
   return {
     ...summaryOf(row, facts, ports.prices),
     ...shownRun(run, facts),
@@ -77,16 +78,15 @@ async function shownRounds(
   const messages: ChatMessage[] = await messagesOf(run, ports.runs);
   const shown = rounds.map((round): Shown<typeof runRound> => {
     const sent = messages.length;
-    const { provider_state: _state, ...message } = toAssistant(round);
-    const results = restoredResults(round, new Map()).map(({ blocks: _blocks, ...result }) => result);
-    messages.push(message, ...results);
+    const message = toAssistant(round);
+    messages.push(message, ...restoredResults(round, new Map()));
     const { provider, model, usage, startedAt } = round;
     return {
       round: round.round,
       provider,
       model,
       sent,
-      message: { ...message },
+      message: shownMessage(message),
       finish_reason: round.finishReason,
       usage,
       cost_usd: costOf([round], ports.prices),
@@ -94,13 +94,26 @@ async function shownRounds(
       ended_at: facts.rounds.find((each) => each.round === round.round)!.createdAt.toISOString(),
     };
   });
-  return { request, messages: messages.map((message) => ({ ...message })), round_list: shown };
+  return { request, messages: messages.map(shownMessage), round_list: shown };
+}
+
+/** As a chat could send it. */
+function shownMessage(message: ChatMessage): Record<string, unknown> {
+  if (message.role === 'assistant') {
+    const { provider_state: _state, ...shown } = message;
+    return { ...shown };
+  }
+  if (message.role !== 'tool') return { ...message };
+  const { blocks: _blocks, ...shown } = message;
+  return { ...shown };
 }
 
 /** Without what is not stored any more of earlier turns. */
 async function messagesOf(run: StoredRun, runs: RunStore): Promise<ChatMessage[]> {
   const request = run.request as unknown as TurnRequest;
   if (!Array.isArray(request.messages)) return [];
+  // A replay has its whole conversation.
+  if (run.replayOf !== undefined) return [...request.messages];
   try {
     return (await conversationOf(request, run.principal, runs)).messages;
   } catch (error) {
@@ -157,7 +170,7 @@ function shownCall(
     questions: waits.filter((wait) => wait.kind === 'question').length,
     person_wait_ms: spent.person,
     queue_wait_ms: outcome?.queueWaitMs ?? (begun ? spent.queue : null),
-    duration_ms: outcome?.durationMs ?? (begun ? spent.tool : null),
+    duration_ms: call.replayed === undefined ? (outcome?.durationMs ?? (begun ? spent.tool : null)) : null,
     attempts: call.attempt,
     worker: call.worker,
     isolation: audit?.isolation ?? null,
@@ -167,10 +180,15 @@ function shownCall(
     started_at: times.dispatchedAt?.toISOString() ?? null,
     ended_at: times.endedAt?.toISOString() ?? null,
     audit_id: audit?.id ?? null,
+    replayed: call.replayed?.result ?? null,
   };
 }
 
-function policyOf({ policyRule, approvalId, outcome, state }: StoredCall): Shown<typeof detailedCall>['policy'] {
+function policyOf(call: StoredCall): Shown<typeof detailedCall>['policy'] {
+  const { policyRule, approvalId, outcome, state, replayed } = call;
+  if (replayed !== undefined) {
+    return replayed.verdict === undefined ? null : { verdict: replayed.verdict, rule: policyRule ?? null };
+  }
   if (policyRule === undefined && approvalId === undefined) return null;
   const rule = policyRule ?? null;
   if (approvalId !== undefined) return { verdict: 'require_approval', rule };

@@ -24,6 +24,8 @@ export interface MeasuredTurn {
   request: TurnRequest;
   context: RequestContext;
   runId: string;
+  /** The results of the turn's calls are recorded ones, which count as no tool calls. */
+  isReplay?: true;
 }
 
 interface Summary {
@@ -103,7 +105,7 @@ export class TurnMeasure {
         break;
       case 'tool_result':
         // A call that was refused before dispatch (unknown name, bad arguments, denied) was not counted by any runner.
-        if (!this.ran.has(event.callId) && event.result.error !== undefined) {
+        if (this.turn.isReplay !== true && !this.ran.has(event.callId) && event.result.error !== undefined) {
           this.measuring.metrics.toolCalls.inc({
             server: otherLabel,
             tool: otherLabel,

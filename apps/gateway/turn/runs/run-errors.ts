@@ -10,21 +10,22 @@ import { wasCancelled } from './active-runs.js';
 export const isPassing = (code: unknown): boolean =>
   code === 'shutting_down' || code === 'store_unavailable' || code === 'no_worker';
 
-interface EndedRun extends Pick<NewRun, 'idempotencyKey' | 'detached'> {
+interface EndedRun extends Pick<NewRun, 'idempotencyKey' | 'detached' | 'replayOf'> {
   /** A round is stored: beginning the run again would repeat its calls. */
   underWay: boolean;
 }
 
 /**
  * The end of a run that did not finish. A run that was stopped from outside, but not cancelled, becomes `interrupted` if it has a
- * key, with which a retry continues it, or if it is detached. So does a run whose failure is not the fault of the request, and,
+ * key, with which a retry continues it, or if it is detached; so does a replay, which nobody continues. So does a run whose failure is not the fault of the request, and,
  * without an error, one whose own call waits for a person.
  */
-export function endOf(thrown: unknown, signal: AbortSignal, { idempotencyKey, detached, underWay }: EndedRun): RunEnd {
+export function endOf(thrown: unknown, signal: AbortSignal, run: EndedRun): RunEnd {
+  const { idempotencyKey, detached, replayOf, underWay } = run;
   if (thrown instanceof ApprovalNeeded && !signal.aborted) return { state: 'interrupted', usage: noUsage };
   const { code, message, http } = toAppError(thrown);
   const keyed = idempotencyKey !== undefined;
-  const stopped = (keyed || detached) && !wasCancelled(signal) ? 'interrupted' : 'cancelled';
+  const stopped = (keyed || detached || replayOf !== undefined) && !wasCancelled(signal) ? 'interrupted' : 'cancelled';
   const goesOn = (keyed && http >= 429) || (detached && underWay && isPassing(code));
   const state = signal.aborted ? stopped : goesOn ? 'interrupted' : 'failed';
   return { state, usage: noUsage, error: { code, message, type: errorTable[code].type } };

@@ -7,7 +7,7 @@ import buttons from '../../../widgets/button.module.css';
 import { useFormats } from '../../../widgets/shown/formats.js';
 import { visibleText } from '../../../widgets/shown/visible-text.js';
 import { runsStrings } from '../strings.js';
-import { type Fault, mostBytes, openedRun, readRunFile } from './run-file.js';
+import { type Fault, keepRun, mostBytes, readRunFile } from './run-file.js';
 import styles from './open-run-file.module.css';
 
 export interface FileOpening {
@@ -15,7 +15,8 @@ export interface FileOpening {
   open: (file: File | undefined) => void;
 }
 
-export function useRunFile(): FileOpening {
+/** Without `onRun` the run is shown. */
+export function useRunFile(onRun?: (id: string) => void): FileOpening {
   const navigate = useNavigate();
   const [fault, setFault] = useState<Fault>();
   async function openFile(file: File) {
@@ -23,8 +24,9 @@ export function useRunFile(): FileOpening {
     setFault('fault' in read ? read.fault : undefined);
     if ('fault' in read) return;
     const { run } = read;
-    openedRun.set(run);
-    await navigate({ to: '/runs/$id', params: { id: run.id }, search: { source: 'file' } });
+    keepRun(run);
+    if (onRun !== undefined) onRun(run.id);
+    else await navigate({ to: '/runs/$id', params: { id: run.id }, search: { source: 'file' } });
   }
   return { fault, open: (file) => void (file === undefined ? undefined : openFile(file)) };
 }

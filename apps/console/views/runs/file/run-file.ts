@@ -11,8 +11,14 @@ export function saveRun(run: RunDetails): void {
   saveFile(`${run.id}.json`, text);
 }
 
-/** The run of a file that was opened in this tab. */
-export const openedRun = new ExternalValue<RunDetails | undefined>(undefined);
+/** How many are kept: two can be compared. */
+const mostOpened = 2;
+
+/** The runs of the files that were opened last in this tab. */
+export const openedRuns = new ExternalValue<readonly RunDetails[]>([]);
+
+export const keepRun = (run: RunDetails): void =>
+  openedRuns.set([run, ...openedRuns.get().filter(({ id }) => id !== run.id)].slice(0, mostOpened));
 
 export type Fault = { kind: 'size' | 'json' | 'run' | 'newer' } | { kind: 'part'; place: string };
 
@@ -98,6 +104,7 @@ const callShape: Shape = {
     started_at: 'time?',
     ended_at: 'time?',
     audit_id: 'text?',
+    replayed: 'text?',
   },
 };
 
@@ -116,6 +123,7 @@ const runShape: Shape = {
     usage,
     cost_usd: 'figure?',
     stopped_by: 'text?',
+    replay_of: 'text?',
     error: { maybe: { members: { code: 'text', message: 'text' } } },
     spent_ms: { members: { model: 'figure', queue: 'figure', tool: 'figure', person: 'figure' } },
     messages: { list: 'object' },

@@ -1,4 +1,5 @@
-// What can be done with the chosen runs: cancel them, after asking.
+// What can be done with the chosen runs: cancel them, after asking, and compare two of them.
+import { Link } from '@tanstack/react-router';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from 'react-aria-components/Button';
@@ -41,6 +42,11 @@ export function CancelRuns({ runs, onDone }: { runs: readonly ListedRun[]; onDon
       <Button className={`${buttons.button} ${buttons.danger}`} isDisabled={isBusy} onPress={() => setAsking(true)}>
         {texts.cancelRuns}
       </Button>
+      {runs.length === 2 && (
+        <Link to="/runs/compare" search={{ left: runs[1]!.id, right: runs[0]!.id }} className={buttons.button}>
+          {texts.compare}
+        </Link>
+      )}
       <Button className={`${buttons.button} ${buttons.quiet}`} onPress={onDone}>
         {texts.unchoose}
       </Button>

@@ -35,6 +35,7 @@ const columns: readonly (readonly [name: string, value: (run: ListedRun) => stri
   ['cost_usd', (run) => run.cost_usd],
   ['stopped_by', (run) => run.stopped_by],
   ['error', ({ error }) => error?.code],
+  ['replay_of', (run) => run.replay_of],
   ['model_ms', (run) => run.spent_ms.model],
   ['queue_ms', (run) => run.spent_ms.queue],
   ['tool_ms', (run) => run.spent_ms.tool],

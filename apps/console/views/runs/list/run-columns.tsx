@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 import { useMay } from '../../../api/me.js';
 import { useStrings } from '../../../i18n/language.js';
 import type { Column } from '../../../widgets/lists/data-table.js';
-import { StateBadge } from '../../../widgets/shown/badge.js';
+import { Badge, StateBadge } from '../../../widgets/shown/badge.js';
 import { DurationBar } from '../../../widgets/shown/duration-bar.js';
 import { useFormats } from '../../../widgets/shown/formats.js';
 import { TimeAgo } from '../../../widgets/shown/time-ago.js';
@@ -49,6 +49,11 @@ export function useRunShapes({ chosen, choose }: Choosing): RunShapes {
     return (
       <span className={styles.state} title={why}>
         <StateBadge state={run.state} />
+        {run.replay_of !== null && (
+          <span title={texts.replayOf(run.replay_of)}>
+            <Badge>{texts.replay}</Badge>
+          </span>
+        )}
         {why !== undefined && <span className={styles.why}>{why}</span>}
       </span>
     );

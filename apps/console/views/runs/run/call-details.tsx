@@ -13,6 +13,7 @@ import { visibleText } from '../../../widgets/shown/visible-text.js';
 import { Tabs } from '../../../widgets/tabs.js';
 import { Fact, Facts } from '../../../widgets/shown/facts.js';
 import { runStrings } from './run-strings.js';
+import { sourceOf } from './replayed-result.js';
 import type { PartKind } from './timeline.js';
 import styles from './run.module.css';
 
@@ -57,6 +58,9 @@ function Overview({ call }: { call: ShownCall }) {
       </p>
       <p>{texts[`call_${call.state}`] ?? visibleText(call.state)}</p>
       {failure !== undefined && call.state !== 'indeterminate' && <p>{visibleText(failure)}</p>}
+      {call.replayed !== null && call.replayed !== undefined && (
+        <p>{[texts.replayedCall, ...sourceOf(call, texts)].join(' · ')}</p>
+      )}
       {call.attempts > 1 && call.state !== 'indeterminate' && <p>{texts.repeated(call.attempts)}</p>}
       <Facts>
         <Fact name={texts.call}>
@@ -141,10 +145,12 @@ function Policy({ call: { policy, approval } }: { call: ShownCall }) {
   );
 }
 
-function Audit({ call: { audit_id: id } }: { call: ShownCall }) {
+function Audit({ call: { audit_id: id, replayed } }: { call: ShownCall }) {
   const texts = useStrings(runStrings);
   const isAdmin = useMay('admin') === true;
-  if (id === null) return <p className={styles.soft}>{texts.noAudit}</p>;
+  if (id === null) {
+    return <p className={styles.soft}>{typeof replayed === 'string' ? texts.noAuditOfReplay : texts.noAudit}</p>;
+  }
   return (
     <div className={styles.details}>
       <Facts>

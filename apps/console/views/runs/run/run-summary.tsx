@@ -21,6 +21,7 @@ import { cancelRun } from '../cancel-run.js';
 import { saveRun } from '../file/run-file.js';
 import { isGoing, useRunWords } from '../run-words.js';
 import { Fact, Facts } from '../../../widgets/shown/facts.js';
+import { ReplayRun } from '../replay/replay-run.js';
 import { runStrings } from './run-strings.js';
 import styles from './run.module.css';
 
@@ -35,6 +36,14 @@ export function RunSummary({ run, isLive, isFile }: { run: RunDetails; isLive: b
         <StateBadge state={run.state} />
         {isLive && <Badge tone="accent">{texts.live}</Badge>}
         {isFile && <Badge>{texts.fromFile}</Badge>}
+        {typeof run.replay_of === 'string' && (
+          <span>
+            {texts.replayOf}{' '}
+            <Link to="/runs/$id" params={{ id: run.replay_of }}>
+              {visibleText(run.replay_of)}
+            </Link>
+          </span>
+        )}
         {why !== undefined && <span>{why}</span>}
         <code className={styles.id}>{visibleText(run.id)}</code>
         <CopyButton text={run.id} label={texts.copyId} />
@@ -105,12 +114,23 @@ export function RunActions({ run, isFile }: { run: RunDetails; isFile: boolean }
   return (
     <>
       {!isFile && mayStop && <CancelRun run={run} />}
+      {!isFile && !isGoing(run.state) && <ReplayRun run={run} />}
+      <Link to="/runs/compare" search={comparison(run, isFile)} className={buttons.button}>
+        {texts.compare}
+      </Link>
       <CopyButton text={curlOf(run.id, isOpen)} label={texts.asCurl} isWorded />
       <Button className={buttons.button} onPress={() => void download()}>
         {texts.download}
       </Button>
     </>
   );
+}
+
+/** With its original, if it is a replay. */
+function comparison({ id, replay_of: original }: RunDetails, isFile: boolean) {
+  const source = isFile ? 'file' : undefined;
+  if (typeof original !== 'string') return { left: id, left_source: source };
+  return { left: original, right: id, right_source: source };
 }
 
 const curlOf = (id: string, isOpen: boolean): string =>

@@ -8,6 +8,7 @@ import type { Tone } from '../../../widgets/shown/state-words.js';
 import { visibleText } from '../../../widgets/shown/visible-text.js';
 import { Notice } from '../../../widgets/states.js';
 import { runStrings } from './run-strings.js';
+import { sourceOf } from './replayed-result.js';
 import type { Span, Timeline, TimelinePart } from './timeline.js';
 import styles from './timeline.module.css';
 
@@ -101,6 +102,7 @@ function Name({ kind, round, call }: Pick<TimelinePart, 'kind' | 'round' | 'call
           <Facts
             facts={[
               ...(call.kind === 'client' ? [texts.byCaller] : []),
+              ...sourceOf(call, texts),
               ...(call.cached ? [texts.cached] : []),
               ...(call.truncated ? [texts.truncated] : []),
             ]}

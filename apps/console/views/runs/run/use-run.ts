@@ -5,7 +5,7 @@ import type { ChatEvent, RunDetails } from '@signalbox/client';
 import { useEffect, useState } from 'react';
 import { api, gatewayAway } from '../../../api/api.js';
 import { useExternal } from '../../../api/external-value.js';
-import { openedRun } from '../file/run-file.js';
+import { openedRuns } from '../file/run-file.js';
 import { isGoing } from '../run-words.js';
 import { LiveEvents, type RunEvent } from './live-events.js';
 
@@ -24,13 +24,14 @@ export interface ShownRun {
   reload: () => void;
 }
 
+/** Nothing is asked for an empty id. */
 export function useRun(id: string, options: { isFile: boolean; needsEvents: boolean }): ShownRun {
-  const file = useExternal(openedRun);
+  const files = useExternal(openedRuns);
   const queries = useQueryClient();
   const details = useQuery({
     queryKey: ['runs', id, 'details'],
     queryFn: ({ signal }) => api.runs.get(id, { include: ['rounds', 'calls'], signal }),
-    enabled: !options.isFile,
+    enabled: !options.isFile && id !== '',
     placeholderData: keepPreviousData,
     refetchInterval: ({ state: { data } }) => (data !== undefined && isGoing(data.state) ? lookMs : false),
   });
@@ -43,7 +44,7 @@ export function useRun(id: string, options: { isFile: boolean; needsEvents: bool
     enabled: !options.isFile && run !== undefined && live === undefined && options.needsEvents,
   });
   if (options.isFile) {
-    const opened = file?.id === id ? file : undefined;
+    const opened = files.find((file) => file.id === id);
     const events = opened?.event_list as readonly RunEvent[] | undefined;
     return { run: opened, events, isLive: false, isFile: true, error: null, reload: () => undefined };
   }
