@@ -20,6 +20,8 @@ export interface AuditFilters {
   principal?: string | undefined;
   tool?: string | undefined;
   outcome?: string | undefined;
+  /** The rule of the policy that decided the call. */
+  rule?: string | undefined;
   text?: string | undefined;
 }
 
