@@ -25,6 +25,7 @@ import {
   ERROR_OBSERVER,
   MODEL_ROUTER,
   OVERVIEW_PORTS,
+  POLICY_PORTS,
   RUNS_PORTS,
   SESSION_STORE,
 } from './http/injection-tokens.js';
@@ -37,9 +38,11 @@ import { ServersController } from './http/controllers/servers.controller.js';
 import { SessionsController } from './http/controllers/sessions.controller.js';
 import { OverviewController } from './http/overview/overview.controller.js';
 import { MeController } from './http/overview/me.controller.js';
+import { PolicyController } from './http/policy/policy.controller.js';
 import { observerOfStreams } from './http/turns/stream-turn.js';
 import { ToolChangesController } from './http/controllers/tool-changes.controller.js';
 import { ToolsController } from './http/controllers/tools.controller.js';
+import { PolicyDrafts } from './govern/drafts/policy-drafts.js';
 import { TurnAdmission } from './govern/turn-admission.js';
 import { TurnEndpoint } from './http/turns/turn-endpoint.js';
 import { Waits } from './govern/waits.js';
@@ -59,6 +62,8 @@ export interface GatewayModuleParts {
   metrics: Metrics;
   operations: DynamicModule;
   filter: AppErrorFilter;
+  /** Where the configuration is read from. */
+  configFile: string;
 }
 
 @Module({})
@@ -73,6 +78,7 @@ export class GatewayModule {
     metrics,
     operations,
     filter,
+    configFile,
   }: GatewayModuleParts): DynamicModule {
     const observeStreamError = observerOfStreams(metrics, logger);
     return {
@@ -84,6 +90,7 @@ export class GatewayModule {
         ResponsesController,
         RunsController,
         OverviewController,
+        PolicyController,
         MeController,
         ModelsController,
         ToolsController,
@@ -111,6 +118,17 @@ export class GatewayModule {
           },
         },
         { provide: OVERVIEW_PORTS, useValue: gateway },
+        {
+          provide: POLICY_PORTS,
+          useValue: {
+            ...gateway,
+            drafts: new PolicyDrafts({
+              inForce: () => gateway.policy.inForce,
+              onRefused: (limit) => metrics.rateLimited.inc({ limit }),
+            }),
+            configFile,
+          },
+        },
         { provide: SESSION_STORE, useValue: gateway.sessions },
         { provide: ToolPolicy, useValue: gateway.policy },
         { provide: Waits, useValue: gateway.approvals },

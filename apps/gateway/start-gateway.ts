@@ -129,7 +129,8 @@ export async function startGateway(
     access,
   });
   const filter = new AppErrorFilter(logger, (error) => metrics.countError(error));
-  const module = GatewayModule.of({ config, gateway, workspaces, admission, mcp, logger, metrics, operations, filter });
+  const parts = { config, gateway, workspaces, admission, mcp, logger, metrics, operations, filter };
+  const module = GatewayModule.of({ ...parts, configFile: reader.path });
   const fastify: FastifyInstance = adapter.getInstance();
   const onBound = (limit: string) => metrics.rateLimited.inc({ limit });
   const connections = boundServer(fastify.server, { stuckReaderMs: config.server.stuck_reader_ms, onBound, logger });

@@ -7,15 +7,10 @@ import { formatKey } from './config-error.js';
 import { parseFile } from './files/parse-file.js';
 import { problemsOf } from './problems-of.js';
 import { policySchema } from './schemas/policy-schema.js';
+import type { TextProblem } from '#libs/schemas/errors.js';
 import type { PolicySource } from '#libs/policy/decision.js';
 
-export interface DraftProblem extends Partial<TextPosition> {
-  message: string;
-  /** The key as written, such as `rules.0.tool`. */
-  key?: string;
-}
-
-export type DraftRead = { policy: PolicySource['policy'] } | { problems: DraftProblem[] };
+export type DraftRead = { policy: PolicySource['policy'] } | { problems: TextProblem[] };
 
 export const maxDraftLength = 1024 * 1024;
 const maxProblems = 50;
@@ -54,14 +49,16 @@ export function readPolicyDraft(text: string): DraftRead {
       if (origin !== undefined) places.set(origin, at!);
       return origin;
     };
-    found.push(...problemsOf(checked.error, tree, originOf).map((each) => ({ ...each, at: places.get(each.origin ?? '') })));
+    found.push(
+      ...problemsOf(checked.error, tree, originOf).map((each) => ({ ...each, at: places.get(each.origin ?? '') })),
+    );
   }
   return found.length > 0 || !checked.success
     ? { problems: found.slice(0, maxProblems).map(shown) }
     : { policy: { default: checked.data.policy.default, rules: checked.data.policy.rules } };
 }
 
-function shown({ key, message, at }: ConfigProblem): DraftProblem {
+function shown({ key, message, at }: ConfigProblem): TextProblem {
   return { message, ...(key === name ? {} : { key: key.replace(/^policy\.(?=.)/, '') }), ...at };
 }
 
@@ -77,7 +74,5 @@ function plain(
   }
   if (Array.isArray(value)) return value.map((item, index) => plain(item, [...path, index], problem));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, plain(inner, [...path, key], problem)]),
-  );
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner, [...path, key], problem)]));
 }

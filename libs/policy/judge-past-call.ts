@@ -21,11 +21,14 @@ export interface PastCall {
   approvalId: string | null;
 }
 
+/** What became of a call: a refused one may have been denied, or could not be asked about. */
+export type PastEffect = 'allow' | 'require_approval' | 'refused';
+
 export type Judgement =
   | { kind: 'same'; now: Effect; rule: string }
   /** There was no decision: an unknown tool, arguments that violate the schema, or a bound. */
   | { kind: 'undecided' }
-  | { kind: 'changed'; was: Effect | 'refused'; now: Effect; rule: string }
+  | { kind: 'changed'; was: PastEffect; now: Effect; rule: string }
   | { kind: 'unknown'; because: string };
 
 /** The catalog's data of a tool, or of a call of it if the arguments are known. */

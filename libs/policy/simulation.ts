@@ -1,11 +1,11 @@
 // Sums up what a draft of the policy does to past calls: by kind, by what changes, and by the rule that decides. Pure.
 import type { Effect } from './decision.js';
-import type { Judgement } from './judge-past-call.js';
+import type { Judgement, PastEffect } from './judge-past-call.js';
 
 export interface ChangeGroup {
   server: string;
   tool: string;
-  was: Effect | 'refused';
+  was: PastEffect;
   now: Effect;
   rule: string;
   calls: number;

@@ -21,6 +21,7 @@ export type CatalogOf = (caller: KeyedCaller) => ToolCatalog;
 
 export class ToolPolicy {
   private policy: CompiledPolicy;
+  private from: PolicySource;
   private readonly views = new Map<string, { access: Access | undefined; view: ToolCatalog }>();
   private readonly listeners = new Set<() => void>();
 
@@ -30,11 +31,18 @@ export class ToolPolicy {
     private readonly onDecision: (effect: Effect) => void,
   ) {
     this.policy = new CompiledPolicy(source);
+    this.from = source;
+  }
+
+  /** What decides at present; the tools are those of everybody. */
+  get inForce(): { policy: CompiledPolicy; source: PolicySource; tools: readonly CatalogTool[] } {
+    return { policy: this.policy, source: this.from, tools: this.catalog.list() };
   }
 
   /** @throws Error for rules that cannot be used: the earlier rules stay in force */
   replace(source: PolicySource): void {
     this.policy = new CompiledPolicy(source);
+    this.from = source;
     this.views.clear();
     for (const listener of this.listeners) listener();
   }

@@ -4,5 +4,6 @@ export const CONFIG = Symbol('Config');
 export const ERROR_OBSERVER = Symbol('ErrorObserver');
 export const MODEL_ROUTER = Symbol('ModelRouter');
 export const OVERVIEW_PORTS = Symbol('OverviewPorts');
+export const POLICY_PORTS = Symbol('PolicyPorts');
 export const RUNS_PORTS = Symbol('RunsPorts');
 export const SESSION_STORE = Symbol('SessionStore');

@@ -4,12 +4,21 @@ import type { ErrorCode } from './answers.js';
 /** Codes of this library: no answer, none in time, a stream that broke off, an answer that cannot be read. */
 export type LocalErrorCode = 'connection_failed' | 'timeout' | 'stream_cut' | 'invalid_answer';
 
+/** A mistake in a draft of the policy; line and column from 1. */
+export interface TextProblem {
+  message: string;
+  key?: string;
+  line?: number;
+  column?: number;
+}
+
 export interface SignalboxErrorDetails {
   status?: number | undefined;
   type?: string | undefined;
   requestId?: string | undefined;
   param?: string | undefined;
   toolName?: string | undefined;
+  problems?: readonly TextProblem[] | undefined;
   retryAfterMs?: number | undefined;
   cause?: unknown;
 }
@@ -25,6 +34,8 @@ export class SignalboxError extends Error {
   /** The request field at fault. */
   readonly param: string | undefined;
   readonly toolName: string | undefined;
+  /** What is wrong with a draft of the policy, place by place. */
+  readonly problems: readonly TextProblem[] | undefined;
   /** Present if the same request may succeed later. */
   readonly retryAfterMs: number | undefined;
 
@@ -40,6 +51,7 @@ export class SignalboxError extends Error {
     this.requestId = details.requestId;
     this.param = details.param;
     this.toolName = details.toolName;
+    this.problems = details.problems;
     this.retryAfterMs = details.retryAfterMs;
   }
 }
@@ -52,6 +64,7 @@ export interface ShownError {
   request_id?: string;
   param?: string;
   tool_name?: string;
+  problems?: readonly TextProblem[];
 }
 
 export function toSignalboxError(shown: ShownError, details: SignalboxErrorDetails = {}): SignalboxError {
@@ -60,6 +73,7 @@ export function toSignalboxError(shown: ShownError, details: SignalboxErrorDetai
     requestId: shown.request_id,
     param: shown.param,
     toolName: shown.tool_name,
+    problems: shown.problems,
     ...details,
   });
 }
