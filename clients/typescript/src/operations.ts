@@ -11,6 +11,7 @@ import type {
   UsageSum,
 } from './answers.js';
 import type { CallOptions, Http } from './http.js';
+import { PolicyResource } from './policy.js';
 import type { CursorOptions, Page, PageOptions } from './resources.js';
 
 export interface AuditFilters {
@@ -26,7 +27,11 @@ export interface AuditFilters {
 }
 
 export class Operations {
-  constructor(private readonly http: Http) {}
+  readonly policy: PolicyResource;
+
+  constructor(private readonly http: Http) {
+    this.policy = new PolicyResource(http);
+  }
 
   /** What waits for a person, what is wrong, what runs, and the last 24 hours. */
   overview(options?: CallOptions): Promise<Overview> {

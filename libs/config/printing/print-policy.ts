@@ -15,7 +15,7 @@ export const printRule = (rule: PolicyRule): string =>
 
 /** `${` would be read as a variable. */
 function escaped(value: unknown): unknown {
-  if (typeof value === 'string') return value.replaceAll('${', '$${');
+  if (typeof value === 'string') return value.replaceAll('${', () => '$${');
   if (Array.isArray(value)) return value.map(escaped);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, escaped(inner)]));
