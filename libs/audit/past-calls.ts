@@ -17,7 +17,7 @@ export interface PastCallsQuery {
 }
 
 const columns = `id, at, call_id as "callId", principal, key_id as "keyId", server, tool, arguments,
-  arguments_digest as "argumentsDigest", state, error_code as "errorCode", policy_rule as "policyRule",
+  arguments_digest as "argumentsDigest", error_code as "errorCode", policy_rule as "policyRule",
   approval_id as "approvalId"`;
 const oldestFirst = `/* audit.past-calls */ select ${columns} from audit_events
   where kind = 'tool_call' and (at, id) > ($1, $2::uuid) and at >= $1 and at < $3 order by at, id limit $4`;
@@ -32,7 +32,7 @@ export async function* pastCalls(
   query: PastCallsQuery,
   signal?: AbortSignal,
 ): AsyncGenerator<AuditedCall[], void> {
-  const { since, until = 'infinity', newestFirst: isNewestFirst = false, pageRows = 2_000 } = query;
+  const { since, until = 'infinity', newestFirst: isNewestFirst = false, pageRows = 1_000 } = query;
   const read = (at: Date | string, id: string) =>
     isNewestFirst
       ? database.query<AuditedCall>(newestFirst, [at, id, since, pageRows])

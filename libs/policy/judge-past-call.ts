@@ -14,7 +14,6 @@ export interface PastCall {
   tool: string | null;
   arguments: string | null;
   argumentsDigest: string | null;
-  state: string | null;
   errorCode: string | null;
   policyRule: string | null;
   /** Set if the call waited for an approval. */

@@ -47,7 +47,10 @@ async function simulated(policy: string, options: { since?: string; rule?: strin
 const endOf = (events: readonly SimulationEvent[]) => events.at(-1) as Extract<SimulationEvent, { type: 'done' }>;
 
 beforeAll(async () => {
-  const written = rules.map((rule) => ({ ...rule, ...(rule.reason && { reason: rule.reason.replace('${', () => '$${') }) }));
+  const written = rules.map((rule) => ({
+    ...rule,
+    ...(rule.reason && { reason: rule.reason.replace('${', () => '$${') }),
+  }));
   writeFileSync(file, JSON.stringify({ policy: { default: 'allow', rules: written } }));
   box = await startSignalboxHere({
     scripted: false,
@@ -180,16 +183,11 @@ verifies('policy.simulated-by-api', 'what the command line says, call by call an
   const listed = events.flatMap((event) => (event.type === 'call' ? [event] : []));
   const brief = ({ call_id, kind, was, now, rule }: Record<string, unknown>) => ({ call_id, kind, was, now, rule });
   expect(listed.map((event) => brief(event as never)).reverse()).toEqual(lines.slice(0, -1).map(brief));
-  expect(listed.map((event) => [event.tool, 'was' in event && event.was, 'now' in event && event.now])).toEqual(
-    [
-      ['write_file', 'require_approval', 'allow'],
-      ['delete_file', 'refused', 'allow'],
-      ['write_file', 'allow', 'deny'],
-    ].sort(
-      (one, other) =>
-        listed.findIndex(({ tool }) => tool === one[0]) - listed.findIndex(({ tool }) => tool === other[0]),
-    ),
-  );
+  expect(listed.map((event) => [event.tool, 'was' in event && event.was, 'now' in event && event.now])).toEqual([
+    ['write_file', 'require_approval', 'allow'],
+    ['delete_file', 'refused', 'allow'],
+    ['write_file', 'allow', 'deny'],
+  ]);
   const end = endOf(events);
   expect({ counts: end.counts }).toEqual(lines.at(-1));
   const [counted] = await box.rows<{ calls: number }>(
