@@ -76,7 +76,7 @@ describe('simulating', () => {
       ],
     });
     // CI has other load; alone it takes less than 2 s.
-    expect(tookMs).toBeLessThan(10_000);
+    expect(tookMs).toBeLessThan(20_000);
     expect(delay.percentile(99) / 1e6).toBeLessThan(150);
   });
 
