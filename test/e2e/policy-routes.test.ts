@@ -146,7 +146,7 @@ verifies(
     expect((await explain('root', { ...bob, policy: 'rules: [{ name: none, effect: deny }]' })).decision?.rule).toBe(
       'none',
     );
-    expect(await explain('alice', { tool: 'workspace/list_files' })).toMatchObject({
+    expect(await explain('alice', { tool: 'workspace/list_directory' })).toMatchObject({
       key_allows: false,
       decision: null,
     });
@@ -291,7 +291,8 @@ verifies('policy.rights-unused', 'by key and tool, as the audit has it, with a r
     expect(row.tools).toEqual({ allow: row.used });
   }
   const alice = data.find(({ owner }) => owner === 'alice')!;
-  expect(alice.unused).not.toContain('workspace/list_files');
+  expect(alice.unused).not.toContain('workspace/list_directory');
+  expect(data.find(({ owner }) => owner === 'bob')!.unused).toContain('workspace/list_directory');
   expect(alice.unused).not.toContain('workspace/delete_file');
   expect(idle).toEqual(['devs']);
   expect((await failure(api('alice').operations.policy.unused()))?.status).toBe(403);

@@ -169,7 +169,12 @@ function Hits({ rule, hits, since }: { rule: string; hits: number; since: string
   const formats = useFormats();
   if (hits === 0) return <>0</>;
   return (
-    <Link to="/audit" search={{ rule, since }} aria-label={texts.hitsOf(visibleText(rule), formats.number(hits))}>
+    <Link
+      to="/audit"
+      search={{ rule, since }}
+      className={styles.link}
+      aria-label={texts.hitsOf(visibleText(rule), formats.number(hits))}
+    >
       {formats.number(hits)}
     </Link>
   );

@@ -108,11 +108,7 @@ function Listed({ now: { calls, end } }: { now: SimulationState }) {
       name: 'when',
       heading: texts.when,
       width: '110px',
-      show: ({ id, at }) => (
-        <Link to="/audit" search={{ id }}>
-          <TimeAgo time={at} />
-        </Link>
-      ),
+      show: (call) => <When call={call} />,
     },
     {
       name: 'caller',
@@ -136,10 +132,32 @@ function Listed({ now: { calls, end } }: { now: SimulationState }) {
       {end !== undefined && changed !== undefined && changed > end.listed && (
         <p className={styles.soft}>{texts.listedOf(formats.number(end.listed), formats.number(changed))}</p>
       )}
-      <DataTable label={texts.listed} rows={calls} columns={columns} rowKey={({ id }) => id} />
+      <DataTable
+        label={texts.listed}
+        rows={calls}
+        columns={columns}
+        rowKey={({ id }) => id}
+        card={(call) => (
+          <div className={styles.card}>
+            <code className={styles.cut}>{visibleText(`${call.server}/${call.tool}`)}</code>
+            <span>
+              <Verdict call={call} />
+            </span>
+            <span>
+              <When call={call} /> · {visibleText(call.principal)}
+            </span>
+          </div>
+        )}
+      />
     </>
   );
 }
+
+const When = ({ call: { id, at } }: { call: SimulatedCall }) => (
+  <Link to="/audit" search={{ id }} className={styles.link}>
+    <TimeAgo time={at} />
+  </Link>
+);
 
 function Verdict({ call }: { call: SimulatedCall }) {
   const texts = useStrings(policyWords);

@@ -21,7 +21,7 @@ const look = EditorView.theme({
   '&': { color: 'var(--ink)', backgroundColor: 'var(--raised)', fontSize: 'var(--text-m)' },
   '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-1px' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.6', maxHeight: '60dvh', overflow: 'auto' },
-  '.cm-content': { caretColor: 'var(--ink)', minHeight: '220px' },
+  '.cm-content': { caretColor: 'var(--ink)', minHeight: '240px' },
   '.cm-cursor': { borderLeftColor: 'var(--ink)' },
   '.cm-gutters': { color: 'var(--ink-soft)', backgroundColor: 'var(--sunken)', border: 'none' },
   '.cm-activeLine': { backgroundColor: 'transparent', boxShadow: 'inset 2px 0 var(--accent)' },
@@ -89,7 +89,8 @@ export default function YamlEditor({ label, value, onChange, problems }: YamlEdi
     const found = problems.map((problem) => diagnosticOf(editor.state, problem));
     editor.dispatch(setDiagnostics(editor.state, found));
   }, [problems, label]);
-  return <div ref={place} className={styles.place} />;
+  // Focus within the shadow root would look like focus of what is around the editor.
+  return <div ref={place} className={styles.place} onFocus={(event) => event.stopPropagation()} />;
 }
 
 function diagnosticOf({ doc }: EditorState, { message, key, line = 1, column = 1 }: TextProblem): Diagnostic {
