@@ -4,7 +4,7 @@ import type { Database } from '#libs/postgres/open-database.js';
 
 export interface RuleHits {
   rule: string;
-  /** Of the time that was asked for; at most `maxHits` are counted. */
+  /** Calls of the time that was asked for; at most `maxHits` are counted. */
   hits: number;
   lastAt: Date;
 }

@@ -1,16 +1,9 @@
 // The one class of error that this library throws: for answers of the gateway, and for what fails on the way to it.
 import type { ErrorCode } from './answers.js';
+import type { TextProblem } from './api-types.js';
 
 /** Codes of this library: no answer, none in time, a stream that broke off, an answer that cannot be read. */
 export type LocalErrorCode = 'connection_failed' | 'timeout' | 'stream_cut' | 'invalid_answer';
-
-/** A mistake in a draft of the policy; line and column from 1. */
-export interface TextProblem {
-  message: string;
-  key?: string;
-  line?: number;
-  column?: number;
-}
 
 export interface SignalboxErrorDetails {
   status?: number | undefined;

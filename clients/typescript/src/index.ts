@@ -3,7 +3,7 @@ export type * from './answers.js';
 export type * from './api-types.js';
 export { approvalRequests, decisionMessage } from './approval-requests.js';
 export type * from './chat-types.js';
-export { type LocalErrorCode, SignalboxError, type TextProblem } from './errors.js';
+export { type LocalErrorCode, SignalboxError } from './errors.js';
 export type { CallOptions, ClientOptions, KeyedCallOptions } from './http.js';
 export type { AuditFilters, Operations } from './operations.js';
 export type { ExplainedCall, PolicyResource, SimulatedDraft } from './policy.js';

@@ -10,7 +10,7 @@ import { useMay } from '../../api/me.js';
 import { useStrings } from '../../i18n/language.js';
 import buttons from '../../widgets/button.module.css';
 import { Dialog, DialogActions } from '../../widgets/dialog.js';
-import { keepDraft } from '../../widgets/policy/policy-draft.js';
+import { keepPolicyDraft } from '../../widgets/policy/policy-draft.js';
 import { Simulation } from '../../widgets/policy/simulation.js';
 import { useSimulation } from '../../widgets/policy/use-simulation.js';
 import { useFormats } from '../../widgets/shown/formats.js';
@@ -84,7 +84,7 @@ function DraftedRule({ approval: { id }, onClose }: { approval: Approval; onClos
           className={`${buttons.button} ${buttons.primary}`}
           isDisabled={data === undefined}
           onPress={() => {
-            keepDraft(data!.policy);
+            keepPolicyDraft(data!.policy);
             void navigate({ to: '/policy', search: { tab: 'draft' } });
           }}
         >

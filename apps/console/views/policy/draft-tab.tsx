@@ -10,7 +10,7 @@ import { useStrings } from '../../i18n/language.js';
 import buttons from '../../widgets/button.module.css';
 import bar from '../../widgets/lists/filters.module.css';
 import { useFilters } from '../../widgets/lists/filters.js';
-import { keepDraft, policyDraft } from '../../widgets/policy/policy-draft.js';
+import { keepPolicyDraft, policyDraft } from '../../widgets/policy/policy-draft.js';
 import { Simulation } from '../../widgets/policy/simulation.js';
 import { useSimulation } from '../../widgets/policy/use-simulation.js';
 import { CopyButton } from '../../widgets/shown/copy-button.js';
@@ -50,7 +50,7 @@ function Draft({ inForce, source }: { inForce: string; source: { kind: 'config' 
         <YamlEditor
           label={texts.draft}
           value={text}
-          onChange={(next) => keepDraft(next === inForce ? null : next)}
+          onChange={(next) => keepPolicyDraft(next === inForce ? null : next)}
           problems={problems}
         />
       </Suspense>
@@ -86,7 +86,7 @@ function Draft({ inForce, source }: { inForce: string; source: { kind: 'config' 
         </Button>
         <CopyButton text={text} isWorded />
         {kept !== null && (
-          <Button className={buttons.button} onPress={() => keepDraft(null)}>
+          <Button className={buttons.button} onPress={() => keepPolicyDraft(null)}>
             {texts.discard}
           </Button>
         )}

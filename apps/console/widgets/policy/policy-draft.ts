@@ -6,7 +6,7 @@ const place = 'signalbox.policy-draft';
 /** Null: there is none. */
 export const policyDraft = new ExternalValue<string | null>(read());
 
-export function keepDraft(text: string | null): void {
+export function keepPolicyDraft(text: string | null): void {
   policyDraft.set(text);
   try {
     if (text === null) sessionStorage.removeItem(place);

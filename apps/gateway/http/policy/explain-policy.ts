@@ -64,7 +64,7 @@ export async function explainPolicy(
   { policy: { inForce }, validator }: Pick<ExplainPorts, 'policy' | 'validator'>,
   { draft, isWhole }: { draft?: OpenDraft; isWhole: boolean },
 ): Promise<Shown<typeof policyExplanation>> {
-  const [server = '', name = ''] = splitOnce(asked.tool);
+  const [server, name] = splitOnce(asked.tool);
   const { principal, keyId, roles, access } = subject;
   const shown = { tool: asked.tool, principal, roles: [...roles], key_id: keyId ?? null };
   const keyAllows = allowsTool(access, { server, tool: name });

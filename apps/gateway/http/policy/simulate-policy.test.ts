@@ -48,7 +48,10 @@ describe('simulating', () => {
 
   async function simulate(signal: AbortSignal, take: (event: SimulationEvent) => void = () => undefined) {
     await drafts.try(draft, signal, (open) =>
-      simulatePolicy(open, audited.database, { ...query, signal }, (events) => void events.forEach(take)),
+      simulatePolicy(open, audited.database, { ...query, signal }, (events) => {
+        for (const event of events) take(event);
+        return undefined;
+      }),
     );
   }
 
@@ -87,7 +90,10 @@ describe('simulating', () => {
       query: ((...asked) => (pages++, audited.database.query(...asked))) as typeof audited.database.query,
     };
     const left = drafts.try(draft, leaving.signal, (open) =>
-      simulatePolicy(open, counted, { ...query, signal: leaving.signal }, () => void leaving.abort(new Error('left'))),
+      simulatePolicy(open, counted, { ...query, signal: leaving.signal }, () => {
+        leaving.abort(new Error('left'));
+        return undefined;
+      }),
     );
     await expect(left).rejects.toThrow('left');
     // The page that was shown, and the one that was read meanwhile.

@@ -51,5 +51,5 @@ function listedCall(call: AuditedCall, judged: Judgement, rule: string | undefin
   if (judged.kind === 'undecided' || (judged.kind === 'same' && judged.rule !== rule)) return undefined;
   const { id, callId, at, principal, keyId, server, tool } = call;
   const shown = { id, call_id: callId, at: at.toISOString(), principal, key_id: keyId };
-  return { type: 'call', ...shown, server: server ?? '', tool: tool ?? '', ...judged } as SimulationEvent;
+  return { type: 'call', ...shown, server: server ?? '', tool: tool ?? '', ...judged };
 }
