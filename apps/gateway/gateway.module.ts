@@ -26,6 +26,7 @@ import {
   ERROR_OBSERVER,
   MODEL_ROUTER,
   OVERVIEW_PORTS,
+  POLICY_PORTS,
   RUNS_PORTS,
   SESSION_STORE,
   SYSTEM_PORTS,
@@ -43,9 +44,11 @@ import { MeController } from './http/overview/me.controller.js';
 import { ModelsHealthController } from './http/system/models-health.controller.js';
 import { SettingsController } from './http/system/settings.controller.js';
 import type { ConfigurationInForce } from './http/system/system-ports.js';
+import { PolicyController } from './http/policy/policy.controller.js';
 import { observerOfStreams } from './http/turns/stream-turn.js';
 import { ToolChangesController } from './http/controllers/tool-changes.controller.js';
 import { ToolsController } from './http/controllers/tools.controller.js';
+import { PolicyDrafts } from './govern/drafts/policy-drafts.js';
 import { TurnAdmission } from './govern/turn-admission.js';
 import { TurnEndpoint } from './http/turns/turn-endpoint.js';
 import { Waits } from './govern/waits.js';
@@ -66,6 +69,8 @@ export interface GatewayModuleParts {
   metrics: Metrics;
   operations: DynamicModule;
   filter: AppErrorFilter;
+  /** Where the configuration is read from. */
+  configFile: string;
 }
 
 @Module({})
@@ -81,6 +86,7 @@ export class GatewayModule {
     metrics,
     operations,
     filter,
+    configFile,
   }: GatewayModuleParts): DynamicModule {
     const observeStreamError = observerOfStreams(metrics, logger);
     return {
@@ -93,6 +99,7 @@ export class GatewayModule {
         RunsController,
         ReplayController,
         OverviewController,
+        PolicyController,
         MeController,
         ModelsHealthController,
         SettingsController,
@@ -124,6 +131,17 @@ export class GatewayModule {
         { provide: OVERVIEW_PORTS, useValue: gateway },
         { provide: SYSTEM_PORTS, useValue: gateway },
         { provide: CONFIGURATION, useValue: configuration },
+        {
+          provide: POLICY_PORTS,
+          useValue: {
+            ...gateway,
+            drafts: new PolicyDrafts({
+              inForce: () => gateway.policy.inForce,
+              onRefused: (limit) => metrics.rateLimited.inc({ limit }),
+            }),
+            configFile,
+          },
+        },
         { provide: SESSION_STORE, useValue: gateway.sessions },
         { provide: ToolPolicy, useValue: gateway.policy },
         { provide: Waits, useValue: gateway.approvals },

@@ -253,6 +253,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     activeRuns,
     approvals,
     waitStore,
+    validator,
     auditKeeper,
     async start(): Promise<void> {
       const mark = await workspaces.mark().catch(() => null);

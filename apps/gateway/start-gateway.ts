@@ -130,18 +130,8 @@ export async function startGateway(
   });
   const filter = new AppErrorFilter(logger, (error) => metrics.countError(error));
   const configuration = { started: config, latest: () => reloads.latest };
-  const module = GatewayModule.of({
-    config,
-    configuration,
-    gateway,
-    workspaces,
-    admission,
-    mcp,
-    logger,
-    metrics,
-    operations,
-    filter,
-  });
+  const parts = { config, configuration, gateway, workspaces, admission, mcp, logger, metrics, operations, filter };
+  const module = GatewayModule.of({ ...parts, configFile: reader.path });
   const fastify: FastifyInstance = adapter.getInstance();
   const onBound = (limit: string) => metrics.rateLimited.inc({ limit });
   const connections = boundServer(fastify.server, { stuckReaderMs: config.server.stuck_reader_ms, onBound, logger });

@@ -16,6 +16,8 @@ export interface AuditFilter {
   tool?: string | undefined;
   /** `success`, `failure`, a state or an error code. */
   outcome?: string | undefined;
+  /** The rule of the policy, or default, that decided: tool calls only. */
+  rule?: string | undefined;
   /** Found anywhere in the row's texts, ignoring case. */
   text?: string | undefined;
 }
@@ -84,12 +86,13 @@ function pageOf(found: AuditEvent[], limit: number): AuditPage {
 }
 
 /** Conditions for an index (one column, and the time), and others that are checked row by row. */
-function conditionsOf({ since, until, session, principal, tool, outcome, text }: AuditFilter) {
+function conditionsOf({ since, until, session, principal, tool, outcome, rule, text }: AuditFilter) {
   const [server, ofServer] = tool === undefined ? [] : splitTool(tool);
   const found: Prisma.Sql[] = [];
   if (session !== undefined) found.push(Prisma.sql`session_id = ${storedText(session)}`);
   if (ofServer !== undefined) found.push(Prisma.sql`tool = ${storedText(ofServer)}`);
   if (principal !== undefined) found.push(Prisma.sql`principal = ${storedText(principal)}`);
+  if (rule !== undefined) found.push(Prisma.sql`(kind = 'tool_call' and policy_rule = ${storedText(rule)})`);
   const [first, ...others] = found;
   if (server !== undefined) others.push(Prisma.sql`server = ${storedText(server)}`);
   if (outcome === 'success' || outcome === 'failure') others.push(Prisma.sql`success = ${outcome === 'success'}`);

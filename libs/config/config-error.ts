@@ -8,6 +8,14 @@ export interface ConfigProblem {
   message: string;
   /** Where the value comes from: `environment PORT`, `signalbox.yaml:12`. */
   origin?: string | undefined;
+  /** In the text that was read. */
+  at?: TextPosition | undefined;
+}
+
+/** Both from 1. */
+export interface TextPosition {
+  line: number;
+  column: number;
 }
 
 export class ConfigError extends Error {

@@ -10,6 +10,7 @@ export function renderError(error: AppError, requestId: string): { error: JsonOb
       code: error.code,
       ...(error.param === undefined ? {} : { param: error.param }),
       ...(error.toolName === undefined ? {} : { tool_name: error.toolName }),
+      ...(error.problems === undefined ? {} : { problems: error.problems.map((each) => ({ ...each })) }),
       request_id: requestId,
     },
   };

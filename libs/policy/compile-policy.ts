@@ -82,14 +82,16 @@ export class CompiledPolicy {
       this.kept = 0;
     }
     this.kept += 1;
-    const rules = upToUnconditional(this.rulesOfTool(tool, toolKey).filter((rule) => rule.isForCaller(caller)));
+    const rules = upToUnconditional(this.rulesOfTool(tool).filter((rule) => rule.isForCaller(caller)));
     let ofCaller = this.reachable.get(callerKey);
     if (ofCaller === undefined) this.reachable.set(callerKey, (ofCaller = new Map()));
     ofCaller.set(toolKey, rules);
     return rules;
   }
 
-  private rulesOfTool(tool: JudgedTool, key: string): readonly CompiledRule[] {
+  /** The rules for the tool, in order, for whatever caller and arguments. */
+  rulesOfTool(tool: Pick<JudgedTool, 'server' | 'tool'>): readonly CompiledRule[] {
+    const key = `${tool.server}/${tool.tool}`;
     const known = this.ofTool.get(key);
     if (known !== undefined) return known;
     const many = this.ofManyTools.filter((index) => this.rules[index]!.isForTool(tool));

@@ -2,7 +2,14 @@
 import type { Config } from '#libs/config/schema.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 
-export type PolicySource = Pick<Config, 'policy' | 'mcpServers' | 'isolation'>;
+type Server = Config['mcpServers'][string];
+
+/** What of a configuration decides about calls. Has no secrets, so that it can be handed on. */
+export interface PolicySource {
+  policy: Pick<Config['policy'], 'default' | 'rules' | 'file'>;
+  mcpServers: Readonly<Record<string, Pick<Server, 'url' | 'command' | 'trusted' | 'network' | 'tools'>>>;
+  isolation: Pick<Config['isolation'], 'minimum'>;
+}
 
 export type Effect = 'allow' | 'deny' | 'require_approval';
 

@@ -17,6 +17,8 @@ export interface TriedRule {
   matched: boolean;
   /** Why the rule does not match. */
   because?: string;
+  /** What it does not match by. */
+  differs?: 'tool' | 'caller' | 'arguments';
 }
 
 export interface Explanation {
@@ -31,15 +33,27 @@ export function explain(policy: CompiledPolicy, call: AskedCall): Explanation {
   for (const rule of policy.rules) {
     const missing = whatIsMissing(rule, call);
     if (missing !== undefined) return { tried, missing: `the rule '${rule.name}' depends on ${missing}` };
-    const because = whyNot(rule, call);
-    if (because === undefined) {
+    const differs = whyNot(rule, call);
+    if (differs === undefined) {
       const { name, effect, reason } = rule;
       tried.push({ rule: name, matched: true });
       return { tried, decision: { effect, rule: name, ...(reason === undefined ? {} : { reason }) } };
     }
-    tried.push({ rule: rule.name, matched: false, because });
+    tried.push({ rule: rule.name, matched: false, ...differs });
   }
   return { tried, decision: policy.defaultFor(call.tool, call.args) };
+}
+
+/** The decision of `explain` without what was tried: for many calls. */
+export function decideAsKnown(policy: CompiledPolicy, call: AskedCall): Pick<Explanation, 'decision' | 'missing'> {
+  for (const rule of policy.rulesOfTool(call.tool)) {
+    const missing = whatIsMissing(rule, call);
+    if (missing !== undefined) return { missing: `the rule '${rule.name}' depends on ${missing}` };
+    if (whyNot(rule, call) !== undefined) continue;
+    const { name, effect, reason } = rule;
+    return { decision: { effect, rule: name, ...(reason === undefined ? {} : { reason }) } };
+  }
+  return { decision: policy.defaultFor(call.tool, call.args) };
 }
 
 /** Undefined also if the rule cannot match anyway. */
@@ -51,16 +65,19 @@ function whatIsMissing(rule: CompiledRule, { tool, args, caller }: AskedCall): s
   return args === undefined && rule.conditions.length > 0 ? 'the arguments' : undefined;
 }
 
-function whyNot(rule: CompiledRule, { tool, args, caller }: AskedCall): string | undefined {
+type Difference = Required<Pick<TriedRule, 'because' | 'differs'>>;
+
+function whyNot(rule: CompiledRule, { tool, args, caller }: AskedCall): Difference | undefined {
   const { source } = rule;
-  if (!rule.isForTool(tool)) return `it is for the tool ${list(source.tool)}`;
+  if (!rule.isForTool(tool)) return { because: `it is for the tool ${list(source.tool)}`, differs: 'tool' };
   if (!rule.isForCaller({ ...caller, roles: caller.roles ?? [] })) {
     const who = (['role', 'user', 'key'] as const).filter((kind) => source[kind] !== undefined);
-    return `it is for ${who.map((kind) => `the ${kind} ${list(source[kind])}`).join(' and ')}`;
+    const named = who.map((kind) => `the ${kind} ${list(source[kind])}`).join(' and ');
+    return { because: `it is for ${named}`, differs: 'caller' };
   }
   for (const condition of rule.conditions) {
     const failure = condition.failure(args ?? {});
-    if (failure !== undefined) return failure;
+    if (failure !== undefined) return { because: failure, differs: 'arguments' };
   }
   return undefined;
 }

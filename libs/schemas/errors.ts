@@ -126,10 +126,21 @@ export const toolErrorCodes = [
 
 export type ToolErrorCode = (typeof toolErrorCodes)[number];
 
+export interface TextProblem {
+  message: string;
+  /** The key as written, such as `rules.0.tool`. */
+  key?: string;
+  /** From 1, as is the column. */
+  line?: number;
+  column?: number;
+}
+
 export interface AppErrorDetails {
   /** The request field at fault, as a path (`messages[2].content`). */
   param?: string;
   toolName?: string;
+  /** What is wrong with a text, place by place. */
+  problems?: readonly TextProblem[];
   /** The tool outcome's failure that this error reports: the two count as one. */
   toolError?: object;
   /** Seconds; becomes the Retry-After header. */
@@ -155,6 +166,7 @@ export class AppError extends Error {
   override readonly name = 'AppError';
   readonly param?: string;
   readonly toolName?: string;
+  readonly problems?: readonly TextProblem[];
   readonly toolError?: object;
   readonly retryAfterSeconds?: number;
   readonly upstreamStatus?: number;
@@ -168,6 +180,7 @@ export class AppError extends Error {
     super(message, { cause: details.cause });
     if (details.param !== undefined) this.param = details.param;
     if (details.toolName !== undefined) this.toolName = details.toolName;
+    if (details.problems !== undefined) this.problems = details.problems;
     if (details.toolError !== undefined) this.toolError = details.toolError;
     if (details.retryAfterSeconds !== undefined) this.retryAfterSeconds = details.retryAfterSeconds;
     if (details.upstreamStatus !== undefined) this.upstreamStatus = details.upstreamStatus;

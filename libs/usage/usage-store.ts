@@ -70,6 +70,7 @@ export interface BudgetsQuery {
 }
 
 const maxRows = 10_000;
+const maxUsedTools = 200_000;
 
 const columns: Readonly<Record<UsageGroup, string>> = {
   key: `nullif(key_id, '') as key`,
@@ -196,6 +197,26 @@ export class UsageStore {
       after === undefined ? null : storedText(after.id),
       limit,
     ]);
+  }
+
+  /**
+   * The tools (`server/tool`) that each key, or one that it replaces, called in the last days; '' for callers without a key.
+   * @throws AppError store_unavailable
+   */
+  async usedTools(keyIds: readonly string[], days: number): Promise<Map<string, Set<string>>> {
+    const rows = await this.database.query<{ key: string; tool: string }>(
+      `/* usage.used-tools */
+        with recursive line (id, key) as (
+          select id, id from unnest($1::text[]) as asked (id)
+          union select api_keys.id, line.key from line join api_keys on api_keys.replaced_by = line.id where line.id <> '')
+        select distinct line.key, used.tool from line join usage_days as used on used.key_id = line.id
+        where used.day > (now() at time zone 'UTC')::date - $2::int and used.tool <> '' and used.calls > 0
+        limit ${maxUsedTools}`,
+      [keyIds.map(storedText), days],
+    );
+    const used = new Map(keyIds.map((id) => [id, new Set<string>()]));
+    for (const { key, tool } of rows) used.get(key)?.add(tool);
+    return used;
   }
 
   /** The spending of each, in their order. @throws AppError store_unavailable */

@@ -40,7 +40,8 @@ export async function explainCall(options: string[]): Promise<string> {
       throw new UsageError(`No rule matches, and the catalog has no tool ${values.tool}`, 'policy');
     explanation = explain(policy, { tool: known, args, caller });
   }
-  return values.json ? JSON.stringify({ tool: values.tool, ...explanation }, null, 2) : inWords(explanation);
+  const tried = explanation.tried.map(({ differs: _, ...each }) => each);
+  return values.json ? JSON.stringify({ tool: values.tool, ...explanation, tried }, null, 2) : inWords(explanation);
 }
 
 function readObject(text: string): JsonObject {

@@ -278,6 +278,16 @@ async function askKeys(): Promise<void> {
   await ask('GET /api/keys', { path: '/api/keys?limit=1', headers });
   await ask('GET /api/keys', { path: '/api/keys' });
   for (const each of [id, 'key_none']) await ask('GET /api/keys/{id}', { path: `/api/keys/${each}`, headers });
+  await ask('GET /api/policy', { path: '/api/policy', headers });
+  await ask('GET /api/policy', { path: '/api/policy' });
+  const explained = { tool: 'workspace/delete_file', arguments: { path: 'a' } };
+  await ask('POST /api/policy/explain', { path: '/api/policy/explain', body: explained, headers });
+  await ask('POST /api/policy/explain', { path: '/api/policy/explain', body: {}, headers });
+  for (const policy of ['rules: []', 'rules: [{ name: a }]']) {
+    await ask('POST /api/policy/simulate', { path: '/api/policy/simulate', body: { policy }, headers });
+  }
+  await ask('POST /api/policy/draft', { path: '/api/policy/draft', body: { approval_id: 'none' }, headers });
+  await ask('GET /api/policy/unused', { path: '/api/policy/unused?days=7', headers });
   await ask('POST /api/keys', { path: '/api/keys', body: { owner: '' }, headers });
   const rotate = { path: `/api/keys/${id}/rotate`, body: { grace_s: 60 }, headers };
   await ask('POST /api/keys/{id}/rotate', rotate);

@@ -3,6 +3,10 @@ export const consoleWorkRequirements = {
     'whoever may decide finds in Approvals what waits and why, and decides by card, by key or by link',
   'console.models':
     'Models shows how providers and aliases do, what models cost, and asks one of them by a test prompt',
+  'console.always-allow':
+    'from an approval, an administrator drafts the rule that would have allowed the call, and sees what else it covers',
+  'console.policy-view':
+    'Policy shows administrators the rules with their hits, explains calls, and tries drafts; other keys have their own calls explained',
   'console.sessions':
     'files of a session are seen, sent, fetched and deleted in Sessions, whatever their names and contents',
   'console.settings':

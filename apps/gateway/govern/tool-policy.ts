@@ -32,6 +32,11 @@ export class ToolPolicy {
     this.policy = new CompiledPolicy(source);
   }
 
+  /** What decides at present; the tools are those of everybody. */
+  get inForce(): { policy: CompiledPolicy; source: PolicySource; tools: readonly CatalogTool[] } {
+    return { policy: this.policy, source: this.source, tools: this.catalog.list() };
+  }
+
   /** @throws Error for rules that cannot be used: the earlier rules stay in force */
   replace(source: PolicySource): void {
     this.policy = new CompiledPolicy(source);

@@ -5,6 +5,7 @@ export const CONFIGURATION = Symbol('Configuration');
 export const ERROR_OBSERVER = Symbol('ErrorObserver');
 export const MODEL_ROUTER = Symbol('ModelRouter');
 export const OVERVIEW_PORTS = Symbol('OverviewPorts');
+export const POLICY_PORTS = Symbol('PolicyPorts');
 export const RUNS_PORTS = Symbol('RunsPorts');
 export const SESSION_STORE = Symbol('SessionStore');
 export const SYSTEM_PORTS = Symbol('SystemPorts');

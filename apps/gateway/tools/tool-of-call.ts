@@ -2,15 +2,17 @@
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 
+type ReadingTool = Pick<CatalogTool, 'readOnlyWhen' | 'readOnly'> & Partial<Pick<CatalogTool, 'safe' | 'cacheTtlMs'>>;
+
 /** The tool for a call with `args`: whether the call is safe and read-only, and whether a cached result may answer the call. */
-export function toolOfCall(tool: CatalogTool, args: JsonObject): CatalogTool {
+export function toolOfCall<Tool extends ReadingTool>(tool: Tool, args: JsonObject): Tool {
   if (tool.readOnlyWhen === undefined) return tool;
   const onlyReads = Object.entries(tool.readOnlyWhen).every(
     ([name, values]) => !Object.hasOwn(args, name) || values.some((value) => value === args[name]),
   );
   if (onlyReads) return { ...tool, safe: true, readOnly: true };
   const { cacheTtlMs: _ofReadingCalls, ...unkept } = tool;
-  return unkept;
+  return unkept as Tool;
 }
 
 /** The tool with the time that a caller gives its call, at most the tool's own maximum. */

@@ -82,6 +82,16 @@ export interface BudgetUse {
   runs_out_at: string | null;
 }
 
+export interface DraftedRule {
+  /** The policy in force with the rule in its place, as YAML. */
+  policy: string;
+  rule: PolicyRule;
+  /** The rule that it comes before; null: it is the last. */
+  before: string | null;
+  /** Paths of arguments that the rule leaves open. */
+  left_out: string[];
+}
+
 export interface EndedCall {
   success: true;
   content: string;
@@ -427,6 +437,66 @@ export interface OverviewHour {
   cost_usd: number;
 }
 
+export interface Policy {
+  /** Where the rules are written: the main configuration file, or the one that `policy.file` names. */
+  source: {
+    kind: 'config' | 'file';
+    name: string;
+  };
+  /** For calls that no rule matches. */
+  default: 'by_origin' | 'allow';
+  /** In order: the first that matches decides. */
+  rules: UsedPolicyRule[];
+  /** The defaults that decided calls. */
+  defaults: UsedRuleName[];
+  /** Names in the audit that are no rule now: earlier rules, and `request`. */
+  others: UsedRuleName[];
+  since: string;
+  /** The rules as YAML, as they would be written where they are; without comments. */
+  text: string;
+}
+
+export interface PolicyExplanation {
+  tool: string;
+  principal: string;
+  roles: string[];
+  key_id: string | null;
+  /** Whether the key allows the tool at all; if not, the policy is not asked. */
+  key_allows: boolean;
+  decision: {
+    effect: 'allow' | 'deny' | 'require_approval';
+    rule: string;
+    reason?: string;
+  } | null;
+  /** The rules up to the one that decides. Without the scope admin only those for this caller and tool. */
+  tried: {
+    rule: string;
+    matched: boolean;
+    /** Why it does not match. */
+    because?: string;
+    differs?: 'tool' | 'caller' | 'arguments';
+  }[];
+  /** Why the tool would refuse these arguments before the policy is asked; they are judged as they are. */
+  arguments_problem: string | null;
+}
+
+export interface PolicyRule {
+  name: string;
+  role?: string | string[];
+  user?: string | string[];
+  key?: string | string[];
+  tool?: string | string[];
+  arguments?: {
+    path: string;
+    equals?: string | number | boolean | null;
+    in?: (string | number | boolean | null)[];
+    prefix?: string;
+    regex?: string;
+  }[];
+  effect: 'allow' | 'deny' | 'require_approval';
+  reason?: string;
+}
+
 export interface PricedModel {
   /** `provider/model`. */
   model: string;
@@ -681,6 +751,88 @@ export interface ShownWorker {
   servers: ToolServerReport[];
 }
 
+export type SimulationEvent =
+  | {
+      type: 'progress';
+      calls: number;
+      /** How far back it has read. */
+      at: string;
+    }
+  | {
+      type: 'call';
+      kind: 'changed';
+      /** The row of the audit. */
+      id: string;
+      call_id: string | null;
+      at: string;
+      principal: string;
+      key_id: string | null;
+      server: string;
+      tool: string;
+      was: 'allow' | 'require_approval' | 'refused';
+      now: 'allow' | 'deny' | 'require_approval';
+      rule: string;
+    }
+  | {
+      type: 'call';
+      kind: 'same';
+      /** The row of the audit. */
+      id: string;
+      call_id: string | null;
+      at: string;
+      principal: string;
+      key_id: string | null;
+      server: string;
+      tool: string;
+      now: 'allow' | 'deny' | 'require_approval';
+      rule: string;
+    }
+  | {
+      type: 'call';
+      kind: 'unknown';
+      /** The row of the audit. */
+      id: string;
+      call_id: string | null;
+      at: string;
+      principal: string;
+      key_id: string | null;
+      server: string;
+      tool: string;
+      because: string;
+    }
+  | {
+      type: 'done';
+      calls: number;
+      counts: {
+        same: number;
+        changed: number;
+        unknown: number;
+        undecided: number;
+      };
+      /** How many calls were listed; the sums have all. */
+      listed: number;
+      changes: {
+        server: string;
+        tool: string;
+        was: 'allow' | 'require_approval' | 'refused';
+        now: 'allow' | 'deny' | 'require_approval';
+        rule: string;
+        calls: number;
+      }[];
+      rules: {
+        rule: string;
+        effect: 'allow' | 'deny' | 'require_approval';
+        calls: number;
+        changed: number;
+      }[];
+      unknown: {
+        because: string;
+        calls: number;
+      }[];
+      since: string;
+      until: string;
+    };
+
 export interface Tool {
   type: 'function';
   function: {
@@ -826,6 +978,35 @@ export interface ToolServerReport {
   left_out?: string[];
 }
 
+export interface UnusedKeyRights {
+  /** Null: callers without a key. */
+  key_id: string | null;
+  prefix: string | null;
+  name: string | null;
+  owner: string;
+  created_at: string | null;
+  /** Tools of the catalog that the key and the policy allow, at least with an approval. */
+  allowed: number;
+  /** Those that were called. */
+  used: string[];
+  unused: string[];
+  unused_count: number;
+  /** A rule that takes these rights away, as YAML; for the first rules of the policy. */
+  rule: string | null;
+  /** Or the tools of a new key in its place. */
+  tools: {
+    allow: string[];
+  } | null;
+}
+
+export interface UnusedRights {
+  since: string;
+  data: UnusedKeyRights[];
+  /** Rules that allow or ask, and decided no call. */
+  rules: string[];
+  has_more: boolean;
+}
+
 export interface UploadedFile {
   path: string;
   size: number;
@@ -864,6 +1045,37 @@ export interface UsageSum {
   cost_usd: number;
   /** Tokens of models without a price; what they cost is not in `cost_usd`. */
   unpriced_tokens: number;
+}
+
+export interface UsedPolicyRule {
+  name: string;
+  role?: string | string[];
+  user?: string | string[];
+  key?: string | string[];
+  tool?: string | string[];
+  arguments?: {
+    path: string;
+    equals?: string | number | boolean | null;
+    in?: (string | number | boolean | null)[];
+    prefix?: string;
+    regex?: string;
+  }[];
+  effect: 'allow' | 'deny' | 'require_approval';
+  reason?: string;
+  /** Set for `tools.requires_approval` of that server, which comes after all rules. */
+  server: string | null;
+  /** Calls that it decided since `since`. */
+  hits: number;
+  /** As long as the audit is kept. */
+  last_hit_at: string | null;
+}
+
+export interface UsedRuleName {
+  rule: string;
+  /** Calls that it decided since `since`. */
+  hits: number;
+  /** As long as the audit is kept. */
+  last_hit_at: string | null;
 }
 
 /** What was left out of a request, or changed, so that the model could be asked. */

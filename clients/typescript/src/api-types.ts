@@ -58,3 +58,11 @@ export interface WaitingCall {
   /** The call runs once it is approved; repeated with this key, it returns its outcome. */
   idempotencyKey: string;
 }
+
+/** A mistake in a draft of the policy; line and column from 1. */
+export interface TextProblem {
+  message: string;
+  key?: string;
+  line?: number;
+  column?: number;
+}

@@ -1,5 +1,6 @@
 // The one class of error that this library throws: for answers of the gateway, and for what fails on the way to it.
 import type { ErrorCode } from './answers.js';
+import type { TextProblem } from './api-types.js';
 
 /** Codes of this library: no answer, none in time, a stream that broke off, an answer that cannot be read. */
 export type LocalErrorCode = 'connection_failed' | 'timeout' | 'stream_cut' | 'invalid_answer';
@@ -10,6 +11,7 @@ export interface SignalboxErrorDetails {
   requestId?: string | undefined;
   param?: string | undefined;
   toolName?: string | undefined;
+  problems?: readonly TextProblem[] | undefined;
   retryAfterMs?: number | undefined;
   cause?: unknown;
 }
@@ -25,6 +27,8 @@ export class SignalboxError extends Error {
   /** The request field at fault. */
   readonly param: string | undefined;
   readonly toolName: string | undefined;
+  /** What is wrong with a draft of the policy, place by place. */
+  readonly problems: readonly TextProblem[] | undefined;
   /** Present if the same request may succeed later. */
   readonly retryAfterMs: number | undefined;
 
@@ -40,6 +44,7 @@ export class SignalboxError extends Error {
     this.requestId = details.requestId;
     this.param = details.param;
     this.toolName = details.toolName;
+    this.problems = details.problems;
     this.retryAfterMs = details.retryAfterMs;
   }
 }
@@ -52,6 +57,7 @@ export interface ShownError {
   request_id?: string;
   param?: string;
   tool_name?: string;
+  problems?: readonly TextProblem[];
 }
 
 export function toSignalboxError(shown: ShownError, details: SignalboxErrorDetails = {}): SignalboxError {
@@ -60,6 +66,7 @@ export function toSignalboxError(shown: ShownError, details: SignalboxErrorDetai
     requestId: shown.request_id,
     param: shown.param,
     toolName: shown.tool_name,
+    problems: shown.problems,
     ...details,
   });
 }

@@ -15,6 +15,7 @@ import type {
   UsageSum,
 } from './answers.js';
 import type { CallOptions, Http } from './http.js';
+import { PolicyResource } from './policy.js';
 import type { CursorOptions, Page, PageOptions } from './resources.js';
 
 export interface AuditFilters {
@@ -24,6 +25,8 @@ export interface AuditFilters {
   principal?: string | undefined;
   tool?: string | undefined;
   outcome?: string | undefined;
+  /** The rule of the policy that decided the call. */
+  rule?: string | undefined;
   text?: string | undefined;
 }
 
@@ -60,7 +63,11 @@ export interface UsageFilters {
 }
 
 export class Operations {
-  constructor(private readonly http: Http) {}
+  readonly policy: PolicyResource;
+
+  constructor(private readonly http: Http) {
+    this.policy = new PolicyResource(http);
+  }
 
   /** What waits for a person, what is wrong, what runs, and the last 24 hours. */
   overview(options?: CallOptions): Promise<Overview> {

@@ -1,19 +1,21 @@
 // Parses signalbox.yaml (or JSON, which is YAML) to a tree, with the line of every key. Pure.
-import { isMap, LineCounter, parseDocument, type Document } from 'yaml';
-import type { ConfigProblem } from '../config-error.js';
+import { isMap, isSeq, LineCounter, parseDocument, type Document } from 'yaml';
+import type { ConfigProblem, TextPosition } from '../config-error.js';
 import type { Path } from '../printing/schema-walk.js';
 
 export interface ParsedFile {
   tree: Record<string, unknown>;
   /** `signalbox.yaml:12`, the line of the key or of the nearest one above it. */
   origin(path: Path): string;
+  /** The place of the key or the entry, or of the nearest one above it. */
+  position(path: Path): TextPosition | undefined;
   problems: ConfigProblem[];
 }
 
 const maxBytes = 1024 * 1024;
 
 export function parseFile(file: { path: string; text: string }): ParsedFile {
-  const empty = { tree: {}, origin: () => file.path };
+  const empty = { tree: {}, origin: () => file.path, position: () => undefined };
   if (file.text.length > maxBytes) {
     return { ...empty, problems: [{ key: file.path, message: `is larger than ${maxBytes} bytes` }] };
   }
@@ -24,12 +26,17 @@ export function parseFile(file: { path: string; text: string }): ParsedFile {
       key: file.path,
       message: withoutSource(error.message),
       origin: `${file.path}:${lines.linePos(error.pos[0]).line}`,
+      at: positionOf(lines, error.pos[0]),
     }));
     return { ...empty, problems };
   }
   const origin = (path: Path) => {
     const offset = keyOffset(document, path);
     return offset === undefined ? file.path : `${file.path}:${lines.linePos(offset).line}`;
+  };
+  const position = (path: Path) => {
+    const offset = nodeOffset(document, path);
+    return offset === undefined ? undefined : positionOf(lines, offset);
   };
   let tree: unknown;
   try {
@@ -40,11 +47,11 @@ export function parseFile(file: { path: string; text: string }): ParsedFile {
     const message = error instanceof Error ? withoutSource(error.message) : 'unreadable';
     return { ...empty, problems: [{ key: file.path, message }] };
   }
-  if (tree === null || tree === undefined) return { tree: {}, origin, problems: [] };
+  if (tree === null || tree === undefined) return { tree: {}, origin, position, problems: [] };
   if (typeof tree !== 'object' || Array.isArray(tree)) {
     return { ...empty, problems: [{ key: file.path, message: 'must be a map of settings' }] };
   }
-  return { tree: tree as Record<string, unknown>, origin, problems: [] };
+  return { tree: tree as Record<string, unknown>, origin, position, problems: [] };
 }
 
 /** An alias inside its own anchor makes a recursive value. */
@@ -68,6 +75,29 @@ function keyOffset(document: Document, path: Path): number | undefined {
     const range = (pair?.key as { range?: [number, number, number] } | undefined)?.range;
     if (range === undefined) break;
     offset = range[0];
+  }
+  return offset;
+}
+
+function positionOf(lines: LineCounter, offset: number): TextPosition {
+  const { line, col } = lines.linePos(offset);
+  return { line, column: col };
+}
+
+/** Unlike `keyOffset`, also within lists. */
+function nodeOffset(document: Document, path: Path): number | undefined {
+  let offset: number | undefined;
+  let here: unknown = document.contents;
+  for (const part of path) {
+    let node: unknown;
+    if (isMap(here)) {
+      const pair = here.items.find(({ key }) => String(key) === String(part));
+      node = pair?.key;
+      here = pair?.value;
+    } else if (isSeq(here)) here = node = here.items[Number(part)];
+    const range = (node as { range?: [number, number, number] } | null | undefined)?.range;
+    if (range === undefined) break;
+    [offset] = range;
   }
   return offset;
 }

@@ -10,6 +10,7 @@ import { DecideCall, type DecisionMode } from '../../widgets/decisions/decide-ca
 import { SchemaValues } from '../../widgets/forms/schema-values.js';
 import { Badge, StateBadge } from '../../widgets/shown/badge.js';
 import { visibleText } from '../../widgets/shown/visible-text.js';
+import { AlwaysAllow } from './always-allow.js';
 import { ApprovalFacts, useArgumentsSchema } from './approval-facts.js';
 import { Outcome } from './outcome.js';
 import { approvalsStrings } from './strings.js';
@@ -30,6 +31,7 @@ export function ApprovalCard({ approval, isSelected, mode, onMode, onDecided }: 
     <CardFrame approval={approval} isSelected={isSelected} aside={<TimeLeft until={approval.expires_at} />}>
       <ApprovalFacts approval={approval} isOpen={isSelected} />
       <DecideCall approval={approval} argumentsSchema={schema} mode={mode} onMode={onMode} onDecided={onDecided} />
+      {mode === 'choose' && <AlwaysAllow approval={approval} />}
     </CardFrame>
   );
 }
@@ -50,7 +52,10 @@ export function EndedCard({ approval, byOthers = false, onDismiss }: EndedCardPr
         <Outcome approval={approval} byOthers={byOthers} />
       </div>
       {onDismiss === undefined ? (
-        <ApprovalFacts approval={approval} />
+        <>
+          <ApprovalFacts approval={approval} />
+          <AlwaysAllow approval={approval} />
+        </>
       ) : (
         <>
           <SchemaValues schema={schema} value={approval.arguments} />

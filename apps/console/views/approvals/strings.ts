@@ -60,6 +60,14 @@ export const approvalsStrings = defineStrings({
     cancelled: 'The call ended before a decision',
     faster: (who: string) => `${who} was faster.`,
     yourself: 'you',
+    alwaysAllow: 'Always allow…',
+    alwaysAllowOf: (tool: string) => `Always allow ${tool}`,
+    ruleBefore: (rule: string) =>
+      `This rule would stand before ${rule}, which asked. Nothing changes until it is in the file of the policy.`,
+    ruleLast: 'This rule would be the last one. Nothing changes until it is in the file of the policy.',
+    leftOut: (paths: string) => `The rule leaves these arguments open: ${paths}.`,
+    covers: (calls: string, days: number) => `In the last ${days} days it would have decided ${calls} calls.`,
+    openPolicy: 'Open in Policy',
     dismiss: 'Dismiss',
   },
   zh: {
@@ -120,6 +128,13 @@ export const approvalsStrings = defineStrings({
     cancelled: '调用在决定之前已结束',
     faster: (who) => `${who} 已先行处理。`,
     yourself: '您',
+    alwaysAllow: '始终允许…',
+    alwaysAllowOf: (tool) => `始终允许 ${tool}`,
+    ruleBefore: (rule) => `此规则会放在要求审批的规则 ${rule} 之前。写入策略文件之前，不会有任何改变。`,
+    ruleLast: '此规则会放在最后。写入策略文件之前，不会有任何改变。',
+    leftOut: (paths) => `此规则不限制这些参数：${paths}。`,
+    covers: (calls, days) => `最近 ${days} 天内，它会判定 ${calls} 次调用。`,
+    openPolicy: '在策略中打开',
     dismiss: '关闭',
   },
 });

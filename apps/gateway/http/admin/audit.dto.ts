@@ -48,6 +48,11 @@ export class AuditFilterDto implements AuditFilter {
   @IsOptional()
   @IsString()
   @Length(1, maxFilter)
+  rule?: string;
+
+  @IsOptional()
+  @IsString()
+  @Length(1, maxFilter)
   text?: string;
 }
 

@@ -19,6 +19,7 @@ const filter = {
   principal: text,
   tool: text.describe('`server/tool`, or a tool name on any server'),
   outcome: text.describe('`success`, `failure`, a state such as `denied`, or an error code'),
+  rule: text.describe('The rule of the policy that decided the call, or `default:…` as the audit has it'),
   text: text.describe('Text anywhere in the row, upper or lower case'),
 };
 

@@ -11,8 +11,18 @@ const errorCode = z
   .meta({ id: 'ErrorCode', description: 'docs/errors.md says what each means. Newer gateways may have more' });
 const errorType = z.enum([...new Set(Object.values(errorTable).map(({ type }) => type))]);
 const places = { param: text.optional(), tool_name: text.optional() };
+const problem = z
+  .object({ message: text, key: text.optional(), line: count.optional(), column: count.optional() })
+  .describe('A mistake in a draft of the policy');
 export const error = named('Error', {
-  error: z.object({ message: text, type: errorType, code: errorCode, ...places, request_id: text }),
+  error: z.object({
+    message: text,
+    type: errorType,
+    code: errorCode,
+    ...places,
+    problems: z.array(problem).optional(),
+    request_id: text,
+  }),
 });
 export const messageError = named('MessageError', {
   type: z.literal('error'),

@@ -7,6 +7,7 @@ import { adminOperations } from './open-api-admin-operations.js';
 import { type DescribedOperation, json, nothing, pageLimit, sse } from './described-operation.js';
 import { chatOperations } from './open-api-chat-operations.js';
 import { rpcError } from './open-api-events.js';
+import { policyOperations } from './policy-operations.js';
 import { runOperations } from './run-operations.js';
 import {
   anything,
@@ -69,6 +70,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     answers: { 200: json(z.object({ decided: z.array(z.object({ server: text, tool: text, change: text })) })) },
   },
   ...adminOperations,
+  ...policyOperations,
   'GET /api/servers': {
     summary: 'The tool servers: state, isolation, and why one is not ready; for operators',
     answers: { 200: json(z.object({ servers: z.array(toolServer) })) },

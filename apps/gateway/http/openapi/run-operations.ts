@@ -1,8 +1,8 @@
 // Descriptions of the routes that list runs, show one, and say how the gateway is.
 import { z } from 'zod';
+import { maxDraftLength } from '#libs/config/policy-draft.js';
 import { shownRunStates, textBounds } from '#libs/runs/listing/run-filter.js';
 import { type DescribedOperation, json, pageLimit } from './described-operation.js';
-import { maxDraftLength } from '../runs/read-replay.js';
 import { anything, run } from './open-api-shapes.js';
 import { me, overview, worker } from './overview-shapes.js';
 import { listedRun, runDetails } from './run-shapes.js';

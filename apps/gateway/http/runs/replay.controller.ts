@@ -8,7 +8,8 @@ import { AppError } from '#libs/schemas/errors.js';
 import { TurnAdmission } from '../../govern/turn-admission.js';
 import { FirstCatalog } from '../../tools/first-catalog.js';
 import type { Replays } from '../../turn/replay/replays.js';
-import { CONFIG, RUNS_PORTS } from '../injection-tokens.js';
+import { CONFIG, POLICY_PORTS, RUNS_PORTS } from '../injection-tokens.js';
+import type { PolicyPorts } from '../policy/policy.controller.js';
 import { requestContext } from '../request-context.js';
 import { findRun, runNotFound } from './find-run.js';
 import { readReplay } from './read-replay.js';
@@ -22,6 +23,7 @@ export interface ReplayControllerPorts extends RunsPorts {
 export class ReplayController {
   constructor(
     @Inject(RUNS_PORTS) private readonly ports: ReplayControllerPorts,
+    @Inject(POLICY_PORTS) private readonly policy: Pick<PolicyPorts, 'drafts'>,
     @Inject(CONFIG) private readonly config: Config,
     private readonly admission: TurnAdmission,
     private readonly firstCatalog: FirstCatalog,
@@ -39,7 +41,9 @@ export class ReplayController {
     const leave = await this.admission.enter(context);
     try {
       await this.firstCatalog.wait(context.signal);
-      return await this.show(await this.ports.replays.start(run, asked, context, leave));
+      const { policy: draft, ...changes } = asked;
+      const policy = draft === undefined ? undefined : await this.policy.drafts.read(draft, context.signal);
+      return await this.show(await this.ports.replays.start(run, { ...changes, policy }, context, leave));
     } catch (error) {
       leave();
       throw error;

@@ -5,7 +5,7 @@ import { Deadline } from '#libs/concurrency/deadline.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { AuditNotes } from '#libs/audit/audit-notes.js';
 import type { Config } from '#libs/config/schema.js';
-import type { JudgedCaller } from '#libs/policy/decision.js';
+import type { JudgedCaller, PolicySource } from '#libs/policy/decision.js';
 import type { NewRun, RunStore, StoredRun } from '#libs/runs/run-store.js';
 import type { RequestContext, StoppableContext } from '#libs/schemas/call-context.js';
 import { turnSpan } from '#libs/tracing/spans.js';
@@ -44,7 +44,7 @@ export interface ReplaysPorts extends Pick<TurnPorts, 'validator' | 'budgets'>, 
 
 export interface AskedReplay extends ReplayChanges {
   /** A policy that judges the calls. */
-  policy?: Config['policy'] | undefined;
+  policy?: PolicySource['policy'] | undefined;
 }
 
 interface ReadyReplay {
