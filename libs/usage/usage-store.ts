@@ -83,7 +83,7 @@ const sums = `sum(requests)::float8 as requests, sum(calls)::float8 as calls, su
   sum(completion_tokens)::float8 as completion_tokens, sum(cost_nano_usd)::float8 / 1e9 as cost_usd,
   sum(unpriced_tokens)::float8 as unpriced_tokens`;
 
-/** Includes the keys that a key has replaced. */
+/** Includes the keys that a key has replaced, which have its owner. */
 const spentStatement = `/* usage.spent */
   with asked as (select * from unnest($1::text[], $2::text[]) with ordinality as asked (key_id, principal, place)),
   today as (select (now() at time zone 'UTC')::date as day, date_trunc('month', now() at time zone 'UTC')::date as month),
@@ -95,8 +95,8 @@ const spentStatement = `/* usage.spent */
         select asked.key_id
         union select api_keys.id from line join api_keys on api_keys.replaced_by = line.id where asked.key_id <> '')
       select id from line) as line
-    join usage_days as used on used.key_id = line.id
-    where used.day >= today.month and (line.id <> '' or used.principal = asked.principal)
+    join usage_days as used on used.key_id = line.id and used.principal = asked.principal
+    where used.day >= today.month
     group by place)
   select coalesce(day_spent, 0)::float8 as "dayNanoUsd", coalesce(month_spent, 0)::float8 as "monthNanoUsd",
     extract(epoch from (today.day + 1)::timestamp - now() at time zone 'UTC')::float8 * 1000 as "dayLeftMs",

@@ -201,6 +201,20 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await person.leave();
   });
 
+  verifies('console.usage', 'of many rows the first ones, until all are asked for', async () => {
+    for (let number = 0; number < 40; number++)
+      await use('root', 100, { model: `p/m${number}`, requests: 1, tokens: number });
+    const person = await world.asPerson('root');
+    await person.open(`usage?since=${daysAgo(100)}&until=${daysAgo(99)}`);
+    await rowOf(person, 'Model', 'p/m39').waitFor();
+    // Only rows near the window are in the document.
+    const rows = () => table(person, 'Model').getAttribute('aria-rowcount');
+    expect(await rows()).toBe('21');
+    await person.page.getByRole('button', { name: 'Show all 40' }).click();
+    expect(await rows()).toBe('41');
+    await person.leave();
+  });
+
   for (const language of ['en', 'zh'] as const) {
     verifies('console.accessible', `Usage, ${language}`, async () => {
       for (const theme of ['light', 'dark'] as const) {

@@ -31,6 +31,7 @@ export const usageStrings = defineStrings({
     unpriced: (tokens: string) =>
       `${tokens} tokens were used of models that have no price. What they cost is not known, and in no sum here. Prices are set in models.prices:`,
     table: (group: string) => `Usage by ${group}`,
+    showAll: (count: string) => `Show all ${count}`,
     noKey: 'without a key',
     noModel: 'without a model',
     noModelHint: 'Tool calls, and turns that got no answer of a model',
@@ -85,6 +86,7 @@ export const usageStrings = defineStrings({
     unpriced: (tokens) =>
       `有 ${tokens} 个令牌来自没有价格的模型，费用未知，未计入任何合计。价格在 models.prices 中设置：`,
     table: (group) => `按${group}统计的用量`,
+    showAll: (count) => `显示全部 ${count} 项`,
     noKey: '无密钥',
     noModel: '无模型',
     noModelHint: '工具调用，以及没有得到模型回答的对话',

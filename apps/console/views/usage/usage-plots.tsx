@@ -43,7 +43,7 @@ export function UsagePlots({ rows, total, period: { first, last }, runs }: Usage
       </p>
       <Plot
         {...{ label, times, series }}
-        show={isMoney ? formats.usd : formats.compact}
+        show={isMoney ? formats.usd : formats.number}
         height={130}
         kind={series.length === 1 ? 'bars' : 'line'}
         isDaily

@@ -1,7 +1,10 @@
 // The sums of a group, the most expensive first. A name leads to the usage of it alone, the requests to their runs.
 import type { UsageRow } from '@signalbox/client';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { Button } from 'react-aria-components/Button';
 import { useStrings } from '../../i18n/language.js';
+import buttons from '../../widgets/button.module.css';
 import { DataTable, type Column } from '../../widgets/lists/data-table.js';
 import { useFormats } from '../../widgets/shown/formats.js';
 import { visibleText } from '../../widgets/shown/visible-text.js';
@@ -9,6 +12,9 @@ import { Cost } from './cost.js';
 import { usageStrings } from './strings.js';
 import { type Group, inOrder, runsBehind, type UsagePeriod } from './usage-query.js';
 import styles from './usage.module.css';
+
+/** More would push the budgets out of sight. */
+const firstRows = 20;
 
 export interface UsageTableProps {
   rows: readonly UsageRow[];
@@ -19,6 +25,7 @@ export interface UsageTableProps {
 export function UsageTable({ rows, group, period }: UsageTableProps) {
   const texts = useStrings(usageStrings);
   const formats = useFormats();
+  const [isWhole, setWhole] = useState(false);
   const without: Partial<Record<Group, string>> = { key: texts.noKey, model: texts.noModel, tool: texts.noTool };
   const hints: Partial<Record<Group, string>> = { model: texts.noModelHint, tool: texts.noToolHint };
   const nameOf = (row: UsageRow) => {
@@ -116,13 +123,22 @@ export function UsageTable({ rows, group, period }: UsageTableProps) {
       </span>
     </div>
   );
+  const ordered = inOrder(rows, group);
+  const rest = isWhole ? 0 : ordered.length - firstRows;
   return (
-    <DataTable
-      label={texts.table(texts[group])}
-      columns={columns}
-      card={card}
-      rows={inOrder(rows, group)}
-      rowKey={(row) => row[group] ?? ''}
-    />
+    <div className={styles.table}>
+      <DataTable
+        label={texts.table(texts[group])}
+        columns={columns}
+        card={card}
+        rows={rest > 0 ? ordered.slice(0, firstRows) : ordered}
+        rowKey={(row) => row[group] ?? ''}
+      />
+      {rest > 0 && (
+        <Button className={buttons.button} onPress={() => setWhole(true)}>
+          {texts.showAll(formats.number(ordered.length))}
+        </Button>
+      )}
+    </div>
   );
 }

@@ -158,7 +158,7 @@ function Report({ address, group }: { address: UsageAddress; group: Group }) {
         </div>
       )}
       <UsagePlots rows={data} total={total} period={period} runs={runs} />
-      <UsageTable rows={byGroup.data.data} group={group} period={period} />
+      <UsageTable key={group} rows={byGroup.data.data} group={group} period={period} />
     </>
   );
 }

@@ -36,6 +36,10 @@ function timeName(times: readonly number[], isDaily: boolean): (seconds: number)
   return (seconds) => format.format(new Date(seconds * 1_000));
 }
 
+/** Room for the longest figure beside the axis. */
+const widthOf = (figures: readonly string[] | null): number =>
+  Math.max(56, 18 + 6.5 * Math.max(0, ...(figures ?? []).map(({ length }) => length)));
+
 export function drawPlot(
   place: HTMLElement,
   { times, series, show, colours, height = 160, kind = 'line', isDaily = false }: DrawnPlot,
@@ -75,7 +79,7 @@ export function drawPlot(
           // Ticks within a day would have its name once more.
           ...(isDaily ? { incrs: [1, 2, 7, 14, 30, 60, 90].map((days) => days * 86_400) } : {}),
         },
-        { ...axis, size: 56, values: (_plot, values) => values.map(show) },
+        { ...axis, size: (_plot, values) => widthOf(values), values: (_plot, values) => values.map(show) },
       ],
       series: [
         {},

@@ -4,8 +4,6 @@ import { useLocaleName } from '../../i18n/language.js';
 
 export interface Formats {
   number: (value: number) => string;
-  /** In few characters: `12K`. */
-  compact: (value: number) => string;
   percent: (part: number) => string;
   usd: (value: number) => string;
   bytes: (value: number) => string;
@@ -31,7 +29,6 @@ const spans = [
 
 export function createFormats(locale: string): Formats {
   const number = new Intl.NumberFormat(locale);
-  const compact = new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 });
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 });
   const time = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' });
   const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
@@ -45,7 +42,6 @@ export function createFormats(locale: string): Formats {
     }).format(value);
   return {
     number: (value) => number.format(value),
-    compact: (value) => compact.format(value),
     percent: (part) => percent.format(part),
     usd: (value) =>
       new Intl.NumberFormat(locale, {
