@@ -40,7 +40,7 @@ export async function explainCall(options: string[]): Promise<string> {
       throw new UsageError(`No rule matches, and the catalog has no tool ${values.tool}`, 'policy');
     explanation = explain(policy, { tool: known, args, caller });
   }
-  const tried = explanation.tried.map(({ differs: _, ...each }) => each);
+  const tried = explanation.tried.map((each) => ({ ...each, differs: undefined }));
   return values.json ? JSON.stringify({ tool: values.tool, ...explanation, tried }, null, 2) : inWords(explanation);
 }
 

@@ -255,6 +255,7 @@ async function askApprovals(): Promise<void> {
   for (const decision of ['maybe', 'deny', 'deny'])
     await ask('POST /api/approvals/{id}', { path: `${path}/${id}`, body: { decision } });
   for (const each of [id, 'appr_none']) await ask('GET /api/approvals/{id}', { path: `${path}/${each}` });
+  await ask('POST /api/policy/draft', { path: '/api/policy/draft', body: { approval_id: id } });
 }
 
 async function askUsage(): Promise<void> {

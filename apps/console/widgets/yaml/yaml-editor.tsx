@@ -34,7 +34,7 @@ const look = EditorView.theme({
 
 /** The colours of the page in place of those for white paper. */
 const colours = HighlightStyle.define(
-  defaultHighlightStyle.specs.map(({ color: _, ...spec }) => ({
+  defaultHighlightStyle.specs.map((spec) => ({
     ...spec,
     color: 'var(--ink)',
     textDecoration: 'none',

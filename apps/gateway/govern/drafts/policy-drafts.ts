@@ -8,7 +8,7 @@ import type { Judgement, PastCall } from '#libs/policy/judge-past-call.js';
 import { builtProgram } from '#libs/process/find-installed.js';
 import { maxDraftLength } from '#libs/config/policy-draft.js';
 import { AppError, type TextProblem } from '#libs/schemas/errors.js';
-import type { DraftAnswers, DraftTask, DraftTasks } from './draft-thread.js';
+import type { DraftAnswers, DraftTasks } from './draft-thread.js';
 
 export interface PolicyDraftsParts {
   inForce: () => { source: PolicySource; tools: readonly JudgedTool[] };
@@ -92,7 +92,7 @@ export class OpenDraft {
     try {
       const answer = once(this.thread, 'message', { signal: AbortSignal.any([this.signal, late]) });
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-      this.thread.postMessage({ kind, ...task } as unknown as DraftTask);
+      this.thread.postMessage({ kind, ...task });
       const [given] = (await answer) as [DraftAnswers[Kind]];
       return given;
     } catch (error) {
@@ -121,7 +121,7 @@ function aroundOf({ mcpServers, isolation }: PolicySource): Omit<PolicySource, '
     return [name, { ...decisive, tools: { requires_approval, rename } }] as const;
   });
   return {
-    mcpServers: Object.fromEntries(servers) as PolicySource['mcpServers'],
+    mcpServers: Object.fromEntries(servers),
     isolation: { minimum: isolation.minimum },
   };
 }

@@ -63,9 +63,6 @@ describe('simulating', () => {
     await simulate(new AbortController().signal, (event) => (end = event));
     const tookMs = performance.now() - began;
     delay.disable();
-    console.info(
-      `100,000 calls: ${Math.round(tookMs)} ms, event loop p99 ${Math.round(delay.percentile(99) / 1e6)} ms`,
-    );
     const inCorner = Array.from({ length: calls }, (_, at) => String(at + 1)).filter(
       (n) => n.endsWith('1') && n.startsWith('1'),
     ).length;
@@ -112,9 +109,7 @@ describe('simulating', () => {
 
   verifies('policy.shown', 'hits of many rules from the index alone', async () => {
     const since = new Date(query.since.getTime() + 500_000_000);
-    const began = performance.now();
     const hits = await ruleHits(audited.database, since);
-    console.info(`hits of ${hits.length} rules in ${calls} calls: ${Math.round(performance.now() - began)} ms`);
     const counted = await audited.sql<{ rule: string; hits: number }>(
       `select policy_rule as rule, count(*) filter (where at >= $1)::int as hits from audit_events
        where kind = 'tool_call' group by policy_rule order by policy_rule`,
