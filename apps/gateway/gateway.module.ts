@@ -21,6 +21,7 @@ import { AppErrorFilter } from './http/app-error.filter.js';
 import { ChatController } from './http/turns/chat.controller.js';
 import { FilesController } from './http/files/files.controller.js';
 import {
+  AUDIT_PORTS,
   CONFIG,
   ERROR_OBSERVER,
   MODEL_ROUTER,
@@ -111,6 +112,7 @@ export class GatewayModule {
           },
         },
         { provide: OVERVIEW_PORTS, useValue: gateway },
+        { provide: AUDIT_PORTS, useValue: gateway },
         { provide: SESSION_STORE, useValue: gateway.sessions },
         { provide: ToolPolicy, useValue: gateway.policy },
         { provide: Waits, useValue: gateway.approvals },

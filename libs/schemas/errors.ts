@@ -60,6 +60,7 @@ export const errorTable = {
   range_not_satisfiable: invalid(416),
   idempotency_mismatch: row(409, 'conflict_error'),
   approval_already_decided: row(409, 'conflict_error'),
+  audit_unprovable: row(409, 'conflict_error'),
   request_too_large: invalid(413),
   workspace_quota_exceeded: invalid(413),
   rate_limit_exceeded: row(429, 'rate_limit_error', 'info', true),

@@ -42,6 +42,7 @@ const gatewayWords: Words<ErrorCode> = {
   range_not_satisfiable: { en: 'The range lies outside the file', zh: '请求的范围超出文件' },
   idempotency_mismatch: { en: 'This key was used with another request', zh: '此幂等键已用于另一个请求' },
   approval_already_decided: { en: 'This was decided already, or it has expired', zh: '此审批已有决定或已过期' },
+  audit_unprovable: { en: 'This row of the audit cannot be proved', zh: '无法证明此审计行' },
   request_too_large: { en: 'The request is too large', zh: '请求过大' },
   workspace_quota_exceeded: { en: 'The workspace of the session is full', zh: '会话的工作区已满' },
   rate_limit_exceeded: { en: 'Too many requests or tokens in a minute', zh: '每分钟的请求或令牌过多' },

@@ -262,13 +262,3 @@ export const usageRow = usageSum
     day: text.optional(),
   })
   .meta({ id: 'UsageRow' });
-export const auditRow = z
-  .looseObject({
-    id: text,
-    at: text,
-    kind: text,
-    principal: text,
-    success: z.boolean(),
-    hash: text.nullable(),
-  })
-  .meta({ id: 'AuditRow' });
