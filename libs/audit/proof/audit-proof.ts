@@ -31,7 +31,9 @@ export type ProofFault =
   | 'row'
   /** The row and those after it do not lead to the end of the chain in the checkpoint. */
   | 'chain'
-  | 'signature';
+  | 'signature'
+  /** A key was given, and the checkpoint has no signature. */
+  | 'unsigned';
 
 /**
  * `given`: valid, by a key that was given. `own`: valid, by the key in the file, which anybody could have put there. `unchecked`: there is

@@ -35,7 +35,7 @@ export async function checkProof(text: string, publicKeys: readonly string[] = [
 
   const checkpointHash = await sha256(new TextEncoder().encode(proof.checkpoint.content));
   const signature = await checkSignature(proof, checkpointHash, publicKeys);
-  if (signature === undefined) return { fault: 'signature' };
+  if (signature === undefined) return { fault: proof.signed ? 'signature' : 'unsigned' };
   return {
     proven: {
       row,
@@ -142,7 +142,9 @@ function readCheckpoint(content: string): ReadCheckpoint | undefined {
   const given = readJson(content);
   if (!Array.isArray(given)) return undefined;
   const [number, at, heads] = given as unknown[];
-  if (typeof number !== 'string' || typeof at !== 'string' || !isObject(heads)) return undefined;
+  const isNamed = typeof number === 'string' && /^\d{1,19}$/.test(number);
+  const isTimed = typeof at === 'string' && /^\d{4}-[\d-]{5}T[\d:.]{12}Z$/.test(at) && !Number.isNaN(Date.parse(at));
+  if (!isNamed || !isTimed || !isObject(heads)) return undefined;
   if (Object.values(heads).some((each) => !Array.isArray(each))) return undefined;
   return { number, at, heads: heads as ReadCheckpoint['heads'] };
 }

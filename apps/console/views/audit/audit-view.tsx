@@ -6,7 +6,7 @@ import { Button } from 'react-aria-components/Button';
 import { gatewayUrl } from '../../api/addresses.js';
 import { api } from '../../api/api.js';
 import { useMe } from '../../api/me.js';
-import { useStrings } from '../../i18n/language.js';
+import { useLanguage, useStrings } from '../../i18n/language.js';
 import buttons from '../../widgets/button.module.css';
 import { DropArea, OpenFileButton } from '../../widgets/files/open-file.js';
 import { useFilters } from '../../widgets/lists/filters.js';
@@ -19,6 +19,7 @@ import { visibleText } from '../../widgets/shown/visible-text.js';
 import { Notice } from '../../widgets/states.js';
 import { useAuditShapes } from './list/audit-columns.js';
 import { AuditFilters, auditFilterNames } from './list/audit-filters.js';
+import { kindWord, subjectOf } from './list/kind-words.js';
 import { ExportRows } from './list/export-rows.js';
 import { type ProofFile, ProofResult, readProofFile } from './proof/proof-result.js';
 import { RowDetail } from './row/row-detail.js';
@@ -31,6 +32,7 @@ const pageSize = 100;
 
 export default function AuditView() {
   const texts = useStrings(auditStrings);
+  const { language } = useLanguage();
   const [filters, change] = useFilters(auditFilterNames);
   const [{ id }, choose] = useFilters(['id']);
   const [proof, setProof] = useState<ProofFile>();
@@ -39,7 +41,10 @@ export default function AuditView() {
     queryKey: ['audit', 'list', filters],
     load: (cursor, signal) => api.operations.audit({ ...filters, limit: pageSize, cursor, signal }),
   });
-  const { columns, card } = useAuditShapes();
+  const { columns, card } = useAuditShapes(id !== undefined);
+  const chosen = pages.rows.find((row) => row.id === id);
+  const subject = chosen === undefined ? '' : subjectOf(chosen) || kindWord(chosen.kind, language);
+  const heading = subject === '' ? texts.row : visibleText(subject);
   const open = (file: File) => void readProofFile(file).then(setProof);
   return (
     <Page
@@ -78,7 +83,7 @@ export default function AuditView() {
         <AuditFilters filters={filters} change={change} />
         <ListDetail
           onClose={() => choose({ id: undefined })}
-          detail={id === undefined ? undefined : { heading: texts.row, content: <RowDetail key={id} id={id} /> }}
+          detail={id === undefined ? undefined : { heading, content: <RowDetail key={id} id={id} /> }}
         >
           <PagedTable
             label={texts.title}

@@ -110,6 +110,7 @@ export const auditStrings = defineStrings({
     proof: 'Proof',
     checking: 'Checking the proof…',
     proved: 'Proved',
+    provedByOwn: 'Proved by the key in the file',
     consistent: 'Consistent, but not proved',
     notProved: 'Not proved',
     provedText: (position: string, chain: string, after: string, checkpoint: string) =>
@@ -243,6 +244,7 @@ export const auditStrings = defineStrings({
     proof: '证明',
     checking: '正在检查证明…',
     proved: '已证明',
+    provedByOwn: '已由文件中的密钥证明',
     consistent: '前后一致，但尚未证明',
     notProved: '无法证明',
     provedText: (position, chain, after, checkpoint) =>

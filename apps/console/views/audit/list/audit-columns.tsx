@@ -12,7 +12,11 @@ import { auditStrings } from '../strings.js';
 import styles from '../audit.module.css';
 import { kindWord, subjectOf } from './kind-words.js';
 
-export function useAuditShapes(): { columns: readonly Column<AuditRow>[]; card: (row: AuditRow) => ReactNode } {
+/** `isBeside`: beside the details of a row, where there is less room. */
+export function useAuditShapes(isBeside: boolean): {
+  columns: readonly Column<AuditRow>[];
+  card: (row: AuditRow) => ReactNode;
+} {
   const texts = useStrings(auditStrings);
   const formats = useFormats();
   const { language } = useLanguage();
@@ -31,15 +35,17 @@ export function useAuditShapes(): { columns: readonly Column<AuditRow>[]; card: 
       {visibleText(row.principal)}
     </span>
   );
+  const beside = new Set(['principal', 'duration']);
+  const columns: readonly Column<AuditRow>[] = [
+    { name: 'time', heading: texts.time, width: '96px', show: ({ at }) => <TimeAgo time={at} /> },
+    { name: 'kind', heading: texts.kind, width: 'minmax(84px, 0.8fr)', show: kind },
+    { name: 'what', heading: texts.what, width: 'minmax(0, 2fr)', show: subject },
+    { name: 'principal', heading: texts.principal, width: 'minmax(0, 1fr)', isMinor: true, show: principal },
+    { name: 'outcome', heading: texts.outcome, width: 'minmax(120px, 1.6fr)', show: (row) => <Outcome row={row} /> },
+    { name: 'duration', heading: texts.duration, width: '72px', isNumber: true, isMinor: true, show: duration },
+  ];
   return {
-    columns: [
-      { name: 'time', heading: texts.time, width: '96px', show: ({ at }) => <TimeAgo time={at} /> },
-      { name: 'kind', heading: texts.kind, width: 'minmax(84px, 0.8fr)', show: kind },
-      { name: 'what', heading: texts.what, width: 'minmax(0, 2fr)', show: subject },
-      { name: 'principal', heading: texts.principal, width: 'minmax(0, 1fr)', isMinor: true, show: principal },
-      { name: 'outcome', heading: texts.outcome, width: 'minmax(120px, 1.6fr)', show: (row) => <Outcome row={row} /> },
-      { name: 'duration', heading: texts.duration, width: '72px', isNumber: true, isMinor: true, show: duration },
-    ],
+    columns: columns.filter(({ name }) => !isBeside || !beside.has(name)),
     card: (row) => (
       <div className={styles.card}>
         <div className={styles.cardLine}>

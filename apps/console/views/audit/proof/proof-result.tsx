@@ -5,11 +5,11 @@ import type { ProofCheck, ProvenRow } from '#libs/audit/proof/audit-proof.js';
 import { useLanguage, useStrings } from '../../../i18n/language.js';
 import { Labelled } from '../../../widgets/forms/labelled.js';
 import { Badge } from '../../../widgets/shown/badge.js';
-import { CopyButton } from '../../../widgets/shown/copy-button.js';
 import { Fact, Facts } from '../../../widgets/shown/facts.js';
 import { useFormats } from '../../../widgets/shown/formats.js';
 import { JsonView } from '../../../widgets/shown/json-view.js';
 import { visibleText } from '../../../widgets/shown/visible-text.js';
+import { CopiedText } from '../copied-text.js';
 import { kindWord } from '../list/kind-words.js';
 import { auditStrings } from '../strings.js';
 import styles from '../audit.module.css';
@@ -71,17 +71,20 @@ export function ProofResult({ file }: { file: ProofFile }) {
   );
 }
 
+const tones = { given: 'good', own: 'accent', unchecked: 'warn', unsupported: 'warn', none: 'warn' } as const;
+
 function Proven({ proven }: { proven: ProvenRow }) {
   const texts = useStrings(auditStrings);
   const formats = useFormats();
   const { language } = useLanguage();
   const { row, chain, position, rowsAfter, checkpoint, signature, keyId } = proven;
-  const isProved = signature === 'given' || signature === 'own';
   const at = (time: unknown) => formats.time(new Date(String(time)));
   return (
     <>
       <p>
-        <Badge tone={isProved ? 'good' : 'warn'}>{isProved ? texts.proved : texts.consistent}</Badge>
+        <Badge tone={tones[signature]}>
+          {signature === 'given' ? texts.proved : signature === 'own' ? texts.provedByOwn : texts.consistent}
+        </Badge>
       </p>
       <p>{texts[`signature_${signature}`]}</p>
       <p className={styles.soft}>
@@ -100,12 +103,12 @@ function Proven({ proven }: { proven: ProvenRow }) {
           <code>{String(row['id'])}</code>
         </Fact>
         <Fact name={texts.checkpoint}>
-          {visibleText(checkpoint.number)} · {at(checkpoint.at)} <code>{checkpoint.hash}</code>{' '}
-          <CopyButton text={`${checkpoint.number} ${checkpoint.hash}`} label={texts.copyHash} />
+          {visibleText(checkpoint.number)} · {at(checkpoint.at)}
+          <CopiedText text={checkpoint.hash} label={texts.copyHash} />
         </Fact>
         {keyId !== undefined && (
           <Fact name={texts.keyId}>
-            <code>{keyId}</code> <CopyButton text={keyId} label={texts.copyId} />
+            <CopiedText text={keyId} label={texts.copyId} />
           </Fact>
         )}
       </Facts>

@@ -15,6 +15,7 @@ import { LongText } from '../../../widgets/shown/long-text.js';
 import { visibleText } from '../../../widgets/shown/visible-text.js';
 import { Failure, Loading } from '../../../widgets/states.js';
 import { Tabs } from '../../../widgets/tabs.js';
+import { CopiedText } from '../copied-text.js';
 import { RowOutcome } from '../list/audit-columns.js';
 import { kindWord } from '../list/kind-words.js';
 import { ProveRow } from '../proof/prove-row.js';
@@ -116,7 +117,7 @@ function Overview({ row }: { row: AuditRow }) {
         {fact(texts.request, row.request_id)}
         {fact(texts.trace, row.trace_id)}
         <Fact name={texts.row}>
-          <code>{row.id}</code> <CopyButton text={row.id} label={texts.copyId} />
+          <CopiedText text={row.id} label={texts.copyId} />
         </Fact>
       </Facts>
       <p>
@@ -184,7 +185,7 @@ function Chain({ row }: { row: AuditRow }) {
         <Fact name={texts.chainNumber}>{row.chain}</Fact>
         <Fact name={texts.position}>{formats.number(row.position)}</Fact>
         <Fact name={texts.hash}>
-          <code>{row.hash}</code> <CopyButton text={row.hash} label={texts.copyHash} />
+          <CopiedText text={row.hash} label={texts.copyHash} />
         </Fact>
         <Fact name={texts.previousHash}>
           {row.previous_hash === '' ? texts.firstOfChain : <code>{row.previous_hash}</code>}

@@ -5,11 +5,11 @@ import { Button } from 'react-aria-components/Button';
 import { useStrings } from '../../../i18n/language.js';
 import buttons from '../../../widgets/button.module.css';
 import { Badge } from '../../../widgets/shown/badge.js';
-import { CopyButton } from '../../../widgets/shown/copy-button.js';
 import { Fact, Facts } from '../../../widgets/shown/facts.js';
 import { useFormats } from '../../../widgets/shown/formats.js';
 import { visibleText } from '../../../widgets/shown/visible-text.js';
 import { Failure } from '../../../widgets/states.js';
+import { CopiedText } from '../copied-text.js';
 import { auditStrings } from '../strings.js';
 import styles from '../audit.module.css';
 import type { RunningVerification } from './use-verification.js';
@@ -105,13 +105,10 @@ function Result({ result, since }: { result: AuditVerification; since: string | 
         )}
       </Facts>
       {checkpoint !== null && (
-        <p className={styles.soft}>
-          {texts.keepHash}{' '}
-          <code className={styles.hash}>
-            {checkpoint.number} {checkpoint.hash}
-          </code>{' '}
-          <CopyButton text={`${checkpoint.number} ${checkpoint.hash}`} label={texts.copyHash} />
-        </p>
+        <div className={styles.soft}>
+          {texts.keepHash}
+          <CopiedText text={`${checkpoint.number} ${checkpoint.hash}`} label={texts.copyHash} />
+        </div>
       )}
     </div>
   );
