@@ -54,21 +54,19 @@ async function checkSignature(
   hash: Bytes,
   given: readonly string[],
 ): Promise<Pick<ProvenRow, 'signature' | 'keyId'> | undefined> {
-  const keys = given.length > 0 ? given.map(readPem) : own === null ? [] : [fromHex(own)];
+  const keys = await Promise.all(given.map((pem) => importKey(readPem(pem))));
+  if (keys.includes(undefined)) throw new NoPublicKey();
   if (checkpoint.signature === null) return given.length > 0 ? undefined : { signature: 'none' };
+  if (given.length === 0) {
+    if (own === null) return { signature: 'unchecked' };
+    keys.push(await importKey(fromHex(own)));
+  }
+  if (keys.includes('unsupported')) return { signature: 'unsupported' };
   const signature = fromHex(checkpoint.signature);
-  if (signature?.length !== 64) return undefined;
-  if (keys.length === 0) return { signature: 'unchecked' };
-  for (const spki of keys) {
-    if (spki === undefined) {
-      if (given.length > 0) throw new NoPublicKey();
-      return undefined;
-    }
-    const key = await importKey(spki);
-    if (key === 'unsupported') return { signature: 'unsupported' };
-    if (key === undefined && given.length > 0) throw new NoPublicKey();
-    if (key === undefined || !(await crypto.subtle.verify('Ed25519', key, signature, hash))) continue;
-    return { signature: given.length > 0 ? 'given' : 'own', keyId: toHex(await sha256(spki)) };
+  for (const imported of keys) {
+    if (imported === undefined || imported === 'unsupported' || signature?.length !== 64) continue;
+    if (!(await crypto.subtle.verify('Ed25519', imported.key, signature, hash))) continue;
+    return { signature: given.length > 0 ? 'given' : 'own', keyId: toHex(await sha256(imported.spki)) };
   }
   return undefined;
 }
@@ -80,11 +78,15 @@ export class NoPublicKey extends Error {
   }
 }
 
-type PublicKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+interface PublicKey {
+  spki: Bytes;
+  key: Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+}
 
-async function importKey(spki: Bytes): Promise<PublicKey | 'unsupported' | undefined> {
+async function importKey(spki: Bytes | undefined): Promise<PublicKey | 'unsupported' | undefined> {
+  if (spki === undefined) return undefined;
   try {
-    return await crypto.subtle.importKey('spki', spki, 'Ed25519', false, ['verify']);
+    return { spki, key: await crypto.subtle.importKey('spki', spki, 'Ed25519', false, ['verify']) };
   } catch (error) {
     return (error as { name?: string }).name === 'NotSupportedError' ? 'unsupported' : undefined;
   }
