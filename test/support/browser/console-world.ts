@@ -21,11 +21,15 @@ export class ConsoleWorld {
   ) {}
 
   /** `people`: the owners of keys. The first one must be an administrator. */
-  static async open(config: object, people: Readonly<Record<string, KeyMembers>>): Promise<ConsoleWorld> {
+  static async open(
+    config: object,
+    people: Readonly<Record<string, KeyMembers>>,
+    environment: Readonly<Record<string, string>> = {},
+  ): Promise<ConsoleWorld> {
     const directory = await temporaryDirectory();
     const file = join(directory.path, 'signalbox.yaml');
     writeFileSync(file, JSON.stringify(config));
-    const box = await startSignalboxHere({ environment: { SIGNALBOX_CONFIG: file }, scripted: false });
+    const box = await startSignalboxHere({ environment: { ...environment, SIGNALBOX_CONFIG: file }, scripted: false });
     const world = new ConsoleWorld(box, await TestBrowser.open(box.url), directory.remove);
     let admin: string | undefined;
     for (const [owner, members] of Object.entries(people)) {

@@ -63,21 +63,21 @@ function Result({ result, since }: { result: AuditVerification; since: string | 
       {intact && <p>{texts.intactText}</p>}
       {since !== undefined && <p>{texts.verifiedSince(formats.time(new Date(since)))}</p>}
       {first !== null && (
-        <div>
+        <div className={styles.details}>
           <p>{texts.brokenRows(formats.number(result.broken_rows))}</p>
           <p>
             <strong>{texts[`damage_${first.damage}`]}</strong> {formats.time(new Date(first.at))}
-            {first.chain !== null &&
-              first.position !== null &&
-              ` · ${texts.placeOf(first.chain, first.position)}`} ·{' '}
-            <Link to="/audit" search={{ id: first.id }}>
-              {texts.openRow}
-            </Link>
+            {first.chain !== null && first.position !== null && ` · ${texts.placeOf(first.chain, first.position)}`}
           </p>
           <p className={styles.soft}>
             <code>
               {visibleText(first.id)} {visibleText(first.problem)}
             </code>
+          </p>
+          <p>
+            <Link to="/audit" search={{ id: first.id }} className={buttons.button}>
+              {texts.openRow}
+            </Link>
           </p>
         </div>
       )}
