@@ -77,7 +77,7 @@ export class ChainRuns {
           `${range(before.position + 1, first.position - 1)} of chain ${this.chain} missing before this row`,
         );
       } else if (before !== undefined && first.position === before.position + 1 && first.previousHash !== before.hash) {
-        this.note(first, 'changed', 'the row before it in its chain is not the one it was written after');
+        this.note(first, 'exchanged', 'the row before it in its chain is not the one it was written after');
       }
       before = last = run.last;
     }
@@ -97,7 +97,7 @@ export class ChainRuns {
 
   private checkLink(before: ChainedRow, row: ChainedRow): void {
     if (row.previousHash !== before.hash) {
-      this.note(row, 'changed', 'the row before it in its chain is not the one it was written after');
+      this.note(row, 'exchanged', 'the row before it in its chain is not the one it was written after');
     }
   }
 

@@ -46,7 +46,7 @@ verifies('audit.proof', 'of rows at the start, in the middle and at the end of a
     expect(proof).toMatchObject({ signed: true, row: { id, position: at + 1, tool: 'write' } });
     const checked = await check(proof, pem);
     expect(checked).toMatchObject({
-      proven: { row: { id, ...{ tool: 'write', result: members.result, duration_ms: 0.1 } }, rowsAfter: 4 - at },
+      proven: { row: { id, tool: 'write', result: members.result, duration_ms: 0.1 }, rowsAfter: 4 - at },
     });
     expect(checked).toMatchObject({ proven: { signature: 'given', checkpoint: { number: '1' } } });
     expect(await check(proof)).toMatchObject({ proven: { signature: 'own' } });
