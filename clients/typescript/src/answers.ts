@@ -144,6 +144,7 @@ export interface AuditVerification {
   checkpoints: number;
   /** `unchecked`: this gateway has no `audit.signing_key`. */
   signatures: 'verified' | 'unchecked';
+  /** Problems with rows that were found; no more than 10,000 are counted. */
   broken_rows: number;
   first_broken: {
     id: string;

@@ -22,6 +22,9 @@ export interface Break {
   problem: string;
 }
 
+/** More are not kept: who changes every row is not worth their memory. */
+export const mostBreaks = 10_000;
+
 /** The last row of a chain, and its hash. */
 export interface ChainEnd {
   position: number;
@@ -106,7 +109,7 @@ export class ChainRuns {
   }
 
   private note({ id, at, position }: ChainedRow, damage: Damage, problem: string): void {
-    this.breaks.push({ id, at, chain: this.chain, position, damage, problem });
+    if (this.breaks.length < mostBreaks) this.breaks.push({ id, at, chain: this.chain, position, damage, problem });
   }
 }
 

@@ -2,7 +2,7 @@
 // Writes nothing. Rows that are written meanwhile are left to the next run.
 import type { KeyObject } from 'node:crypto';
 import type { Database } from '#libs/postgres/open-database.js';
-import { type Break, type ChainEnd, ChainRuns } from './chain-runs.js';
+import { type Break, type ChainEnd, ChainRuns, mostBreaks } from './chain-runs.js';
 import { type ChainEnds, checkpointHash, isSignedBy } from './checkpoint.js';
 import { ExchangedRows } from './exchanged-rows.js';
 import { rowHash } from './row-hash.js';
@@ -14,6 +14,7 @@ const pageCheckpoints = 500;
 export interface Verification {
   rows: number;
   checkpoints: number;
+  /** The first ones, in the order of time. */
   breaks: Break[];
   /** Problems of checkpoints and of whole chains. */
   problems: string[];
@@ -81,6 +82,9 @@ export async function verifyAudit(database: Database, options: VerifyOptions = {
   for (const [chain, { position, hash }] of endsOf(before?.heads)) {
     expected.set(`${chain} ${position}`, [...(expected.get(`${chain} ${position}`) ?? []), hash]);
   }
+  const note = (found: Break) => {
+    if (breaks.length < mostBreaks) breaks.push(found);
+  };
   const exchanged = new ExchangedRows();
   const total = options.onProgress === undefined ? 0 : await countRows(database, heads, before, since);
   for await (const page of readPages(database, since, options.pageRows ?? usualPageRows)) {
@@ -88,15 +92,15 @@ export async function verifyAudit(database: Database, options: VerifyOptions = {
     for (const { id, at, chain, position, previousHash, hash, isRight } of page) {
       if (chain === null || position === null || hash === null || previousHash === null) {
         const problem = 'has no hash: it was not written by Signalbox';
-        breaks.push({ id, at, chain: null, position: null, damage: 'inserted', problem });
+        note({ id, at, chain: null, position: null, damage: 'inserted', problem });
         continue;
       }
       const row = { id, at, chain, position: Number(position), hash, previousHash };
       if (isRight !== true) {
-        breaks.push({ ...row, damage: 'changed', problem: 'is not as it was written' });
+        note({ ...row, damage: 'changed', problem: 'is not as it was written' });
         exchanged.add(row);
       } else if (expected.get(`${chain} ${position}`)?.some((known) => known !== hash) === true) {
-        breaks.push({ ...row, damage: 'changed', problem: 'is not the row that was last in its chain' });
+        note({ ...row, damage: 'changed', problem: 'is not the row that was last in its chain' });
       }
       chainOf(chain).add(row);
     }
@@ -112,7 +116,7 @@ export async function verifyAudit(database: Database, options: VerifyOptions = {
   for (const [chain, end] of heads) {
     const start = starts.get(chain) ?? { position: 0, hash: '' };
     const runs = chains.get(chain);
-    if (runs !== undefined) breaks.push(...runs.finish(since === undefined ? start : undefined, end));
+    if (runs !== undefined) runs.finish(since === undefined ? start : undefined, end).forEach(note);
     else if (end.position > start.position) quiet.set(chain, end);
     chains.delete(chain);
   }

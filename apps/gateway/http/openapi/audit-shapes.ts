@@ -54,7 +54,7 @@ export const auditVerification = named('AuditVerification', {
   rows: count.describe('How many were read'),
   checkpoints: count.describe('How many were read'),
   signatures: z.enum(['verified', 'unchecked']).describe('`unchecked`: this gateway has no `audit.signing_key`'),
-  broken_rows: count,
+  broken_rows: count.describe('Problems with rows that were found; no more than 10,000 are counted'),
   first_broken: z
     .object({
       id: text,
