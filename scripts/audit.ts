@@ -1,6 +1,8 @@
-// `signalbox audit verify` tells whether the audit is as it was written; `export` writes it to stdout; `prune` drops months of
-// an age of audit.retention_days, where gateways are not the owner of its tables and cannot.
-// Exit codes: 0 done, 1 the audit was changed, 2 wrong usage, 3 the database does not answer.
+// `signalbox audit verify` tells whether the audit is as it was written; `proof` writes the proof of one row to stdout, and `prove`
+// checks such a file without a database; `export` writes the audit to stdout; `prune` drops months of an age of
+// audit.retention_days, where gateways are not the owner of its tables and cannot.
+// Exit codes: 0 done, 1 the audit or a proof is not as it was written, 2 wrong usage, 3 the database does not answer.
+import type { KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -8,16 +10,19 @@ import { AuditLog, type AuditFilter } from '#libs/audit/audit-log.js';
 import { AuditKeeper } from '#libs/audit/chain/audit-keeper.js';
 import { readPublicKey, readSigningKey } from '#libs/audit/chain/checkpoint.js';
 import { type Verification, verifyAudit } from '#libs/audit/chain/verify-audit.js';
+import { proveRow } from '#libs/audit/proof/prove-row.js';
 import { type AuditFormat, auditFormats, exportAudit } from '#libs/audit/export-audit.js';
 import { ConfigError } from '#libs/config/config-error.js';
 import { loadConfig } from '#libs/config/load-config.js';
 import type { Config } from '#libs/config/schema.js';
 import type { LogFields } from '#libs/logging/logger.js';
 import type { Database } from '#libs/postgres/open-database.js';
+import { AppError } from '#libs/schemas/errors.js';
 import { readArguments, UsageError } from './cli/usage-error.js';
+import { tellProof } from './audit/tell-proof.js';
 import { withStore } from './with-store.js';
 
-/** Of one statement: a page of rows that are read and hashed again. */
+/** The time of one statement: a page of rows that are read and hashed again. */
 const timeoutMs = 60_000;
 const print = ({ metadata }: LogFields, message: string) => console.log(`${message}: ${JSON.stringify(metadata)}`);
 const onConsole = { info: print, warn: print, error: print };
@@ -30,19 +35,24 @@ try {
   // Whoever reads has read enough.
   if ((error as { code?: string }).code !== 'EPIPE') {
     console.error(error instanceof Error ? error.message : String(error));
-    process.exitCode = misunderstood ? 2 : 3;
+    process.exitCode = misunderstood ? 2 : isUnprovable(error) ? 1 : 3;
   }
 }
 
 type Values = ReturnType<typeof read>['values'];
 
+function isUnprovable(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'audit_unprovable';
+}
+
 async function main(): Promise<void> {
   const { positionals, values } = read();
   const [command, ...more] = positionals;
-  const works: Record<string, typeof verifyWith> = { verify: verifyWith, export: exportWith, prune: pruneWith };
-  const work = works[command ?? ''];
   if (command === undefined) throw new UsageError('No command was given', 'audit');
-  if (work === undefined || more.length > 0)
+  if (command === 'prove') return tellProof(more, values['public-key'] ?? []);
+  const works: Record<string, typeof verifyWith> = { verify: verifyWith, export: exportWith, prune: pruneWith };
+  const work = command === 'proof' ? proofWith(more) : works[command];
+  if (work === undefined || (more.length > 0 && command !== 'proof'))
     throw new UsageError(`'${[command, ...more].join(' ')}' is not a command`, 'audit');
   const config = command === 'prune' ? asOwner(loadConfig()) : loadConfig();
   await withStore(config, { applicationName: 'audit', timeoutMs }, work(values, config));
@@ -59,6 +69,8 @@ function read() {
       principal: text,
       tool: text,
       outcome: text,
+      kind: text,
+      run: text,
       text,
       format: text,
       'public-key': { type: 'string', multiple: true },
@@ -98,7 +110,7 @@ function tell({ rows, checkpoints, breaks, problems, last }: Verification, signe
 }
 
 function exportWith(values: Values): (database: Database) => Promise<void> {
-  const { session, principal, tool, outcome, text } = values;
+  const { session, principal, tool, outcome, kind, run, text } = values;
   const format = (values.format ?? 'ndjson') as AuditFormat;
   if (!auditFormats.includes(format)) throw new UsageError(`--format must be ${auditFormats.join(' or ')}`, 'audit');
   const filter: AuditFilter = {
@@ -108,12 +120,33 @@ function exportWith(values: Values): (database: Database) => Promise<void> {
     principal,
     tool,
     outcome,
+    kind,
+    run,
     text,
   };
   return async (database) => {
     const rows = new AuditLog(database).all(filter, new AbortController().signal);
     await pipeline(Readable.from(exportAudit(rows, format)), process.stdout, { end: false });
   };
+}
+
+/** Makes no checkpoint: gateways do. */
+function proofWith([id, ...more]: string[]): typeof verifyWith {
+  if (id === undefined || more.length > 0) throw new UsageError('proof wants the id of one row', 'audit');
+  return (_values, config) => {
+    const { signing_key: key } = config.audit;
+    const publicKey = key === undefined ? undefined : readPublicKey(key);
+    return async (database) => console.log(JSON.stringify(await proofOf(database, id, publicKey), null, 1));
+  };
+}
+
+async function proofOf(database: Database, id: string, publicKey: KeyObject | undefined) {
+  try {
+    return await proveRow(database, id, { publicKey });
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'not_found') throw new UsageError(error.message);
+    throw error;
+  }
 }
 
 function asOwner(config: Config): Config {

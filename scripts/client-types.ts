@@ -12,7 +12,7 @@ interface Shape {
 }
 
 /** Shapes that the library has in a form of its own: events, and answers of errors. */
-const left = new Set(['ChatChunk', 'ChatEvent', 'Error', 'MessageError', 'RpcError']);
+const left = new Set(['AuditEvent', 'ChatChunk', 'ChatEvent', 'Error', 'MessageError', 'RpcError']);
 
 export function printClientTypes(shapes: Record<string, Shape>): string {
   const types = Object.entries(shapes)

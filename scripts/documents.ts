@@ -142,6 +142,7 @@ const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   idempotency_mismatch: 'This Idempotency-Key was used with another request.',
   run_in_progress: 'The run has not ended, so it cannot be replayed yet.',
   approval_already_decided: 'This approval was already decided, it has expired, or its call has ended.',
+  audit_unprovable: 'This row of the audit cannot be proved; the message says why.',
   request_too_large: 'The body is larger than `limits.body_bytes`.',
   workspace_quota_exceeded: 'The workspace would grow beyond its bytes, files or depth.',
   rate_limit_exceeded: 'Too many requests or tokens in a minute.',

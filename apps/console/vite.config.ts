@@ -50,7 +50,7 @@ function twoLanguages(): Plugin {
 function compressed(): Plugin {
   return {
     name: 'compressed',
-    closeBundle() {
+    writeBundle() {
       const assets = join(target, 'assets');
       for (const name of readdirSync(assets)) {
         if (!/\.(?:js|css|svg)$/.test(name)) continue;

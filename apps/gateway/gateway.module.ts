@@ -21,6 +21,7 @@ import { AppErrorFilter } from './http/app-error.filter.js';
 import { ChatController } from './http/turns/chat.controller.js';
 import { FilesController } from './http/files/files.controller.js';
 import {
+  AUDIT_PORTS,
   CONFIG,
   CONFIGURATION,
   ERROR_OBSERVER,
@@ -142,6 +143,7 @@ export class GatewayModule {
             configFile,
           },
         },
+        { provide: AUDIT_PORTS, useValue: gateway },
         { provide: SESSION_STORE, useValue: gateway.sessions },
         { provide: ToolPolicy, useValue: gateway.policy },
         { provide: Waits, useValue: gateway.approvals },

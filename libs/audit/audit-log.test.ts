@@ -122,7 +122,7 @@ describe('reading the audit', () => {
       tool: 'write',
       arguments: '{"50%_Off":1}',
       position: 3,
-      hash: expect.stringMatching(/^02[\da-f]{64}$/) as unknown,
+      hash: expect.stringMatching(/^03[\da-f]{64}$/) as unknown,
     });
     const csv = (await text('csv')).split('\r\n');
     expect(csv[0]).toBe(auditMembers.join(','));

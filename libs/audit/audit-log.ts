@@ -18,6 +18,8 @@ export interface AuditFilter {
   outcome?: string | undefined;
   /** The rule of the policy, or default, that decided: tool calls only. */
   rule?: string | undefined;
+  kind?: string | undefined;
+  run?: string | undefined;
   /** Found anywhere in the row's texts, ignoring case. */
   text?: string | undefined;
 }
@@ -26,6 +28,10 @@ export interface AuditPage {
   rows: AuditEvent[];
   cursor?: string;
 }
+
+/** By how much the time of a row may differ from that of its id, which the process made that wrote it. */
+const slackMs = 60_000;
+const idPattern = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /** Maximum rows that are read for a page when no index finds the matching ones. */
 const maxLookedAt = 5_000;
@@ -52,6 +58,14 @@ export class AuditLog {
     return { ...page, cursor: page.cursor ?? writeCursor(bound) };
   }
 
+  /** Looks near the time that the id tells, and only then everywhere. @throws AppError not_found, store_unavailable */
+  async row(id: string): Promise<AuditEvent> {
+    const isId = idPattern.test(id);
+    const found = isId ? ((await this.near(id))[0] ?? (await this.withId(id, []))[0]) : undefined;
+    if (found === undefined) throw new AppError('not_found', `There is no row '${id.slice(0, 64)}' of the audit`);
+    return found;
+  }
+
   /** All rows, newest first, without rows that are written meanwhile. */
   async *all(filter: AuditFilter, signal: AbortSignal, pageRows = 500): AsyncGenerator<AuditEvent> {
     let cursor: string | undefined;
@@ -61,6 +75,20 @@ export class AuditLog {
       yield* page.rows;
       cursor = page.cursor;
     } while (cursor !== undefined);
+  }
+
+  private near(id: string): Promise<AuditEvent[]> {
+    if (id[14] !== '7') return Promise.resolve([]);
+    const made = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+    const [from, to] = [new Date(made - slackMs), new Date(made + slackMs)];
+    return this.withId(id, [Prisma.sql`at >= ${from}`, Prisma.sql`at <= ${to}`]);
+  }
+
+  private withId(id: string, others: readonly Prisma.Sql[]): Promise<AuditEvent[]> {
+    const conditions = [Prisma.sql`id = ${id}::uuid`, ...others];
+    return this.database.call(
+      (prisma) => prisma.$queryRaw<AuditEvent[]>`select ${columns} from audit_events ${where(conditions)} limit 1`,
+    );
   }
 
   private async placeAfter(conditions: readonly Prisma.Sql[], rows: number): Promise<Place | undefined> {
@@ -86,7 +114,7 @@ function pageOf(found: AuditEvent[], limit: number): AuditPage {
 }
 
 /** Conditions for an index (one column, and the time), and others that are checked row by row. */
-function conditionsOf({ since, until, session, principal, tool, outcome, rule, text }: AuditFilter) {
+function conditionsOf({ since, until, session, principal, tool, outcome, rule, kind, run, text }: AuditFilter) {
   const [server, ofServer] = tool === undefined ? [] : splitTool(tool);
   const found: Prisma.Sql[] = [];
   if (session !== undefined) found.push(Prisma.sql`session_id = ${storedText(session)}`);
@@ -97,6 +125,8 @@ function conditionsOf({ since, until, session, principal, tool, outcome, rule, t
   if (server !== undefined) others.push(Prisma.sql`server = ${storedText(server)}`);
   if (outcome === 'success' || outcome === 'failure') others.push(Prisma.sql`success = ${outcome === 'success'}`);
   else if (outcome !== undefined) others.push(Prisma.sql`${storedText(outcome)} in (state, error_code)`);
+  if (kind !== undefined) others.push(Prisma.sql`kind = ${storedText(kind)}`);
+  if (run !== undefined) others.push(Prisma.sql`run_id = ${storedText(run)}`);
   if (text !== undefined) others.push(Prisma.sql`${searched} ilike ${`%${escaped(storedText(text))}%`}`);
   const indexed = first === undefined ? [] : [first];
   if (since !== undefined) indexed.push(Prisma.sql`at >= ${since}`);
@@ -132,7 +162,7 @@ const writeCursor = ({ at, id }: Place): string => Buffer.from(`${at.toISOString
 function readCursor(cursor: string): Place {
   const [, at, id] = /^(\S{24}) ([\da-f-]{36})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
   const place = { at: new Date(at ?? ''), id: id ?? '' };
-  if (Number.isNaN(place.at.getTime()) || !/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(place.id)) {
+  if (Number.isNaN(place.at.getTime()) || !idPattern.test(place.id)) {
     throw new AppError('invalid_value', 'cursor must be the next_cursor of a page', { param: 'cursor' });
   }
   return place;

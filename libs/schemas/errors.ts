@@ -61,6 +61,7 @@ export const errorTable = {
   idempotency_mismatch: row(409, 'conflict_error'),
   approval_already_decided: row(409, 'conflict_error'),
   run_in_progress: row(409, 'conflict_error'),
+  audit_unprovable: row(409, 'conflict_error'),
   request_too_large: invalid(413),
   workspace_quota_exceeded: invalid(413),
   rate_limit_exceeded: row(429, 'rate_limit_error', 'info', true),

@@ -58,18 +58,20 @@ export const commands = {
     npm: 'run policy --',
   },
   audit: {
-    summary: 'verifies, exports and prunes the record of tool calls and decisions',
+    summary: 'verifies, proves, exports and prunes the record of tool calls and decisions',
     usage: [
       'verify [--since TIME] [--public-key FILE]…',
+      'proof ROW_ID',
+      'prove FILE [--public-key FILE]…',
       'export [--format ndjson|csv] [--since TIME] [--until TIME] [--session ID] [--principal NAME]\n' +
-        '    [--tool SERVER/TOOL] [--outcome OUTCOME] [--text TEXT]',
+        '    [--tool SERVER/TOOL] [--outcome OUTCOME] [--kind KIND] [--run ID] [--text TEXT]',
       'prune',
     ],
     more:
       'TIME is ISO 8601, or an age such as 30m, 12h or 7d. Signatures of checkpoints are verified with audit.signing_key, and\n' +
-      'with each --public-key.',
+      'with each --public-key. `proof` writes a file that proves one row, `prove` checks such a file and needs no database.',
     example: 'audit export --format csv --since 7d',
-    exits: `0 done, 1 the audit was changed, 2 wrong usage, ${database}`,
+    exits: `0 done, 1 the audit or a proof is not as it was written, 2 wrong usage, ${database}`,
     npm: 'run audit --',
   },
   replay: {

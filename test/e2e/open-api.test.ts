@@ -269,6 +269,13 @@ async function askAudit(): Promise<void> {
     await ask('GET /api/audit', { path: `/api/audit${query}` });
   for (const query of ['', '?format=csv', '?format=none'])
     await ask('GET /api/audit/export', { path: `/api/audit/export${query}` });
+  const { body } = await ask('GET /api/audit', { path: '/api/audit?limit=1' });
+  for (const id of [(body as { data: { id: string }[] }).data[0]!.id, 'none']) {
+    await ask('GET /api/audit/{id}', { path: `/api/audit/${id}` });
+    await ask('GET /api/audit/{id}/proof', { path: `/api/audit/${id}/proof` });
+  }
+  for (const each of [undefined, { since: 'yesterday' }])
+    await ask('POST /api/audit/verify', { path: '/api/audit/verify', body: each });
 }
 
 /** Last: from the first key on, every request needs one. */

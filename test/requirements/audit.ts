@@ -9,6 +9,10 @@ export const auditRequirements = {
   'audit.tampering-named':
     'a row that was changed, removed, inserted, exchanged or cut off by SQL is named, as are checkpoints that are not as they were',
   'audit.signed-checkpoints': 'with a key, chains that were written anew as a whole do not pass either',
+  'audit.proof':
+    'one row is proved by a file, which is checked without the gateway and tells nothing of other rows; a change of it or of the chain is seen',
+  'audit.verified-by-api':
+    'the audit is verified by HTTP, one at a time, with progress, while chats go on; closing the connection ends it',
   'audit.append-only-role':
     'the role of gateways and workers can add rows to the audit, and neither change nor remove them, nor its partitions',
   'audit.reader-role': 'a second role reads the audit and nothing else',

@@ -7,6 +7,8 @@ export const consoleWorkRequirements = {
     'from an approval, an administrator drafts the rule that would have allowed the call, and sees what else it covers',
   'console.policy-view':
     'Policy shows administrators the rules with their hits, explains calls, and tries drafts; other keys have their own calls explained',
+  'console.audit':
+    'Audit finds rows by every filter of the API, shows one whole, verifies with progress, exports, and checks proofs without the gateway',
   'console.sessions':
     'files of a session are seen, sent, fetched and deleted in Sessions, whatever their names and contents',
   'console.settings':

@@ -43,6 +43,7 @@ const gatewayWords: Words<ErrorCode> = {
   idempotency_mismatch: { en: 'This key was used with another request', zh: '此幂等键已用于另一个请求' },
   run_in_progress: { en: 'This run has not ended yet', zh: '该运行尚未结束' },
   approval_already_decided: { en: 'This was decided already, or it has expired', zh: '此审批已有决定或已过期' },
+  audit_unprovable: { en: 'This row of the audit cannot be proved', zh: '无法证明此审计行' },
   request_too_large: { en: 'The request is too large', zh: '请求过大' },
   workspace_quota_exceeded: { en: 'The workspace of the session is full', zh: '会话的工作区已满' },
   rate_limit_exceeded: { en: 'Too many requests or tokens in a minute', zh: '每分钟的请求或令牌过多' },

@@ -62,13 +62,115 @@ export interface Approval {
   edited: boolean;
 }
 
+export interface AuditProgress {
+  type: 'progress';
+  /** How many have been read. */
+  rows: number;
+  total: number;
+  /** Of the last row that was read. */
+  chain: number | null;
+}
+
+export interface AuditProof {
+  /** The version of this format. */
+  signalbox_audit_proof: number;
+  signed: boolean;
+  row: AuditRow;
+  /** The bytes of what the row says, of which its hash is made (docs/audit.md). */
+  content: string;
+  /** The SHA-256 of the content of each later row of its chain, up to the checkpoint; at most 10,000. */
+  rows_after: string[];
+  checkpoint: {
+    /** The text whose SHA-256 is the hash of the checkpoint. */
+    content: string;
+    /** Ed25519 over the hash of the checkpoint; null where no key is set. */
+    signature: string | null;
+  };
+  /** The key of the signature (SPKI), if it is that of this gateway. */
+  public_key: string | null;
+}
+
 export interface AuditRow {
   id: string;
   at: string;
   kind: string;
+  call_id: string | null;
+  request_id: string;
+  trace_id: string | null;
   principal: string;
+  key_id: string | null;
+  ip: string | null;
+  session_id: string | null;
+  run_id: string | null;
+  round: number | null;
+  model: string | null;
+  server: string | null;
+  tool: string | null;
+  name: string | null;
+  definition_hash: string | null;
+  /** Redacted, and shortened to 16 KiB. */
+  arguments: string | null;
+  /** Redacted, and shortened to 16 KiB. */
+  result: string | null;
+  /** SHA-256 of the complete arguments. */
+  arguments_digest: string | null;
+  /** SHA-256 of the complete result. */
+  result_digest: string | null;
   success: boolean;
+  state: string | null;
+  error_code: string | null;
+  duration_ms: number | null;
+  queue_wait_ms: number | null;
+  attempt: number | null;
+  cached: boolean | null;
+  isolation: string | null;
+  policy_rule: string | null;
+  approval_id: string | null;
+  approver: string | null;
+  worker: string | null;
+  /** Null for a row that Signalbox did not write, as are the three that follow. */
+  chain: number | null;
+  /** Its place in the chain, from 1 on. */
+  position: number | null;
+  /** Of the row before it in its chain; empty for the first. */
+  previous_hash: string | null;
   hash: string | null;
+}
+
+export interface AuditVerification {
+  type: 'result';
+  intact: boolean;
+  /** How many were read. */
+  rows: number;
+  /** How many were read. */
+  checkpoints: number;
+  /** `unchecked`: this gateway has no `audit.signing_key`. */
+  signatures: 'verified' | 'unchecked';
+  /** Problems with rows that were found; no more than 10,000 are counted. */
+  broken_rows: number;
+  first_broken: {
+    id: string;
+    at: string;
+    chain: number | null;
+    position: number | null;
+    /** `removed` and `cut_off` are about the rows before or after this one. */
+    damage: 'changed' | 'removed' | 'inserted' | 'exchanged' | 'cut_off';
+    problem: string;
+  } | null;
+  /** Of checkpoints and of whole chains, at most 20. */
+  problems: string[];
+  last_checkpoint: {
+    number: string;
+    at: string;
+    hash: string;
+  } | null;
+  last_signed_checkpoint: {
+    number: string;
+    at: string;
+    hash: string;
+  } | null;
+  /** How many rows the last signed checkpoint, or without one the last, does not cover. */
+  rows_after_checkpoint: number;
 }
 
 export interface BudgetUse {
@@ -135,6 +237,7 @@ export type ErrorCode =
   | 'idempotency_mismatch'
   | 'approval_already_decided'
   | 'run_in_progress'
+  | 'audit_unprovable'
   | 'request_too_large'
   | 'workspace_quota_exceeded'
   | 'rate_limit_exceeded'

@@ -1,7 +1,9 @@
 // The endpoints for operators, and what the caller may do: overview, workers, tool servers, changed tools, keys, usage, the audit.
 import type {
   ApiKey,
+  AuditProgress,
   AuditRow,
+  AuditVerification,
   KeyBudget,
   ListedKey,
   Me,
@@ -14,8 +16,10 @@ import type {
   UsageRow,
   UsageSum,
 } from './answers.js';
-import type { CallOptions, Http } from './http.js';
+import { type ShownError, SignalboxError, toSignalboxError } from './errors.js';
+import { type CallOptions, type Http, RequestTimer } from './http.js';
 import { PolicyResource } from './policy.js';
+import { readEvents } from './read-events.js';
 import type { CursorOptions, Page, PageOptions } from './resources.js';
 
 export interface AuditFilters {
@@ -27,6 +31,8 @@ export interface AuditFilters {
   outcome?: string | undefined;
   /** The rule of the policy that decided the call. */
   rule?: string | undefined;
+  kind?: string | undefined;
+  run?: string | undefined;
   text?: string | undefined;
 }
 
@@ -180,6 +186,50 @@ export class Operations {
   audit({ limit, cursor, signal, timeoutMs, ...filters }: AuditFilters & CursorOptions = {}): Promise<Page<AuditRow>> {
     const query = { ...filters, limit, cursor };
     return this.http.json({ method: 'GET', path: '/api/audit', query }, optionsOf({ signal, timeoutMs }));
+  }
+
+  auditRow(id: string, options?: CallOptions): Promise<AuditRow> {
+    return this.http.json({ method: 'GET', path: `/api/audit/${encodeURIComponent(id)}` }, options);
+  }
+
+  /** The file that proves a row, as a text whose bytes matter: `signalbox audit prove FILE` checks it. */
+  auditProof(id: string, options: CallOptions = {}): Promise<string> {
+    const path = `/api/audit/${encodeURIComponent(id)}/proof`;
+    return this.http.send({ method: 'GET', path }, options, (response) => response.text());
+  }
+
+  /** All rows that match, newest first, as one download: read the body with `blob()` or as a stream. */
+  exportAudit({
+    format,
+    signal,
+    ...filters
+  }: AuditFilters & { format: 'ndjson' | 'csv'; signal?: AbortSignal }): Promise<Response> {
+    const request = { method: 'GET' as const, path: '/api/audit/export', query: { ...filters, format } };
+    return this.http.send(request, signal === undefined ? {} : { signal }, (response) => response);
+  }
+
+  /** Takes as long as there are rows; `timeoutMs` is for the pauses between events. Aborting ends it. */
+  async verifyAudit(
+    { since, signal, timeoutMs }: CallOptions & { since?: string | undefined } = {},
+    onProgress: (progress: AuditProgress) => void = () => undefined,
+  ): Promise<AuditVerification> {
+    const timer = new RequestTimer(timeoutMs ?? this.http.idleTimeoutMs, signal);
+    try {
+      const request = { method: 'POST' as const, path: '/api/audit/verify', json: { since } };
+      const response = await this.http.attempt(request, timer);
+      for await (const { data } of readEvents(response.body!, timer)) {
+        if (data === '[DONE]') break;
+        const event = JSON.parse(data) as AuditProgress | AuditVerification | { error: ShownError };
+        if ('error' in event) throw toSignalboxError(event.error);
+        if (event.type === 'result') return event;
+        onProgress(event);
+      }
+    } catch (thrown) {
+      throw timer.explain(thrown);
+    } finally {
+      timer.end();
+    }
+    throw new SignalboxError('stream_cut', 'The stream ended before the result');
   }
 }
 

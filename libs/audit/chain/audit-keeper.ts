@@ -7,7 +7,8 @@ import { PostgresPool } from '#libs/postgres/pool.js';
 import { Prisma } from '#libs/postgres/prisma-client/client.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { type ChainEnds, type Checkpoint, checkpointHash, signHash } from './checkpoint.js';
-import { lastCheckpoint, verifyLatest } from './verify-audit.js';
+import { lastCheckpoint } from './stored-checkpoint.js';
+import { verifyLatest } from './verify-audit.js';
 
 export interface AuditKeeperOptions {
   database: Database;
@@ -42,6 +43,7 @@ export class AuditKeeper {
   private readonly intervalMs: number;
   private timer: NodeJS.Timeout | undefined;
   private working: Promise<void> = Promise.resolve();
+  private making: Promise<boolean> = Promise.resolve(false);
   private seen = 0n;
   private verifiedAt = -Infinity;
   private found: boolean | undefined;
@@ -96,8 +98,12 @@ export class AuditKeeper {
     logger.error({ metadata }, 'the audit is not as it was written: verify the whole (docs/runbooks.md#audit-broken)');
   }
 
-  /** Makes a checkpoint if a chain has grown since the last one. Resolves to whether it was made here. */
-  async checkpoint(): Promise<boolean> {
+  /** Makes a checkpoint if a chain has grown since the last one, one at a time. Resolves to whether it was made here. */
+  checkpoint(): Promise<boolean> {
+    return (this.making = this.making.catch(() => false).then(() => this.makeCheckpoint()));
+  }
+
+  private async makeCheckpoint(): Promise<boolean> {
     const last = await lastCheckpoint(this.options.database);
     if ((last?.number ?? 0n) < this.seen) {
       this.found = true;

@@ -9,12 +9,21 @@ export interface ChainedRow {
   previousHash: string;
 }
 
+/** What was done to a row, or to rows beside it. */
+export type Damage = 'changed' | 'removed' | 'inserted' | 'exchanged' | 'cut_off';
+
 export interface Break {
   /** The broken row, or the row beside missing ones. */
   id: string;
   at: Date;
+  chain: number | null;
+  position: number | null;
+  damage: Damage;
   problem: string;
 }
+
+/** More are not kept: who changes every row is not worth their memory. */
+export const mostBreaks = 10_000;
 
 /** The last row of a chain, and its hash. */
 export interface ChainEnd {
@@ -67,15 +76,20 @@ export class ChainRuns {
       else if (before !== undefined && first.position > before.position + 1) {
         this.note(
           first,
+          'removed',
           `${range(before.position + 1, first.position - 1)} of chain ${this.chain} missing before this row`,
         );
       } else if (before !== undefined && first.position === before.position + 1 && first.previousHash !== before.hash) {
-        this.note(first, 'the row before it in its chain is not the one it was written after');
+        this.note(first, 'exchanged', 'the row before it in its chain is not the one it was written after');
       }
       before = last = run.last;
     }
     if (last !== undefined && last.position < end.position) {
-      this.note(last, `${range(last.position + 1, end.position)} of chain ${this.chain} missing after this row`);
+      this.note(
+        last,
+        'cut_off',
+        `${range(last.position + 1, end.position)} of chain ${this.chain} missing after this row`,
+      );
     }
     return this.breaks;
   }
@@ -86,16 +100,16 @@ export class ChainRuns {
 
   private checkLink(before: ChainedRow, row: ChainedRow): void {
     if (row.previousHash !== before.hash) {
-      this.note(row, 'the row before it in its chain is not the one it was written after');
+      this.note(row, 'exchanged', 'the row before it in its chain is not the one it was written after');
     }
   }
 
   private twice(row: ChainedRow): void {
-    this.note(row, `position ${row.position} of chain ${this.chain} occurs twice`);
+    this.note(row, 'inserted', `position ${row.position} of chain ${this.chain} occurs twice`);
   }
 
-  private note({ id, at }: ChainedRow, problem: string): void {
-    this.breaks.push({ id, at, problem });
+  private note({ id, at, position }: ChainedRow, damage: Damage, problem: string): void {
+    if (this.breaks.length < mostBreaks) this.breaks.push({ id, at, chain: this.chain, position, damage, problem });
   }
 }
 

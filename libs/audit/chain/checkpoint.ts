@@ -16,10 +16,14 @@ export interface Checkpoint {
   previousHash: Uint8Array;
 }
 
-export function checkpointHash({ number, at, heads, starts, dropped, previousHash }: Checkpoint): Buffer {
-  const content = [String(number), at.toISOString(), heads, starts, dropped, Buffer.from(previousHash).toString('hex')];
-  return createHash('sha256').update(JSON.stringify(content)).digest();
+/** The text that is hashed. */
+export function checkpointContent({ number, at, heads, starts, dropped, previousHash }: Checkpoint): string {
+  const previous = Buffer.from(previousHash).toString('hex');
+  return JSON.stringify([String(number), at.toISOString(), heads, starts, dropped, previous]);
 }
+
+export const checkpointHash = (checkpoint: Checkpoint): Buffer =>
+  createHash('sha256').update(checkpointContent(checkpoint)).digest();
 
 export const signHash = (hash: Uint8Array, key: KeyObject): Buffer => sign(null, hash, key);
 

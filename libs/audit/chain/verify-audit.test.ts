@@ -33,7 +33,7 @@ verifies('audit.chained', 'each row after the one before it', async () => {
   expect(rows.map(({ id }) => id)).toEqual(ids);
   expect(rows.map(({ position }) => position)).toEqual(['1', '2', '3']);
   expect(rows.map(({ previous }) => previous)).toEqual(['', rows[0]!.hash, rows[1]!.hash]);
-  for (const { hash } of rows) expect(hash).toMatch(/^02[\da-f]{64}$/);
+  for (const { hash } of rows) expect(hash).toMatch(/^03[\da-f]{64}$/);
   expect(await audited.verify()).toMatchObject({ ...clean, rows: 3 });
 });
 
@@ -59,7 +59,7 @@ const tampering: Record<string, [statement: string, named: number, problem: RegE
     `update audit_events a set position = b.position, hash = b.hash, previous_hash = b.previous_hash from audit_events b
      where a.id in ($1, $2) and b.id in ($1, $2) and a.id <> b.id`,
     4,
-    /not as it was written/,
+    /stands in the place of row/,
   ],
   'a copy of a row': [
     `insert into audit_events select (jsonb_populate_record(e, jsonb_build_object('at', at - interval '1 ms'))).*
@@ -218,17 +218,23 @@ async function triggerOf(migration: string): Promise<string> {
   return /CREATE (?:OR REPLACE )?FUNCTION "audit_chain_row"[^]*?\n\$\$;/.exec(text)![0];
 }
 
-verifies('audit.chained', 'rows of before have hashes of their text, and go on with those of now', async () => {
+verifies('audit.chained', 'rows of before have hashes of other forms, and go on with those of now', async () => {
+  const members = { durationMs: 0.1, round: 2, result: 'Umlaut ä, 😀', cached: false };
   const before = await triggerOf('20261128000000_audit_chain');
   await audited.sql(before.replace('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION'));
-  const old = await audited.write(3, { durationMs: 0.1, round: 2, result: 'Umlaut ä, 😀', cached: false });
+  const ofText = await audited.write(2, members);
   await audited.sql(await triggerOf('20261130000200_audit_binary_hash'));
-  await audited.write(3, { durationMs: 0.1, round: 2, result: 'Umlaut ä, 😀', cached: false });
-  const lengths = await audited.sql<{ bytes: number }>(
-    'select length(hash) as bytes from audit_events order by position',
+  const ofBinary = await audited.write(2, members);
+  await audited.sql(await triggerOf('20261205000000_audit_links'));
+  await audited.write(2, members);
+  const forms = await audited.sql<{ form: string }>(
+    `select case length(hash) when 33 then left(encode(hash, 'hex'), 2) end as form from audit_events order by position`,
   );
-  expect(lengths.map(({ bytes }) => bytes)).toEqual([32, 32, 32, 33, 33, 33]);
+  expect(forms.map(({ form }) => form)).toEqual([null, null, '02', '02', '03', '03']);
   expect(await audited.verify()).toMatchObject({ ...clean, rows: 6 });
-  await audited.sql(`update audit_events set result = 'Umlaut a' where id = $1`, old[1]);
-  expect(await firstBreak()).toMatchObject({ id: old[1], problem: 'is not as it was written' });
+  await audited.sql(`update audit_events set result = 'Umlaut a' where id = any($1)`, [ofText[1], ofBinary[1]]);
+  expect((await audited.verify()).breaks).toMatchObject([
+    { id: ofText[1], problem: 'is not as it was written' },
+    { id: ofBinary[1], damage: 'changed' },
+  ]);
 });

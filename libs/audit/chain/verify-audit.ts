@@ -2,20 +2,42 @@
 // Writes nothing. Rows that are written meanwhile are left to the next run.
 import type { KeyObject } from 'node:crypto';
 import type { Database } from '#libs/postgres/open-database.js';
-import { type Break, type ChainEnd, ChainRuns } from './chain-runs.js';
-import { type ChainEnds, type Checkpoint, checkpointHash, isSignedBy } from './checkpoint.js';
+import { type Break, type ChainEnd, ChainRuns, mostBreaks } from './chain-runs.js';
+import { type ChainEnds, checkpointHash, isSignedBy } from './checkpoint.js';
+import { ExchangedRows } from './exchanged-rows.js';
+import { rowHash } from './row-hash.js';
+import { lastCheckpoint, type StoredCheckpoint, toCheckpoint } from './stored-checkpoint.js';
 
-const pageRows = 10_000;
+const usualPageRows = 10_000;
 const pageCheckpoints = 500;
 
 export interface Verification {
   rows: number;
   checkpoints: number;
+  /** The first ones, in the order of time. */
   breaks: Break[];
   /** Problems of checkpoints and of whole chains. */
   problems: string[];
   /** The last checkpoint, for a copy elsewhere that shows later whether it is still there. */
-  last?: { number: bigint; hash: string };
+  last?: CheckpointName;
+  /** The last one that is signed. */
+  lastSigned?: CheckpointName;
+  /** How many rows came after the last signed checkpoint, or without a signed one after the last. */
+  rowsAfter: number;
+}
+
+export interface CheckpointName {
+  number: bigint;
+  at: Date;
+  hash: string;
+}
+
+export interface VerifyProgress {
+  rows: number;
+  /** As many as there were when the reading began. */
+  total: number;
+  /** The chain of the last row that was read. */
+  chain: number | null;
 }
 
 export interface VerifyOptions {
@@ -25,6 +47,10 @@ export interface VerifyOptions {
   lastCheckpoints?: number;
   /** If given, every checkpoint after the first signed one must be signed with one of these keys. */
   publicKeys?: readonly KeyObject[];
+  /** How many rows are read at once. */
+  pageRows?: number;
+  /** Called with each page of rows, and waited for. */
+  onProgress?: (progress: VerifyProgress) => Promise<void> | void;
   signal?: AbortSignal;
 }
 
@@ -36,11 +62,6 @@ interface Row {
   previousHash: string | null;
   hash: string | null;
   isRight: boolean | null;
-}
-
-interface StoredCheckpoint extends Checkpoint {
-  hash: Uint8Array;
-  signature: Uint8Array | null;
 }
 
 /** @throws AppError store_unavailable */
@@ -61,28 +82,41 @@ export async function verifyAudit(database: Database, options: VerifyOptions = {
   for (const [chain, { position, hash }] of endsOf(before?.heads)) {
     expected.set(`${chain} ${position}`, [...(expected.get(`${chain} ${position}`) ?? []), hash]);
   }
-  for await (const { id, at, chain, position, previousHash, hash, isRight } of readRows(database, since)) {
+  const note = (found: Break) => {
+    if (breaks.length < mostBreaks) breaks.push(found);
+  };
+  const exchanged = new ExchangedRows();
+  const total = options.onProgress === undefined ? 0 : await countRows(database, heads, before, since);
+  for await (const page of readPages(database, since, options.pageRows ?? usualPageRows)) {
     signal?.throwIfAborted();
-    rows += 1;
-    if (chain === null || position === null || hash === null || previousHash === null) {
-      breaks.push({ id, at, problem: 'has no hash: it was not written by Signalbox' });
-      continue;
+    for (const { id, at, chain, position, previousHash, hash, isRight } of page) {
+      if (chain === null || position === null || hash === null || previousHash === null) {
+        const problem = 'has no hash: it was not written by Signalbox';
+        note({ id, at, chain: null, position: null, damage: 'inserted', problem });
+        continue;
+      }
+      const row = { id, at, chain, position: Number(position), hash, previousHash };
+      if (isRight !== true) {
+        note({ ...row, damage: 'changed', problem: 'is not as it was written' });
+        exchanged.add(row);
+      } else if (expected.get(`${chain} ${position}`)?.some((known) => known !== hash) === true) {
+        note({ ...row, damage: 'changed', problem: 'is not the row that was last in its chain' });
+      }
+      chainOf(chain).add(row);
     }
-    if (isRight !== true) breaks.push({ id, at, problem: 'is not as it was written' });
-    else if (expected.get(`${chain} ${position}`)?.some((known) => known !== hash) === true) {
-      breaks.push({ id, at, problem: 'is not the row that was last in its chain' });
-    }
-    chainOf(chain).add({ id, at, position: Number(position), hash, previousHash });
+    rows += page.length;
+    await options.onProgress?.({ rows, total: Math.max(rows, total), chain: page.at(-1)?.chain ?? null });
   }
+  await exchanged.name(breaks, database);
   const after = lastCheckpoints === undefined ? 0n : (before?.number ?? 0n) - BigInt(lastCheckpoints);
-  const { problems, count, last } = await verifyCheckpoints(database, options.publicKeys ?? [], after);
+  const { problems, count, last, lastSigned } = await verifyCheckpoints(database, options.publicKeys ?? [], after);
   // Read after the rows, so that rows that retention has dropped meanwhile do not count as missing.
   const starts = endsOf(last?.starts);
   const quiet = new Map<number, ChainEnd>();
   for (const [chain, end] of heads) {
     const start = starts.get(chain) ?? { position: 0, hash: '' };
     const runs = chains.get(chain);
-    if (runs !== undefined) breaks.push(...runs.finish(since === undefined ? start : undefined, end));
+    if (runs !== undefined) runs.finish(since === undefined ? start : undefined, end).forEach(note);
     else if (end.position > start.position) quiet.set(chain, end);
     chains.delete(chain);
   }
@@ -97,8 +131,33 @@ export async function verifyAudit(database: Database, options: VerifyOptions = {
     checkpoints: count,
     breaks,
     problems,
-    ...(last === undefined ? {} : { last: { number: last.number, hash: Buffer.from(last.hash).toString('hex') } }),
+    ...(last === undefined ? {} : { last: nameOf(last) }),
+    ...(lastSigned === undefined ? {} : { lastSigned: nameOf(lastSigned) }),
+    rowsAfter: rowsBetween(endsOf((lastSigned ?? last)?.heads), heads),
   };
+}
+
+const nameOf = ({ number, at, hash }: StoredCheckpoint): CheckpointName => ({
+  number,
+  at,
+  hash: Buffer.from(hash).toString('hex'),
+});
+
+function rowsBetween(starts: Map<number, ChainEnd>, ends: Map<number, ChainEnd>): number {
+  const lengths = [...ends].map(([chain, { position }]) => position - (starts.get(chain)?.position ?? 0));
+  return lengths.reduce((sum, length) => sum + Math.max(length, 0), 0);
+}
+
+async function countRows(
+  database: Database,
+  heads: Map<number, ChainEnd>,
+  last: StoredCheckpoint | undefined,
+  since: Date | undefined,
+): Promise<number> {
+  if (since === undefined) return rowsBetween(endsOf(last?.starts), heads);
+  const statement = '/* audit.count */ select count(*)::int as count from audit_events where at >= $1::timestamptz';
+  const [counted] = await database.query<{ count: number }>(statement, [since]);
+  return counted!.count;
 }
 
 /** The latest rows and checkpoints, at a cost that does not grow with the audit. @throws AppError store_unavailable */
@@ -113,7 +172,7 @@ export async function verifyLatest(
   return verifyAudit(database, { lastCheckpoints: checkpoints, ...(oldest === undefined ? {} : { since: oldest.at }) });
 }
 
-async function* readRows(database: Database, since: Date | undefined): AsyncGenerator<Row> {
+async function* readPages(database: Database, since: Date | undefined, pageRows: number): AsyncGenerator<Row[]> {
   let after: { at: Date | string; id: string } = {
     at: since ?? '-infinity',
     id: '00000000-0000-0000-0000-000000000000',
@@ -123,10 +182,10 @@ async function* readRows(database: Database, since: Date | undefined): AsyncGene
     const rows = await database.query<Row>(
       `/* audit.verify */ select id, at, chain, position, encode(previous_hash, 'hex') as "previousHash",
          encode(hash, 'hex') as hash, hash = ${rowHash} as "isRight"
-       from audit_events where (at, id) > ($1::timestamptz, $2::uuid) and at >= $1 order by at, id limit ${pageRows}`,
-      [at, id],
+       from audit_events where (at, id) > ($1::timestamptz, $2::uuid) and at >= $1 order by at, id limit $3`,
+      [at, id, pageRows],
     );
-    yield* rows;
+    yield rows;
     const last = rows.at(-1);
     if (last === undefined || rows.length < pageRows) return;
     after = last;
@@ -136,7 +195,7 @@ async function* readRows(database: Database, since: Date | undefined): AsyncGene
 async function verifyCheckpoints(database: Database, keys: readonly KeyObject[], after: bigint) {
   const problems: string[] = [];
   let last: StoredCheckpoint | undefined;
-  let signed = false;
+  let lastSigned: StoredCheckpoint | undefined;
   let count = 0;
   for (;;) {
     const above = last?.number ?? after;
@@ -159,30 +218,16 @@ async function verifyCheckpoints(database: Database, keys: readonly KeyObject[],
       if (keys.length > 0 && signature !== null && !isSignedBy(hash, signature, keys)) {
         problems.push(`${name} has no valid signature`);
       }
-      if (keys.length > 0 && signed && signature === null) problems.push(`${name} is not signed`);
-      signed ||= signature !== null;
+      if (keys.length > 0 && lastSigned !== undefined && signature === null) problems.push(`${name} is not signed`);
+      if (signature !== null) lastSigned = checkpoint;
       count += 1;
       last = checkpoint;
     }
     if (page.length < pageCheckpoints) break;
   }
-  if (keys.length > 0 && !signed) problems.push('no checkpoint is signed');
-  return { problems, count, last };
+  if (keys.length > 0 && lastSigned === undefined) problems.push('no checkpoint is signed');
+  return { problems, count, last, lastSigned };
 }
-
-/** @throws AppError store_unavailable */
-export async function lastCheckpoint(database: Database): Promise<StoredCheckpoint | undefined> {
-  const row = await database.call((prisma) => prisma.auditCheckpoint.findFirst({ orderBy: { number: 'desc' } }));
-  return row === null ? undefined : toCheckpoint(row);
-}
-
-type CheckpointRow = Omit<StoredCheckpoint, 'heads' | 'starts'> & { heads: unknown; starts: unknown };
-
-const toCheckpoint = ({ heads, starts, ...row }: CheckpointRow): StoredCheckpoint => ({
-  ...row,
-  heads: heads as ChainEnds,
-  starts: starts as ChainEnds,
-});
 
 async function readHeads(database: Database): Promise<Map<number, ChainEnd>> {
   const rows = await database.call((prisma) => prisma.auditChain.findMany());
@@ -217,17 +262,3 @@ async function withoutRow(database: Database, ends: Map<number, ChainEnd>, since
   );
   return [...ends.keys()].filter((chain) => !there.some((row) => row.chain === chain));
 }
-
-// The hash of a row in SQL, over its place in the chain and every column, as in the trigger that writes it. Not a function
-// of the database, since whoever can change rows could change the function too.
-const place = 'chain, position, previous_hash, id';
-const columns = `kind, call_id, request_id, trace_id, principal, key_id, ip, session_id, run_id, round, model, server, tool,
-  name, definition_hash, arguments, result, arguments_digest, result_digest, success, state, error_code, duration_ms,
-  queue_wait_ms, attempt, cached, isolation, policy_rule, approval_id, approver, worker`;
-
-/** The older hash, 32 bytes, over the row as text (prisma/migrations/20261128000000_audit_chain). */
-const ofText = `sha256(convert_to(row(${place}, extract(epoch from at), ${columns})::text, 'UTF8'))`;
-/** A version byte, and the digest of the row in binary form (20261130000200_audit_binary_hash). */
-const ofBinary = `'\\x02'::bytea || sha256(record_send(row(${place}, at, ${columns})))`;
-
-const rowHash = `case length(hash) when 33 then ${ofBinary} else ${ofText} end`;

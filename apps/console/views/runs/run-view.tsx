@@ -2,16 +2,18 @@
 import { Link, useParams } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useStrings } from '../../i18n/language.js';
+import { DropArea, OpenFileButton } from '../../widgets/files/open-file.js';
 import { useFilters } from '../../widgets/lists/filters.js';
 import { ListDetail } from '../../widgets/lists/list-detail.js';
 import { Page } from '../../widgets/page.js';
 import { JsonView } from '../../widgets/shown/json-view.js';
 import { Failure, Loading, Notice } from '../../widgets/states.js';
 import { Tabs } from '../../widgets/tabs.js';
-import { DropArea, FileFault, OpenFileButton, useRunFile } from './file/open-run-file.js';
+import { FileFault, useRunFile } from './file/open-run-file.js';
 import { EventsTab } from './run/events-tab.js';
 import { usePart } from './run/part-panel.js';
 import { runStrings } from './run/run-strings.js';
+import { runsStrings } from './strings.js';
 import { RunActions, RunSummary } from './run/run-summary.js';
 import { shownJson } from './run/shown-json.js';
 import { timelineOf } from './run/timeline.js';
@@ -21,6 +23,7 @@ import { isGoing } from './run-words.js';
 
 export default function RunView() {
   const texts = useStrings(runStrings);
+  const listTexts = useStrings(runsStrings);
   const { id = '' } = useParams({ strict: false });
   const [address, change] = useFilters(['tab', 'part', 'panel', 'source', 'text']);
   const isFile = address.source === 'file';
@@ -38,10 +41,10 @@ export default function RunView() {
     return (
       <Page title={texts.title}>
         {isFile ? (
-          <DropArea open={file.open}>
+          <DropArea title={listTexts.dropHere} open={file.open}>
             {file.fault !== undefined && <FileFault fault={file.fault} />}
             <Notice heading={texts.fileGone} text={texts.fileGoneText}>
-              <OpenFileButton open={file.open} />
+              <OpenFileButton title={listTexts.openFile} accept="application/json,.json" open={file.open} />
               <Link to="/runs">{texts.toRuns}</Link>
             </Notice>
           </DropArea>

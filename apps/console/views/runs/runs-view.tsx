@@ -9,6 +9,7 @@ import { api } from '../../api/api.js';
 import { useMe } from '../../api/me.js';
 import { useStrings } from '../../i18n/language.js';
 import buttons from '../../widgets/button.module.css';
+import { DropArea, OpenFileButton } from '../../widgets/files/open-file.js';
 import { type Filters, useFilters } from '../../widgets/lists/filters.js';
 import { PagedTable } from '../../widgets/lists/paged-table.js';
 import { usePages } from '../../widgets/lists/pages.js';
@@ -17,7 +18,7 @@ import { Page } from '../../widgets/page.js';
 import { Command } from '../../widgets/shown/copy-button.js';
 import { DurationLegend } from '../../widgets/shown/duration-bar.js';
 import { Notice } from '../../widgets/states.js';
-import { DropArea, FileFault, OpenFileButton, useRunFile } from './file/open-run-file.js';
+import { FileFault, useRunFile } from './file/open-run-file.js';
 import { CancelRuns } from './list/cancel-runs.js';
 import { mostExported, readAll, toCsv } from './list/export-runs.js';
 import { useRunShapes } from './list/run-columns.js';
@@ -59,11 +60,11 @@ export default function RunsView() {
             {texts.refresh}
           </Button>
           <Export filters={filters} />
-          <OpenFileButton open={file.open} />
+          <OpenFileButton title={texts.openFile} accept="application/json,.json" open={file.open} />
         </>
       }
     >
-      <DropArea open={file.open}>
+      <DropArea title={texts.dropHere} open={file.open}>
         {file.fault !== undefined && <FileFault fault={file.fault} />}
         <RunFilters filters={filters} change={change} />
         <div className={styles.above}>

@@ -1,6 +1,7 @@
-// The query of `GET /api/audit` and `GET /api/audit/export`.
+// The queries of `GET /api/audit` and `GET /api/audit/export`, and the body of `POST /api/audit/verify`.
 import { Transform } from 'class-transformer';
 import { IsDate, IsIn, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
+import { z } from 'zod';
 import type { AuditFilter } from '#libs/audit/audit-log.js';
 import { type AuditFormat, auditFormats } from '#libs/audit/export-audit.js';
 
@@ -53,6 +54,16 @@ export class AuditFilterDto implements AuditFilter {
   @IsOptional()
   @IsString()
   @Length(1, maxFilter)
+  kind?: string;
+
+  @IsOptional()
+  @IsString()
+  @Length(1, maxFilter)
+  run?: string;
+
+  @IsOptional()
+  @IsString()
+  @Length(1, maxFilter)
   text?: string;
 }
 
@@ -77,3 +88,7 @@ export class AuditExportDto extends AuditFilterDto {
   @IsIn(auditFormats, { message: `format must be one of ${auditFormats.join(', ')}` })
   format?: AuditFormat;
 }
+
+export const verifyAuditSchema = z.strictObject({
+  since: z.iso.datetime({ offset: true, local: true, error: 'must be a time such as 2026-11-24T12:00:00Z' }).optional(),
+});

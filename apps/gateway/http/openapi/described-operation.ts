@@ -23,7 +23,7 @@ export const json = (schema: z.ZodType): Content => ({ 'application/json': schem
 /** An answer without a body. */
 export const nothing: Content = {};
 /** A stream. `event` is the shape of each `data:` line except `[DONE]`. */
-export const sse = (event?: 'ChatChunk' | 'ChatEvent' | 'SimulationEvent'): Content => ({
+export const sse = (event?: 'ChatChunk' | 'ChatEvent' | 'SimulationEvent' | 'AuditEvent'): Content => ({
   'text/event-stream': z.string().meta(event === undefined ? {} : { 'x-event-schema': { $ref: `#/$defs/${event}` } }),
 });
 export const pageLimit = (most: number, usual = 20) => z.int().min(1).max(most).default(usual);

@@ -5,9 +5,10 @@ import { keyStates } from '#libs/access/key-store.js';
 import { scopes } from '#libs/schemas/call-context.js';
 import { auditFormats } from '#libs/audit/export-audit.js';
 import { defaultAuditPage, maxAuditPage } from '../admin/audit.dto.js';
-import { type DescribedOperation, json, pageLimit } from './described-operation.js';
 import { keyBudget, keyMembers, listedKey, shownKey, usageRow, usageSum } from './key-shapes.js';
-import { anything, approval, auditRow } from './open-api-shapes.js';
+import { auditProof, auditRow } from './audit-shapes.js';
+import { type DescribedOperation, json, pageLimit, sse } from './described-operation.js';
+import { anything, approval } from './open-api-shapes.js';
 
 const text = z.string();
 const made = json(shownKey.extend({ key: text.describe('The key itself; only in this answer') }));
@@ -20,6 +21,8 @@ const filter = {
   tool: text.describe('`server/tool`, or a tool name on any server'),
   outcome: text.describe('`success`, `failure`, a state such as `denied`, or an error code'),
   rule: text.describe('The rule of the policy that decided the call, or `default:…` as the audit has it'),
+  kind: text.describe('`tool_call`, `approval`, …'),
+  run: text,
   text: text.describe('Text anywhere in the row, upper or lower case'),
 };
 
@@ -113,5 +116,20 @@ export const adminOperations: Readonly<Record<string, DescribedOperation>> = {
     summary: 'All rows of the audit that match, newest first, as one download',
     query: { ...filter, format: z.enum(auditFormats) },
     answers: { 200: { 'application/x-ndjson': text, 'text/csv': text } },
+  },
+  'GET /api/audit/{id}': { summary: 'One row of the audit; for administrators', answers: { 200: json(auditRow) } },
+  'GET /api/audit/{id}/proof': {
+    summary: 'A file that proves one row of the audit; for administrators',
+    description:
+      'It has the row, the digests of the rows after it in its chain up to the next signed checkpoint, and that checkpoint. ' +
+      '`npm run audit -- prove FILE` and the console check it without the gateway.',
+    answers: { 200: json(auditProof) },
+  },
+  'POST /api/audit/verify': {
+    summary: 'Verifies the audit, and tells how far it is; for administrators',
+    description: 'One at a time. Closing the connection ends it. Events: `progress`, then one `result`.',
+    body: z.object({ since: text.describe('Rows from this time on, ISO 8601') }).partial(),
+    bodyOptional: true,
+    answers: { 200: sse('AuditEvent') },
   },
 };

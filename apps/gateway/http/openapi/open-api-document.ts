@@ -5,7 +5,7 @@ import { RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import { z } from 'zod';
 import { directPathOf } from '../turns/direct-routes.js';
-import { chatChunk, chatEvent, error } from './open-api-events.js';
+import { auditEvent, chatChunk, chatEvent, error } from './open-api-events.js';
 import type { Content, DescribedOperation } from './described-operation.js';
 import { simulationEvent } from './policy-shapes.js';
 import { describedOperations } from './open-api-operations.js';
@@ -43,7 +43,7 @@ function openApiPath(...parts: string[]): string {
 export function openApiDocument(routes: readonly string[]): OpenApiDocument {
   const shapes = new Shapes();
   // Descriptions of streams refer to these shapes by name.
-  for (const event of [chatChunk, chatEvent, simulationEvent]) shapes.of(event);
+  for (const event of [chatChunk, chatEvent, simulationEvent, auditEvent]) shapes.of(event);
   const paths: OpenApiDocument['paths'] = {};
   for (const route of [...routes].sort((left, right) => left.localeCompare(right))) {
     const [method, path] = route.split(' ') as [string, string];

@@ -1,6 +1,7 @@
 // The events of streams, and errors, as zod schemas for the OpenAPI document.
 import { z } from 'zod';
 import { errorTable } from '#libs/schemas/errors.js';
+import { auditProgress, auditVerification } from './audit-shapes.js';
 import { added, anything, usage, named } from './open-api-shapes.js';
 
 const text = z.string();
@@ -102,4 +103,8 @@ export const chatEvents = [
 export const chatEvent = z.union([...chatEvents, error]).meta({
   id: 'ChatEvent',
   description: 'With `choices`, each event is also an OpenAI chunk. An error ends the stream.',
+});
+export const auditEvent = z.union([auditProgress, auditVerification, error]).meta({
+  id: 'AuditEvent',
+  description: 'An error ends the stream.',
 });

@@ -223,13 +223,3 @@ export const health = z.object({
   ),
 });
 
-export const auditRow = z
-  .looseObject({
-    id: text,
-    at: text,
-    kind: text,
-    principal: text,
-    success: z.boolean(),
-    hash: text.nullable(),
-  })
-  .meta({ id: 'AuditRow' });

@@ -11,7 +11,9 @@ import { Badge, StateBadge } from '../../../widgets/shown/badge.js';
 import { TimeAgo } from '../../../widgets/shown/time-ago.js';
 import { visibleText } from '../../../widgets/shown/visible-text.js';
 import { Failure, Loading, Notice } from '../../../widgets/states.js';
-import { FileFault, OpenFileButton, useRunFile } from '../file/open-run-file.js';
+import { OpenFileButton } from '../../../widgets/files/open-file.js';
+import { FileFault, useRunFile } from '../file/open-run-file.js';
+import { runsStrings } from '../strings.js';
 import { compareStrings } from './compare-strings.js';
 import styles from './compare.module.css';
 
@@ -26,6 +28,7 @@ export interface ChooseRunProps {
 
 export function ChooseRun({ side, other, onChoose }: ChooseRunProps) {
   const texts = useStrings(compareStrings);
+  const listTexts = useStrings(runsStrings);
   const [id, setId] = useState('');
   const file = useRunFile((opened) => onChoose(opened, 'file'));
   const recent = useQuery({
@@ -58,7 +61,7 @@ export function ChooseRun({ side, other, onChoose }: ChooseRunProps) {
         <Button type="submit" className={buttons.button} isDisabled={id.trim() === ''}>
           {texts.useRun}
         </Button>
-        <OpenFileButton open={file.open} />
+        <OpenFileButton title={listTexts.openFile} accept="application/json,.json" open={file.open} />
       </form>
       {file.fault !== undefined && <FileFault fault={file.fault} />}
       <h3>{texts.recent}</h3>

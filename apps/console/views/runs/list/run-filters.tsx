@@ -9,10 +9,10 @@ import { ChoiceFilter } from '../../../widgets/lists/choice-filter.js';
 import type { Filters } from '../../../widgets/lists/filters.js';
 import filterStyles from '../../../widgets/lists/filters.module.css';
 import { TextFilter } from '../../../widgets/lists/text-filter.js';
+import { TimeFilter } from '../../../widgets/lists/time-filter.js';
 import { stateWords } from '../../../widgets/shown/state-words.js';
 import { runStates } from '../run-words.js';
 import { runsStrings } from '../strings.js';
-import styles from './runs.module.css';
 
 export const runFilterNames = [
   'text',
@@ -56,10 +56,14 @@ export function RunFilters({ filters, change }: RunFiltersProps) {
         options={states}
         onChange={(state) => change({ state })}
       />
-      <Button className={`${buttons.button} ${styles.toggle}`} aria-expanded={isOpen} onPress={() => setOpen(!isOpen)}>
+      <Button
+        className={`${buttons.button} ${filterStyles.toggle}`}
+        aria-expanded={isOpen}
+        onPress={() => setOpen(!isOpen)}
+      >
         {hidden > 0 ? `${texts.moreFilters} (${hidden})` : texts.moreFilters}
       </Button>
-      <div className={isOpen ? styles.more : `${styles.more} ${styles.folded}`}>
+      <div className={isOpen ? filterStyles.more : `${filterStyles.more} ${filterStyles.folded}`}>
         {typed('model')}
         {typed('tool')}
         <ChoiceFilter
@@ -84,34 +88,4 @@ export function RunFilters({ filters, change }: RunFiltersProps) {
       )}
     </div>
   );
-}
-
-interface TimeFilterProps {
-  label: string;
-  value: string | undefined;
-  onChange: (value: string | undefined) => void;
-}
-
-/** The address has the time of the world, the field that of the person. */
-function TimeFilter({ label, value, onChange }: TimeFilterProps) {
-  return (
-    <label className={styles.time}>
-      <span>{label}</span>
-      <input
-        type="datetime-local"
-        className={value === undefined ? filterStyles.choice : `${filterStyles.choice} ${filterStyles.given}`}
-        value={localTime(value)}
-        onChange={({ target }) => {
-          const time = new Date(target.value);
-          onChange(Number.isNaN(time.getTime()) ? undefined : time.toISOString());
-        }}
-      />
-    </label>
-  );
-}
-
-function localTime(value: string | undefined): string {
-  const time = value === undefined ? undefined : new Date(value);
-  if (time === undefined || Number.isNaN(time.getTime())) return '';
-  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
