@@ -17,10 +17,7 @@ const maxConditions = 32;
 const maxTextLength = 1_000;
 
 /** `leftOut`: arguments that the rule cannot hold fast, so that it allows other values of them. */
-export function narrowRule(
-  call: CallToAllow,
-  taken: ReadonlySet<string>,
-): { rule: PolicyRule; leftOut: string[] } {
+export function narrowRule(call: CallToAllow, taken: ReadonlySet<string>): { rule: PolicyRule; leftOut: string[] } {
   const conditions: Condition[] = [];
   const leftOut: string[] = [];
   gather(call.arguments, '$', (path, value, name) => {
@@ -49,7 +46,9 @@ function conditionOf(path: string, value: Json, name: string): Condition | undef
 
 /** By the name of the argument: an address or a sentence may have slashes too. */
 const isPlainPath = (value: string, name: string): boolean =>
-  /path|file|dir|folder|source|destination/i.test(name) && /^[^\s\\%:]+$/.test(value) && !value.split('/').includes('..');
+  /path|file|dir|folder|source|destination/i.test(name) &&
+  /^[^\s\\%:]+$/.test(value) &&
+  !value.split('/').includes('..');
 
 /** Calls `found` for every value that is no object or list with something in it. */
 function gather(value: Json, path: string, found: (path: string, value: Json, name: string) => void, name = ''): void {

@@ -61,14 +61,17 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     ['session', 'Session', 'other'],
     ['principal', 'Caller', 'ada'],
     ['run', 'Run', ''],
+    ['rule', 'Policy rule', ''],
   ];
   verifies('console.audit', 'each filter, in the address and by the API', async () => {
     const person = await world.asPerson('root');
     const { page } = person;
     await person.open('audit');
     await rowOf(person, 'workspace/write_file').first().waitFor();
+    const [call] = await rows({ run: runId, kind: 'tool_call' });
+    const known: Record<string, string> = { run: runId, rule: call!.policy_rule! };
     for (const [name, label, given, isChoice] of filters) {
-      const value = name === 'run' ? runId : given;
+      const value = known[name] ?? given;
       const field = page.getByLabel(label, { exact: true });
       await (isChoice === true ? field.selectOption(value) : field.fill(value));
       await page.waitForURL((url) => url.searchParams.get(name) === value);

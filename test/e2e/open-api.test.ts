@@ -218,7 +218,16 @@ async function askRuns(runId: string): Promise<void> {
   for (const body of [{ policy: 'rules: [' }, { messages: [] }])
     await ask('POST /api/runs/{id}/replay', { path: `/api/runs/${runId}/replay`, body });
   for (const query of ['?limit=2', '?state=none']) await ask('GET /api/runs', { path: `/api/runs${query}` });
-  for (const path of ['/api/overview', '/api/workers', '/api/models/health', '/api/settings', '/api/me', '/health/live', '/health/ready', '/metrics'])
+  for (const path of [
+    '/api/overview',
+    '/api/workers',
+    '/api/models/health',
+    '/api/settings',
+    '/api/me',
+    '/health/live',
+    '/health/ready',
+    '/metrics',
+  ])
     await ask(`GET ${path}`, { path });
 }
 

@@ -21,12 +21,13 @@ export interface ReplayControllerPorts extends RunsPorts {
 
 @Controller('api/runs')
 export class ReplayController {
+  @Inject(FirstCatalog) private readonly firstCatalog!: FirstCatalog;
+
   constructor(
     @Inject(RUNS_PORTS) private readonly ports: ReplayControllerPorts,
     @Inject(POLICY_PORTS) private readonly policy: Pick<PolicyPorts, 'drafts'>,
     @Inject(CONFIG) private readonly config: Config,
     private readonly admission: TurnAdmission,
-    private readonly firstCatalog: FirstCatalog,
   ) {}
 
   @Post(':id/replay')

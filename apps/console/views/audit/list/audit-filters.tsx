@@ -21,6 +21,7 @@ export const auditFilterNames = [
   'session',
   'run',
   'principal',
+  'rule',
   'since',
   'until',
 ] as const;
@@ -73,6 +74,7 @@ export function AuditFilters({ filters, change }: AuditFiltersProps) {
         {typed('principal')}
         {typed('session')}
         {typed('run')}
+        {typed('rule')}
         <TimeFilter label={texts.since} value={filters.since} onChange={(since) => change({ since })} />
         <TimeFilter label={texts.until} value={filters.until} onChange={(until) => change({ until })} />
       </div>
