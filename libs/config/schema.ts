@@ -224,6 +224,9 @@ export const configSchema = z.strictObject({
       'Where traces are sent by OTLP/HTTP, without /v1/traces; unset: nothing is traced',
     ).optional(),
     otlp_headers: secret.optional().describe('Headers for the collector, such as a key: name=value,name=value'),
+    trace_url: httpUrl('Address of a trace in your own page for traces, with {trace_id} in it; the console links to it')
+      .refine((url) => url.includes('{trace_id}'), 'must have {trace_id} in it')
+      .optional(),
   }),
 });
 

@@ -1,5 +1,5 @@
-// Drafts the narrowest rule that allows one call: its caller, its tool, its arguments. Paths below a directory stand for that directory.
-// Pure.
+// Drafts the narrowest rule that allows one call: its caller, its tool, and every argument as it was. Whoever wants more widens the
+// draft, and sees what that covers. Pure.
 import { isSecretName } from '#libs/audit/secret-names.js';
 import type { PolicyRule } from '#libs/config/schemas/policy-schema.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
@@ -37,18 +37,8 @@ export function narrowRule(call: CallToAllow, taken: ReadonlySet<string>): { rul
 
 function conditionOf(path: string, value: Json, name: string): Condition | undefined {
   if (isSecretName(name) || (typeof value === 'object' && value !== null)) return undefined;
-  if (typeof value !== 'string') return { path, equals: value };
-  if (value.length > maxTextLength) return undefined;
-  const directory = isPlainPath(value, name) ? value.slice(0, value.lastIndexOf('/') + 1) : '';
-  // A rule that allows holds for plain paths only, so the root of all is no directory to allow.
-  return directory.length > 1 ? { path, prefix: directory } : { path, equals: value };
+  return typeof value === 'string' && value.length > maxTextLength ? undefined : { path, equals: value };
 }
-
-/** By the name of the argument: an address or a sentence may have slashes too. */
-const isPlainPath = (value: string, name: string): boolean =>
-  /path|file|dir|folder|source|destination/i.test(name) &&
-  /^[^\s\\%:]+$/.test(value) &&
-  !value.split('/').includes('..');
 
 /** Calls `found` for every value that is no object or list with something in it. */
 function gather(value: Json, path: string, found: (path: string, value: Json, name: string) => void, name = ''): void {

@@ -290,7 +290,7 @@ verifies('policy.rule-drafted', 'the narrowest rule, before the one that asked; 
     user: 'alice',
     tool: 'workspace/write_file',
     arguments: expect.arrayContaining([
-      { path: '$.path', prefix: 'notes/' },
+      { path: '$.path', equals: 'notes/a.txt' },
       { path: '$.content', equals: 'secret' },
     ]) as unknown,
     effect: 'allow',

@@ -818,6 +818,10 @@ export interface ShownCall {
   ended_at: string | null;
   /** The row of the audit; null if there is none. */
   audit_id: string | null;
+  /** Of the request that made the call; null if it had none. */
+  trace_id: string | null;
+  /** Where that trace can be looked at; null without `telemetry.trace_url`. */
+  trace_url: string | null;
   /** Of a call of a replay: whether the recorded run has the same call, a call of that tool with other arguments, or neither. */
   replayed: 'same' | 'other_arguments' | 'none' | null;
 }

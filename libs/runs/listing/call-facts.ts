@@ -17,6 +17,7 @@ export interface AuditFacts {
   id: string;
   callId: string;
   isolation: string | null;
+  traceId: string | null;
   /** The code of a call that failed. */
   errorCode: string | null;
 }
@@ -28,7 +29,7 @@ const selectWaits = `/* runs.waits-of-calls */
 
 /** By the index of sessions; a call ends, with its row, in the time that is given. */
 const selectAudit = `/* runs.audit-of-calls */
-  select id, call_id as "callId", isolation, error_code as "errorCode" from audit_events
+  select id, call_id as "callId", isolation, trace_id as "traceId", error_code as "errorCode" from audit_events
   where session_id = $1 and at >= $2::timestamptz and at <= $3::timestamptz and run_id = $4
     and kind in ('tool_call', 'client_call')
   order by at desc limit $5`;

@@ -85,6 +85,8 @@ export const detailedCall = named('ShownCall', {
   started_at: time.nullable(),
   ended_at: time.nullable(),
   audit_id: text.nullable().describe('The row of the audit; null if there is none'),
+  trace_id: text.nullable().describe('Of the request that made the call; null if it had none'),
+  trace_url: text.nullable().describe('Where that trace can be looked at; null without `telemetry.trace_url`'),
   replayed: z
     .enum(resultSources)
     .nullable()

@@ -71,7 +71,8 @@ export class RunsController {
     const run = await findRun(request, id, this.ports);
     const row = await this.ports.runListing.row(run.id);
     if (row === undefined) throw runNotFound(id);
-    return showRun(run, row, parts, { ...this.ports, prices: this.ports.usage.prices });
+    const { trace_url: traceUrl } = this.config.telemetry;
+    return showRun(run, row, parts, { ...this.ports, prices: this.ports.usage.prices, traceUrl });
   }
 
   @Get(':id/events')

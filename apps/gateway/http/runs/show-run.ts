@@ -23,6 +23,8 @@ export interface ShowRunPorts {
   runs: RunStore;
   log: EventLog;
   prices: PriceOf;
+  /** With `{trace_id}` in it. */
+  traceUrl: string | undefined;
 }
 
 export type RunPart = 'rounds' | 'calls' | 'events';
@@ -140,7 +142,10 @@ async function shownCalls(row: RunRow, { rounds, facts, ports }: Read): Promise<
         waits: waits.filter(({ callId }) => callId === call.id),
         audit: audit.find(({ callId }) => callId === call.id),
       };
-      return timed === undefined ? [] : shownCall(call, timed, own, until);
+      if (timed === undefined) return [];
+      const traceId = own.audit?.traceId ?? null;
+      const url = traceId === null ? undefined : ports.traceUrl?.replaceAll('{trace_id}', traceId);
+      return { ...shownCall(call, timed, own, until), trace_id: traceId, trace_url: url ?? null };
     }),
   );
 }
@@ -150,7 +155,7 @@ function shownCall(
   times: CallFacts,
   { waits, audit }: { waits: readonly WaitFacts[]; audit: AuditFacts | undefined },
   until: Date,
-): Shown<typeof detailedCall> {
+): Omit<Shown<typeof detailedCall>, 'trace_id' | 'trace_url'> {
   const { outcome, kind } = call;
   const spent = spentByCall(times, waits, until);
   const begun = times.dispatchedAt !== null;

@@ -145,7 +145,7 @@ function Policy({ call: { policy, approval } }: { call: ShownCall }) {
   );
 }
 
-function Audit({ call: { audit_id: id, replayed } }: { call: ShownCall }) {
+function Audit({ call: { audit_id: id, trace_id: traceId, trace_url: traceUrl, replayed } }: { call: ShownCall }) {
   const texts = useStrings(runStrings);
   const isAdmin = useMay('admin') === true;
   if (id === null) {
@@ -157,6 +157,18 @@ function Audit({ call: { audit_id: id, replayed } }: { call: ShownCall }) {
         <Fact name={texts.auditRow}>
           <code>{visibleText(id)}</code> <CopyButton text={id} label={texts.copyId} />
         </Fact>
+        {typeof traceId === 'string' && (
+          <Fact name={texts.trace}>
+            {typeof traceUrl === 'string' && /^https?:/.test(traceUrl) ? (
+              <a href={traceUrl} target="_blank" rel="noreferrer">
+                {visibleText(traceId)}
+              </a>
+            ) : (
+              <code>{visibleText(traceId)}</code>
+            )}{' '}
+            <CopyButton text={traceId} label={texts.copyId} />
+          </Fact>
+        )}
       </Facts>
       {isAdmin ? (
         <p>
