@@ -60,7 +60,7 @@ export interface Replaying {
 }
 
 interface ApiError {
-  error?: { code: string; message: string; param?: string; type: string };
+  error?: { code: string; message: string; param?: string; type: string; problems?: unknown };
 }
 
 export interface Answer {

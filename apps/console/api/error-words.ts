@@ -46,7 +46,7 @@ const gatewayWords: Words<ErrorCode> = {
   audit_unprovable: { en: 'This row of the audit cannot be proved', zh: '无法证明此审计行' },
   request_too_large: { en: 'The request is too large', zh: '请求过大' },
   workspace_quota_exceeded: { en: 'The workspace of the session is full', zh: '会话的工作区已满' },
-  rate_limit_exceeded: { en: 'Too many requests or tokens in a minute', zh: '每分钟的请求或令牌过多' },
+  rate_limit_exceeded: { en: 'Too many requests or tokens in a minute', zh: '每分钟的请求或 Token 过多' },
   concurrency_exceeded: { en: 'Too many turns or calls at once', zh: '同时进行的对话或调用过多' },
   too_many_approvals: { en: 'Too many calls of this caller wait for an approval', zh: '该调用者等待审批的调用过多' },
   budget_exceeded: { en: 'The budget of the key is used up', zh: '密钥的预算已用完' },

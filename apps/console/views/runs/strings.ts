@@ -90,7 +90,7 @@ export const runsStrings = defineStrings({
     why: '原因',
     rounds: '轮次',
     tools: '工具',
-    tokens: '令牌',
+    tokens: 'Token',
     cost: '费用',
     duration: '耗时',
     choose: '选择',

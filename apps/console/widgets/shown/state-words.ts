@@ -24,6 +24,7 @@ export const stateWords: Readonly<Record<string, StateWord>> = {
   expired: { en: 'expired', zh: '已过期', tone: 'neutral' },
   indeterminate: { en: 'outcome unknown', zh: '结果未知', tone: 'warn' },
   ready: { en: 'ready', zh: '就绪', tone: 'good' },
+  started: { en: 'started', zh: '已开始', tone: 'neutral' },
   starting: { en: 'starting', zh: '启动中', tone: 'accent' },
   draining: { en: 'draining', zh: '排空中', tone: 'warn' },
   gone: { en: 'gone', zh: '已消失', tone: 'bad' },

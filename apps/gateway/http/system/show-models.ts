@@ -11,7 +11,6 @@ type PricedModel = Shown<typeof pricedModel>;
 
 const shownNames = 500;
 const shownModels = 1_000;
-const free = { input: 0, output: 0 };
 
 export const showModelsReport = (
   report: ModelsReport,
@@ -29,7 +28,6 @@ export function pricedModels(
   used: readonly UsageRow[],
   prices: Pick<Prices, 'priceOf'>,
 ): PricedModel[] {
-  const isFree = new Set(providers.filter(({ kind }) => kind === 'offline').map(({ name }) => name));
   const listed = providers.flatMap(({ name, models: { source, names } }) =>
     source === 'provider' ? [] : names.map((each) => `${name}/${each}`),
   );
@@ -43,7 +41,7 @@ export function pricedModels(
   return [...new Set([...byCost, ...named])].slice(0, shownModels).map((name) => {
     const slash = name.indexOf('/');
     const [provider, upstream] = [name.slice(0, slash), name.slice(slash + 1)];
-    const price = prices.priceOf(provider, upstream) ?? (isFree.has(provider) ? free : undefined);
+    const price = prices.priceOf(provider, upstream);
     const sum = sums.get(name);
     return {
       model: name,

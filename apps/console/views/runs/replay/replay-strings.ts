@@ -22,7 +22,7 @@ export const replayStrings = defineStrings({
   zh: {
     replay: '重放',
     heading: '重放此运行',
-    about: '会再次询问模型，但不会调用任何工具：每个调用都得到当时记录的结果。令牌费用与对话相同。',
+    about: '会再次询问模型，但不会调用任何工具：每个调用都得到当时记录的结果。Token 费用与对话相同。',
     model: '模型',
     sameModel: (name) => `同一模型：${name}`,
     lastMessage: '用户的最后一条消息',

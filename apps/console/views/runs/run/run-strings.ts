@@ -184,7 +184,7 @@ export const runStrings = defineStrings({
     caller: '调用者',
     session: '会话',
     finishReason: '结束原因',
-    tokens: '令牌',
+    tokens: 'Token',
     tokensOf: (prompt, completion) => `输入 ${prompt}，输出 ${completion}`,
     cost: '费用',
     unknownCost: '无价格',
