@@ -172,9 +172,7 @@ verifies('replay.drafted', 'drafts that cannot be used', async () => {
   };
   const two = await mistakes('default: never\nrules:\n  - name: one\n    effect: maybe\n');
   expect(two).toContain('"key":"default","line":1');
-  expect(two).toContain(
-    '"key":"rules.0.effect","line":4',
-  );
+  expect(two).toContain('"key":"rules.0.effect","line":4');
   expect(await mistakes('rules: [')).toContain('"line":1');
   expect(await mistakes('- a list')).toContain('must be a map of settings');
   expect(await mistakes('file: /etc/passwd')).toContain('cannot be in a draft');
