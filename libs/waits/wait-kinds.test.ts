@@ -62,8 +62,9 @@ const auditsOf = ({ callId }: Wait) =>
     'select kind, state from audit_events where call_id = $1 order by kind',
     [callId],
   );
+/** The column has milliseconds, to which a time may be rounded up. */
 const expire = ({ id }: Wait) =>
-  database.query('update approvals set expires_at = clock_timestamp() where id = $1', [id]);
+  database.query(`update approvals set expires_at = clock_timestamp() - interval '1 millisecond' where id = $1`, [id]);
 const sweep = async () => {
   for (const wait of await store.lapsed(100)) await store.close(wait, wait.state as 'denied');
 };
