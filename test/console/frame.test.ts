@@ -263,7 +263,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await other.expectAccessible();
     await page.getByRole('button', { name: 'Sign in with another key' }).click();
     await signIn(other, admin);
-    await page.getByRole('table', { name: 'Models' }).waitFor();
+    await page.getByRole('heading', { name: 'Providers' }).waitFor();
     await page.getByText('Signed in as ann').waitFor();
     await other.leave();
   });

@@ -111,8 +111,8 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await draft.fill('default: never\nrules:\n  - { name: a, effect: maybe }');
     await dialog(person).getByRole('button', { name: 'Replay' }).click();
     const refused = dialog(person).getByRole('alert');
-    await refused.getByText('policy.default').waitFor();
-    await refused.getByText('policy.rules.0.effect').waitFor();
+    await refused.getByRole('listitem').filter({ hasText: 'Line 1' }).getByText('default').waitFor();
+    await refused.getByRole('listitem').filter({ hasText: 'Line 3' }).getByText('rules.0.effect').waitFor();
     expect(await draft.inputValue()).toContain('maybe');
     await person.expectAccessible();
     await draft.fill('default: allow\nrules:\n  - { name: no-charges, tool: shop/charge, effect: deny }');
@@ -171,6 +171,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     for (const id of [original, replay]) await page.getByLabel(`Choose run ${id}`).check();
     await page.getByRole('link', { name: 'Compare' }).click();
     await page.waitForURL(`**/console/runs/compare?left=${original}&right=${replay}`);
+    await button(person, 'Swap sides').waitFor();
     await button(person, 'Another run').click();
     const chooser = page.getByRole('region', { name: 'Right: Choose a run' });
     await chooser.getByLabel('Id of the run').fill(foreign);

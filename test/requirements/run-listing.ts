@@ -6,6 +6,7 @@ export const runListingRequirements = {
   'overview.traffic': 'turns, their 95th percentile, tool calls, failures and cost are counted by the hour, once',
   'runs.bounded-listing': 'every page of runs reads a bounded number of rows, whatever it is filtered by',
   'runs.details': 'a run shows its rounds, its calls and its events, also when the events are not stored any more',
+  'runs.traces': 'the calls of a run name the trace of their request, and lead to it where an address is set',
   'runs.listed': 'runs are listed by each of what they are filtered by, newest first, each once',
   'runs.of-others': "another principal's runs do not exist, except for administrators",
   'runs.retention': 'a run that has ended is deleted after runs.retention_days',

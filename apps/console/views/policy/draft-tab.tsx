@@ -10,11 +10,11 @@ import { useStrings } from '../../i18n/language.js';
 import buttons from '../../widgets/button.module.css';
 import bar from '../../widgets/lists/filters.module.css';
 import { useFilters } from '../../widgets/lists/filters.js';
+import { DraftProblems } from '../../widgets/policy/draft-problems.js';
 import { keepPolicyDraft, policyDraft } from '../../widgets/policy/policy-draft.js';
 import { Simulation } from '../../widgets/policy/simulation.js';
 import { useSimulation } from '../../widgets/policy/use-simulation.js';
 import { CopyButton } from '../../widgets/shown/copy-button.js';
-import { visibleText } from '../../widgets/shown/visible-text.js';
 import { Failure, Loading } from '../../widgets/states.js';
 import { policyStrings } from './strings.js';
 import { usePolicy } from './use-policy.js';
@@ -54,16 +54,7 @@ function Draft({ inForce, source }: { inForce: string; source: { kind: 'config' 
           problems={problems}
         />
       </Suspense>
-      {problems.length > 0 && (
-        <ul className={styles.problems} aria-label={texts.problems}>
-          {problems.map((problem, at) => (
-            <li key={at}>
-              {problem.line !== undefined && `${texts.place(problem.line, problem.column ?? 1)} `}
-              {problem.key !== undefined && <code>{visibleText(problem.key)}</code>} {visibleText(problem.message)}
-            </li>
-          ))}
-        </ul>
-      )}
+      <DraftProblems problems={problems} />
       <div className={bar.bar}>
         <select
           aria-label={texts.period}

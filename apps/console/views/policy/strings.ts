@@ -60,8 +60,6 @@ export const policyStrings = defineStrings({
         ? `A draft changes nothing. Copy it into ${name}: gateways read it within seconds.`
         : `A draft changes nothing. Copy it into ${name}, in place of policy: gateways read it within seconds.`,
     noComments: 'It begins with the rules in force, without the comments of the file.',
-    problems: 'Mistakes',
-    place: (line: number, column: number) => `Line ${line}, column ${column}:`,
     period: 'Period',
     lastDays: (days: number) => (days === 1 ? 'Last day' : `Last ${days} days`),
     simulate: 'Simulate',
@@ -134,8 +132,6 @@ export const policyStrings = defineStrings({
         ? `草稿不会改变任何内容。请将其复制到 ${name}，网关会在几秒内读取。`
         : `草稿不会改变任何内容。请用它替换 ${name} 中的 policy，网关会在几秒内读取。`,
     noComments: '草稿以当前生效的规则开始，不含文件中的注释。',
-    problems: '错误',
-    place: (line, column) => `第 ${line} 行第 ${column} 列：`,
     period: '时间范围',
     lastDays: (days) => (days === 1 ? '最近 1 天' : `最近 ${days} 天`),
     simulate: '模拟',

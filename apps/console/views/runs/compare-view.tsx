@@ -29,6 +29,17 @@ export default function CompareView() {
   );
   const choose = (side: SideName) => (id: string | undefined, source?: 'file') =>
     change({ [side]: id, [`${side}_source`]: source });
+  const sides = [
+    { id: address.left, shown: left },
+    { id: address.right, shown: right },
+  ];
+  if (sides.some(isComing) && sides.every((side) => isComing(side) || side.shown.run !== undefined)) {
+    return (
+      <Page title={texts.title} about={texts.about}>
+        <Loading />
+      </Page>
+    );
+  }
   if (left.run === undefined || right.run === undefined || parts === undefined) {
     return (
       <Page title={texts.title} about={texts.about}>
@@ -81,6 +92,9 @@ export default function CompareView() {
     </Page>
   );
 }
+
+const isComing = ({ id, shown }: { id: string | undefined; shown: ShownRun }): boolean =>
+  id !== undefined && !shown.isFile && shown.run === undefined && shown.error === null;
 
 function jumpTo(key: string): void {
   const part = document.getElementById(partId(key));

@@ -2,6 +2,8 @@ import { defineStrings } from '../../i18n/define-strings.js';
 
 export const policyWords = defineStrings({
   en: {
+    problems: 'Mistakes',
+    place: (line: number, column: number) => `Line ${line}, column ${column}:`,
     allow: 'allowed',
     require_approval: 'needs approval',
     deny: 'denied',
@@ -30,6 +32,8 @@ export const policyWords = defineStrings({
     why: 'Why',
   },
   zh: {
+    problems: '错误',
+    place: (line, column) => `第 ${line} 行第 ${column} 列：`,
     allow: '允许',
     require_approval: '需审批',
     deny: '拒绝',

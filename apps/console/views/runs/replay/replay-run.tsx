@@ -1,7 +1,7 @@
 // Asks what a replay shall change, starts it, and leads to its run.
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import type { RunDetails } from '@signalbox/client';
+import { type RunDetails, SignalboxError } from '@signalbox/client';
 import { type FormEvent, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { api } from '../../../api/api.js';
@@ -9,6 +9,7 @@ import { describeFailure } from '../../../api/failure.js';
 import { useMay } from '../../../api/me.js';
 import { useLanguage, useStrings } from '../../../i18n/language.js';
 import buttons from '../../../widgets/button.module.css';
+import { DraftProblems } from '../../../widgets/policy/draft-problems.js';
 import { Dialog, DialogActions } from '../../../widgets/dialog.js';
 import { isSame } from '../../../widgets/forms/check-value.js';
 import type { Json } from '../../../widgets/forms/form-schema.js';
@@ -173,15 +174,16 @@ function Model({ value, own, onChange }: ModelProps) {
   );
 }
 
-/** The gateway's own sentence names each mistake of a draft. */
+/** A draft that cannot be used is refused with its mistakes. */
 function Refused({ error }: { error: unknown }) {
   const { language } = useLanguage();
   const { sentence } = describeFailure(error, language);
   const own = error instanceof Error ? error.message : '';
+  const problems = error instanceof SignalboxError ? (error.problems ?? []) : [];
   return (
     <div role="alert" className={styles.refused}>
       <p>{sentence}</p>
-      {own !== sentence && <p lang="en">{own}</p>}
+      {problems.length > 0 ? <DraftProblems problems={problems} /> : own !== sentence && <p lang="en">{own}</p>}
     </div>
   );
 }
