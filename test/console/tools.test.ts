@@ -19,6 +19,12 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
       {
         policy: {
           rules: [
+            {
+              name: 'drafts',
+              tool: 'workspace/write_file',
+              arguments: [{ path: '$.path', prefix: 'drafts/' }],
+              effect: 'allow',
+            },
             { name: 'asks', tool: 'workspace/write_file', effect: 'require_approval', reason: 'Writes' },
             { name: 'hidden', tool: 'workspace/move_file', effect: 'deny' },
           ],
@@ -80,6 +86,16 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     const copied = await page.evaluate<string>('navigator.clipboard.readText()');
     expect(copied).toContain(`-d '{"name":"add","arguments":{"a":2,"b":3}}'`);
     expect(copied).toContain('$SIGNALBOX_KEY');
+    await person.leave();
+  });
+
+  verifies('console.tools', 'the verdict of the call as it is typed', async () => {
+    const person = await world.asPerson('ada');
+    await person.open('tools?tool=write_file');
+    const form = person.page.getByRole('region', { name: 'Call it' });
+    await form.getByText('This call would wait for an approval (asks).', { exact: true }).waitFor();
+    await form.getByLabel(/^path /).fill('drafts/a.txt');
+    await form.getByText('This call would run at once (drafts).', { exact: true }).waitFor();
     await person.leave();
   });
 

@@ -2,7 +2,7 @@
 // from here.
 import { SignalboxError, type TextProblem } from '@signalbox/client';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, Suspense } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { api } from '../../api/api.js';
 import { useExternal } from '../../api/external-value.js';
@@ -14,6 +14,7 @@ import { DraftProblems } from '../../widgets/policy/draft-problems.js';
 import { keepPolicyDraft, policyDraft } from '../../widgets/policy/policy-draft.js';
 import { Simulation } from '../../widgets/policy/simulation.js';
 import { useSimulation } from '../../widgets/policy/use-simulation.js';
+import { useSettled } from '../../widgets/use-settled.js';
 import { CopyButton } from '../../widgets/shown/copy-button.js';
 import { Failure, Loading } from '../../widgets/states.js';
 import { policyStrings } from './strings.js';
@@ -21,7 +22,6 @@ import { usePolicy } from './use-policy.js';
 import styles from './policy.module.css';
 
 const YamlEditor = lazy(() => import('../../widgets/yaml/yaml-editor.js'));
-const pauseMs = 700;
 const dayMs = 86_400_000;
 const periods = [1, 7, 30, 90];
 const noProblems: readonly TextProblem[] = [];
@@ -89,18 +89,14 @@ function Draft({ inForce, source }: { inForce: string; source: { kind: 'config' 
 
 /** Asked when the typing pauses: a simulation over no time only reads the draft. */
 function useProblems(text: string): readonly TextProblem[] {
-  const [paused, setPaused] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setPaused(text), pauseMs);
-    return () => clearTimeout(timer);
-  }, [text]);
+  const settled = useSettled(text);
   const { data = noProblems } = useQuery({
-    queryKey: ['policy', 'problems', paused],
+    queryKey: ['policy', 'problems', settled],
     queryFn: async ({ signal }) => {
       const now = new Date().toISOString();
       try {
         for await (const event of api.operations.policy.simulate(
-          { policy: paused, since: now, until: now },
+          { policy: settled, since: now, until: now },
           { signal },
         ))
           void event;

@@ -1,5 +1,5 @@
 // What the policy says of a call: the tool from the catalog, its arguments by their schema, who calls. Without the scope admin, oneself.
-import type { ExplainedCall, Tool } from '@signalbox/client';
+import type { ExplainedCall } from '@signalbox/client';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
@@ -16,6 +16,7 @@ import { useFilters } from '../../widgets/lists/filters.js';
 import { policyDraft } from '../../widgets/policy/policy-draft.js';
 import { Failure } from '../../widgets/states.js';
 import { Explanation } from './explanation.js';
+import { policyNameOf } from '../../widgets/policy/policy-name.js';
 import { policyStrings } from './strings.js';
 import styles from './policy.module.css';
 
@@ -32,7 +33,7 @@ export function ExplainTab({ isAdmin }: { isAdmin: boolean }) {
     enabled: mayList,
   });
   const list = useId();
-  const chosen = tools.find((each) => nameOf(each) === tool);
+  const chosen = tools.find((each) => policyNameOf(each) === tool);
   return (
     <div className={styles.columns}>
       <div className={styles.part}>
@@ -51,7 +52,7 @@ export function ExplainTab({ isAdmin }: { isAdmin: boolean }) {
         </Labelled>
         <datalist id={list}>
           {tools.map((each) => (
-            <option key={nameOf(each)} value={nameOf(each)} />
+            <option key={policyNameOf(each)} value={policyNameOf(each)} />
           ))}
         </datalist>
         <Question
@@ -144,6 +145,3 @@ function Question({ tool, schema = anyArguments, isAdmin }: QuestionProps) {
     </>
   );
 }
-
-const nameOf = ({ server, function: { name } }: Tool): string =>
-  `${server}/${name.startsWith(`${server}__`) ? name.slice(server.length + 2) : name}`;

@@ -1,5 +1,5 @@
 // Calls a tool: its arguments by their schema, the verdict of the policy before, and what becomes of the call.
-import type { Tool, ToolCallBody } from '@signalbox/client';
+import type { JsonObject, Tool, ToolCallBody } from '@signalbox/client';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Button } from 'react-aria-components/Button';
@@ -58,7 +58,7 @@ export function CallForm({ tool }: { tool: Tool }) {
             />
           )}
         </Labelled>
-        <Verdict tool={tool} />
+        <Verdict tool={tool} given={call.arguments as JsonObject} />
         <div className={styles.actions}>
           <Button type="submit" className={`${buttons.button} ${buttons.primary}`} isDisabled={isUnderWay}>
             {texts.call}
