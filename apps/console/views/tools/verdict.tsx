@@ -25,7 +25,7 @@ export function VerdictBadge({ tool: { verdict } }: { tool: Tool }) {
   );
 }
 
-/** Of the call as it is typed: the gateway is asked where arguments may change the verdict. */
+/** The verdict of the call as it is typed: the gateway is asked where arguments may change it. */
 export function Verdict({ tool, given }: { tool: Tool; given: JsonObject }) {
   const texts = useStrings(toolsStrings);
   const { verdict } = tool;
