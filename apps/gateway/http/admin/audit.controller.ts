@@ -73,9 +73,9 @@ export class AuditController {
     if (this.isVerifying) {
       throw new AppError('concurrency_exceeded', 'The audit is being verified already', { retryAfterSeconds: 5 });
     }
-    this.isVerifying = true;
     const { requestId, signal } = requestContext(request);
     const key = this.publicKey();
+    this.isVerifying = true;
     try {
       await streamVerification(reply, this.ports.database, {
         ...(since === undefined ? {} : { since: new Date(since) }),

@@ -7,19 +7,13 @@ import {
   verifyAudit,
   type VerifyOptions,
 } from '#libs/audit/chain/verify-audit.js';
-import { renderError } from '#libs/http-server/render-error.js';
 import type { Database } from '#libs/postgres/open-database.js';
-import { type AppError, toAppError } from '#libs/schemas/errors.js';
 import type { auditProgress, auditVerification } from '../openapi/audit-shapes.js';
 import type { Shown } from '../openapi/open-api-shapes.js';
-import { openSse } from '../turns/open-sse.js';
+import { type ReportOptions, streamReport } from '../turns/stream-report.js';
 
-export interface VerificationOptions extends Pick<VerifyOptions, 'since'> {
+export interface VerificationOptions extends ReportOptions, Pick<VerifyOptions, 'since'> {
   publicKeys: NonNullable<VerifyOptions['publicKeys']>;
-  signal: AbortSignal;
-  requestId: string;
-  keepAliveMs: number;
-  onError: (error: AppError, requestId: string) => void;
 }
 
 const pageRows = 1_000;
@@ -27,35 +21,26 @@ const pageRows = 1_000;
 const toldMs = 200;
 const mostProblems = 20;
 
-export async function streamVerification(
+export function streamVerification(
   reply: FastifyReply,
   database: Database,
-  { requestId, keepAliveMs, onError, ...options }: VerificationOptions,
+  { since, publicKeys, ...options }: VerificationOptions,
 ): Promise<void> {
-  const sse = openSse(reply, { keepAlive: ': keep-alive\n\n', keepAliveMs });
-  const tell = (event: object) => sse.write(`data: ${JSON.stringify(event)}\n\n`);
-  let told = -Infinity;
-  try {
+  return streamReport(reply, options, async (tell) => {
+    let told = -Infinity;
     const result = await verifyAudit(database, {
-      ...options,
+      ...(since === undefined ? {} : { since }),
+      publicKeys,
+      signal: options.signal,
       pageRows,
       onProgress: async (progress) => {
         if (performance.now() - told < toldMs) return;
         told = performance.now();
-        await tell({ type: 'progress', ...progress } satisfies Shown<typeof auditProgress>);
+        await tell([{ type: 'progress', ...progress } satisfies Shown<typeof auditProgress>]);
       },
     });
-    await tell(shownVerification(result, options.publicKeys.length > 0));
-    await sse.write('data: [DONE]\n\n');
-  } catch (thrown) {
-    // Whoever has gone has cancelled it.
-    if (options.signal.aborted) return;
-    const error = toAppError(thrown);
-    onError(error, requestId);
-    await tell(renderError(error, requestId));
-  } finally {
-    sse.end();
-  }
+    await tell([shownVerification(result, publicKeys.length > 0)]);
+  });
 }
 
 function shownVerification(result: Verification, hasKey: boolean): Shown<typeof auditVerification> {

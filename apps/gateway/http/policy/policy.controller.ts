@@ -6,9 +6,8 @@ import type { KeyRing } from '#libs/access/key-ring.js';
 import type { KeyStore } from '#libs/access/key-store.js';
 import { ruleHits } from '#libs/audit/rule-hits.js';
 import type { Config } from '#libs/config/schema.js';
-import { renderError } from '#libs/http-server/render-error.js';
 import type { Database } from '#libs/postgres/open-database.js';
-import { type AppError, toAppError } from '#libs/schemas/errors.js';
+import type { AppError } from '#libs/schemas/errors.js';
 import type { UsageStore } from '#libs/usage/usage-store.js';
 import { requireObject, validated } from '../../chat-apis/invalid-value.js';
 import type { PolicyDrafts } from '../../govern/drafts/policy-drafts.js';
@@ -29,10 +28,10 @@ import {
   type unusedRights,
 } from '../openapi/policy-shapes.js';
 import { requestContext } from '../request-context.js';
-import { openSse, type SseStream } from '../turns/open-sse.js';
+import { streamReport } from '../turns/stream-report.js';
 import { explainPolicy, subjectOf } from './explain-policy.js';
 import { draftRule, showPolicy } from './show-policy.js';
-import { simulatePolicy, type SimulationEvent } from './simulate-policy.js';
+import { simulatePolicy } from './simulate-policy.js';
 import { keylessHolder, unusedOf } from './unused-rights.js';
 
 export interface PolicyPorts {
@@ -100,24 +99,13 @@ export class PolicyController {
     const since = given.since === undefined ? daysAgo(hitDays) : new Date(given.since);
     const { signal, requestId } = requestContext(request);
     const { database, drafts } = this.ports;
-    let stream: SseStream | undefined;
-    try {
-      await this.firstCatalog.wait(signal);
-      await drafts.try(policy, signal, async (draft) => {
-        const sse = openSse(reply, { keepAlive: ': keep-alive\n\n', keepAliveMs: this.config.server.keep_alive_ms });
-        stream = sse;
-        const take = (events: readonly SimulationEvent[]) => sse.write(events.map(frameOf).join(''));
-        await simulatePolicy(draft, database, { since, until, rule, signal }, take);
-        await sse.write('data: [DONE]\n\n');
-      });
-    } catch (thrown) {
-      if (stream === undefined) throw thrown;
-      const error = toAppError(thrown);
-      this.observeError(error, requestId);
-      await stream.write(frameOf(renderError(error, requestId)));
-    } finally {
-      stream?.end();
-    }
+    const keepAliveMs = this.config.server.keep_alive_ms;
+    await this.firstCatalog.wait(signal);
+    await drafts.try(policy, signal, (draft) =>
+      streamReport(reply, { requestId, signal, keepAliveMs, onError: this.observeError }, (tell) =>
+        simulatePolicy(draft, database, { since, until, rule, signal }, tell),
+      ),
+    );
   }
 
   @Post('draft')
@@ -160,8 +148,6 @@ export class PolicyController {
 }
 
 const daysAgo = (days: number): Date => new Date(Date.now() - days * dayMs);
-
-const frameOf = (event: object): string => `data: ${JSON.stringify(event)}\n\n`;
 
 type ListedKey = Awaited<ReturnType<KeyStore['list']>>[number];
 
