@@ -3,24 +3,20 @@ import type { JsonObject, Tool } from '@signalbox/client';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api } from '../../api/api.js';
 import { useStrings } from '../../i18n/language.js';
+import { EffectBadge } from '../../widgets/policy/effect-badge.js';
 import { policyNameOf } from '../../widgets/policy/policy-name.js';
 import { useSettled } from '../../widgets/use-settled.js';
-import { Badge } from '../../widgets/shown/badge.js';
 import { visibleText } from '../../widgets/shown/visible-text.js';
 import { toolsStrings } from './strings.js';
 import styles from './tools.module.css';
-
-const tones = { allow: 'good', require_approval: 'warn', deny: 'bad' } as const;
 
 export function VerdictBadge({ tool: { verdict } }: { tool: Tool }) {
   const texts = useStrings(toolsStrings);
   if (verdict === undefined) return null;
   return (
     <span title={verdict.depends ? texts.verdictDepends : undefined}>
-      <Badge tone={tones[verdict.effect]}>
-        {texts[verdict.effect]}
-        {verdict.depends && ' *'}
-      </Badge>
+      <EffectBadge effect={verdict.effect} />
+      {verdict.depends && ' *'}
     </span>
   );
 }
