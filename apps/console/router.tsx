@@ -13,6 +13,9 @@ const routes = builtViews.map((view) =>
   createRoute({
     getParentRoute: () => root,
     path: view.path,
+    // The view before stays until the code of the next is there.
+    loader: view.load,
+    staleTime: Infinity,
     component: () => <ViewFrame key={view.name} view={view} />,
   }),
 );

@@ -124,12 +124,20 @@ type ViewModule = { default: ComponentType };
 const files = import.meta.glob<ViewModule>('./views/*/*-view.tsx');
 
 export interface BuiltView extends View {
-  Component: ComponentType;
+  /** Loads the code of the view. Never rejects: a view without its code says so when it is shown. */
+  load: () => Promise<void> | undefined;
+  /** The component, if its code is loaded; else one that loads it, at which React shows a fallback for 300 ms at least. */
+  component: () => ComponentType;
 }
 
 export const builtViews: readonly BuiltView[] = table.flatMap((view) => {
-  const load = files[`./views/${view.room}/${view.name}-view.tsx`];
-  return load === undefined ? [] : [{ ...view, Component: lazy(load) }];
+  const file = files[`./views/${view.room}/${view.name}-view.tsx`];
+  if (file === undefined) return [];
+  let loaded: ComponentType | undefined;
+  const Late = lazy(file);
+  const keep = (module: ViewModule) => void (loaded = module.default);
+  const load = () => (loaded === undefined ? file().then(keep, () => undefined) : undefined);
+  return [{ ...view, load, component: () => loaded ?? Late }];
 });
 
 /** Where the navigation leads: the address without the parts that may be missing. */

@@ -12,7 +12,7 @@ export function readBench(output: string): string[] {
     if (other === undefined || figures === undefined) continue;
     const of = new Map(
       figures.split(' | ').flatMap((figure) => {
-        const [, what, value] = /^(\D+?) (\d.*)$/.exec(figure) ?? [];
+        const [, what, value] = /^(.+?) ([\d.]+ ×.*)$/.exec(figure) ?? [];
         return what === undefined || value === undefined ? [] : [[what, value] as const];
       }),
     );

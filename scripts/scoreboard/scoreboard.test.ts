@@ -59,7 +59,9 @@ verifies('docs.scoreboard', 'what each command prints', () => {
     '| none, user | 9 of 12 | 4 of 4 |',
   ]);
   const [, , proxy, sdk] = readBench(bench);
-  expect(proxy).toContain('| loop of two calls | bare proxy | 2.10 × (2.00 to 2.20) | 0.50 × (0.40 to 0.60) |');
+  expect(proxy).toContain(
+    '| loop of two calls | bare proxy | 2.10 × (2.00 to 2.20) | 0.50 × (0.40 to 0.60) | 1.50 × (1.40 to 1.60) | 1.90 × (1.80 to 2.00) |',
+  );
   expect(sdk).toContain('| AI SDK with a name that is longer than its column | 0.90 × (0.80 to 1.00) |');
   expect(readTestReport(report).slice(2)).toEqual([
     '| `test/e2e/broken.test.ts` | 0 | 1 | 0 |',

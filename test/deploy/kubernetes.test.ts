@@ -16,6 +16,11 @@ import {
 import { withTools } from './tools.js';
 import { fieldProblems, valueProblems } from './validate-manifests.js';
 
+interface IngressSpec {
+  tls: { hosts: string[] }[];
+  rules: { host: string; http: { paths: { backend: { service: { name: string; port: { name: string } } } }[] } }[];
+}
+
 withTools(['kubectl'], () => {
   const names = (all: readonly Manifest[], kind: string) =>
     all.filter((each) => each.kind === kind).map(({ metadata }) => metadata.name);
@@ -181,6 +186,28 @@ withTools(['kubectl'], () => {
     // PostgreSQL, Redis, Redis with TLS, sentinels.
     expect(rule.ports.map(({ port }) => port)).toEqual([5432, 6379, 6380, 26379]);
   });
+
+  verifies(
+    'deployment.kubernetes-consistent',
+    'the Ingress leads to a port of a service, at a host that gateways accept',
+    () => {
+      const all = builtOverlay('prod');
+      const { rules, tls } = all.find(({ kind }) => kind === 'Ingress')!.spec as unknown as IngressSpec;
+      const [gateway] = podsOf(all).get('signalbox-gateway')!.spec.containers;
+      const hosts = settingsOf(all, gateway!)['SERVER_ALLOWED_HOSTS']!.split(',');
+      for (const { host, http } of rules) {
+        expect(hosts).toContain(host);
+        expect(tls.flatMap((each) => each.hosts)).toContain(host);
+        for (const { backend } of http.paths) {
+          const service = all.find(
+            ({ kind, metadata }) => kind === 'Service' && metadata.name === backend.service.name,
+          );
+          const ports = service?.spec['ports'] as { name: string }[];
+          expect(ports.map(({ name }) => name)).toContain(backend.service.port.name);
+        }
+      }
+    },
+  );
 
   verifies('deployment.kubernetes-consistent', 'an autoscaler that every KEDA takes, and that only adds', () => {
     const scaled = builtOverlay('prod').find(({ kind }) => kind === 'ScaledObject')!.spec;

@@ -22,6 +22,8 @@ export function ViewFrame({ view }: { view: BuiltView }) {
   useEffect(() => {
     document.title = `${title} · Signalbox`;
   }, [title]);
+  // The same component as long as the view is shown: another one would lose what somebody typed.
+  const [ViewBody] = useState(view.component);
   const loading = (
     <Page title={title}>{error === null ? <Loading /> : <Failure error={error} onRetry={() => void refetch()} />}</Page>
   );
@@ -32,7 +34,7 @@ export function ViewFrame({ view }: { view: BuiltView }) {
   return (
     <Boundary shown={(again) => <Broken title={title} again={again} />}>
       <Suspense fallback={loading}>
-        <view.Component />
+        <ViewBody />
       </Suspense>
     </Boundary>
   );
