@@ -23,7 +23,7 @@ export const boards = {
   bench: {
     title: 'Loop benchmark',
     about:
-      'The time of ours divided by that of the other, in the median and from the least to the most, on the same machine and in the same run ([performance.md](performance.md)). Less is better, except per second.',
+      'The time of ours divided by that of the other, in the median and from the least to the most, on the same machine and in the same run ([performance.md](performance.md)). Less is better, except per second. The bare proxy, Fastify and undici alone, passes on a plain chat.',
     command: ['npm', 'run', 'bench', '--', '--peers'],
     read: readBench,
   },

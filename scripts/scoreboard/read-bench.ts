@@ -8,6 +8,9 @@ export function readBench(output: string): string[] {
   for (const line of output.split('\n')) {
     const [, name] = /^(\S.*) \(load [\d.]+\)$/.exec(line) ?? [];
     if (name !== undefined) scenario = name;
+    // Such a line compares the CPU alone.
+    const [, bare] = /^ {2}this .* \| ([\d.]+ × \([^)]*\)) bare/.exec(line) ?? [];
+    if (bare !== undefined) rows.push([scenario, 'bare proxy', bare, '–', '–', '–']);
     const [, other, figures] = /^ {2}this ÷ (.+?) +(CPU .*)$/.exec(line) ?? [];
     if (other === undefined || figures === undefined) continue;
     const of = new Map(
