@@ -8,6 +8,7 @@ import {
   chat,
   chimech,
   confinedServer,
+  consolePage,
   downAndUp,
   queries,
   restarts,
@@ -39,6 +40,7 @@ try {
   await check('`docker compose up` alone, until all are healthy', () => compose('up', '--build', '--detach', '--wait'));
   await check('no root, no capability, read-only root', hardened);
   await check('ready, with isolation level 2 inside', ready);
+  await check('a browser gets the console', consolePage);
   await check('a chat runs a tool', () => chat('before'));
   await check("npm's filesystem server, confined", confinedServer);
   await check('Chimech answers with its key, searches its knowledge base', chimech);

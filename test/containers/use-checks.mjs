@@ -16,6 +16,19 @@ export async function chat(name, headers = {}) {
   ensure(isDeepStrictEqual(done?.tools_called, ['write_file']) && done.calls[0].success, done);
 }
 
+/** A browser at the address of the gateway gets the page, with its script and its styles. */
+export async function consolePage() {
+  const signal = AbortSignal.timeout(30_000);
+  const page = await fetch(gateway, { headers: { accept: 'text/html' }, signal });
+  const text = await page.text();
+  const files = [...text.matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g)].map(([, path]) => new URL(path, page.url));
+  ensure(page.ok && page.url.includes('/console') && files.length > 0, `${page.status} ${page.url} ${text}`);
+  for (const url of files) {
+    const { ok, headers } = await fetch(url, { signal });
+    ensure(ok && /javascript|css/.test(headers.get('content-type')), `${url}`);
+  }
+}
+
 async function call(name, args) {
   return JSON.parse(await post(`${gateway}/api/tools/call`, { name, arguments: args, session_id: 'containers' }));
 }
