@@ -10,7 +10,7 @@ export interface RuleHits {
 }
 
 /** A rule with more hits than this is one with many: the rest is not counted. */
-export const maxHits = 1_000_000;
+export const maxHits = 100_000;
 const maxNames = 20_000;
 
 /** Walks from one name to the next, which an index finds at once, and counts the entries of each since then. */

@@ -1171,7 +1171,7 @@ export interface UsedPolicyRule {
   reason?: string;
   /** Set for `tools.requires_approval` of that server, which comes after all rules. */
   server: string | null;
-  /** Calls that it decided since `since`. */
+  /** Calls that it decided since `since`; at most 100,000 are counted. */
   hits: number;
   /** As long as the audit is kept. */
   last_hit_at: string | null;
@@ -1179,7 +1179,7 @@ export interface UsedPolicyRule {
 
 export interface UsedRuleName {
   rule: string;
-  /** Calls that it decided since `since`. */
+  /** Calls that it decided since `since`; at most 100,000 are counted. */
   hits: number;
   /** As long as the audit is kept. */
   last_hit_at: string | null;

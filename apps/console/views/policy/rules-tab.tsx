@@ -164,18 +164,22 @@ const inWords = ({ path, ...test }: NonNullable<Rule['arguments']>[number]): str
     .map(([kind, value]) => `${kind} ${JSON.stringify(value)}`)
     .join(' ')}`;
 
+/** The gateway counts no more calls of a rule. */
+const maxCounted = 100_000;
+
 function Hits({ rule, hits, since }: { rule: string; hits: number; since: string }) {
   const texts = useStrings(policyStrings);
   const formats = useFormats();
   if (hits === 0) return <>0</>;
+  const shown = `${formats.number(hits)}${hits < maxCounted ? '' : '+'}`;
   return (
     <Link
       to="/audit"
       search={{ rule, since }}
       className={styles.link}
-      aria-label={texts.hitsOf(visibleText(rule), formats.number(hits))}
+      aria-label={texts.hitsOf(visibleText(rule), shown)}
     >
-      {formats.number(hits)}
+      {shown}
     </Link>
   );
 }

@@ -10,7 +10,7 @@ const was = z.enum(['allow', 'require_approval', 'refused']);
 const names = z.union([text, z.array(text)]);
 const scalar = z.union([text, z.number(), z.boolean(), z.null()]);
 const used = {
-  hits: count.describe('Calls that it decided since `since`'),
+  hits: count.describe('Calls that it decided since `since`; at most 100,000 are counted'),
   last_hit_at: time.nullable().describe('As long as the audit is kept'),
 };
 
