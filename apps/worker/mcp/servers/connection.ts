@@ -100,7 +100,8 @@ export class ClientConnection implements ToolConnection {
   private readonly closedListeners: (() => void)[] = [];
   private readonly changedListeners: (() => void)[] = [];
   private readonly ended = new AbortController();
-  private readonly calling = new Set<ToolCallOptions>();
+  /** The calls in progress, each with the number of its questions that are not answered yet. */
+  private readonly calling = new Map<ToolCallOptions, number>();
   /** Tools that want arguments in headers, as listed last. */
   private mirrored: ReadonlyMap<string, Tool> = new Map();
   private checking = false;
@@ -136,7 +137,7 @@ export class ClientConnection implements ToolConnection {
       try {
         const call = this.asking();
         if (call?.onQuestion === undefined) throw nobodyAnswers();
-        return toElicitResult(await call.onQuestion(readQuestion(params), mcpReq.signal));
+        return toElicitResult(await this.answerTo(call, call.onQuestion(readQuestion(params), mcpReq.signal)));
       } catch (error) {
         throw asAskingError('elicitation/create', error, this.client.getProtocolEra());
       }
@@ -146,7 +147,8 @@ export class ClientConnection implements ToolConnection {
       try {
         const call = this.asking();
         if (call?.onSampling === undefined) throw nobodyAnswers();
-        return toSamplingResult(await call.onSampling(readSampling(params, sampling), mcpReq.signal));
+        const answer = call.onSampling(readSampling(params, sampling), mcpReq.signal);
+        return toSamplingResult(await this.answerTo(call, answer));
       } catch (error) {
         if (isOverBounds(error)) this.options.onBound?.('sampling');
         throw asAskingError('sampling/createMessage', error, this.client.getProtocolEra());
@@ -250,7 +252,7 @@ export class ClientConnection implements ToolConnection {
     signal.throwIfAborted();
     const progressToken = this.guard.expectProgress(options);
     const params = { name: request.tool, arguments: request.arguments, _meta: { ...request.meta, progressToken } };
-    this.calling.add(options);
+    this.calling.set(options, 0);
     try {
       // The caller has the real deadline. The SDK's is longer.
       const timeout = Math.min(options.maxTimeoutMs + (options.questionsMs ?? 0) + 5_000, longestTimerMs);
@@ -299,14 +301,31 @@ export class ClientConnection implements ToolConnection {
 
   /**
    * The call that a question belongs to: the one on whose stream it arrived. On a pipe or a notification stream, the call is
-   * known only if the server belongs to one session and runs one call.
+   * known only if the server belongs to one session, and all its other calls wait for answers.
    */
   private asking(): ToolCallOptions | undefined {
     const scope = callScope.getStore();
     if (scope !== undefined) return this.calling.has(scope) ? scope : undefined;
-    if (this.options.shared === true || this.calling.size === 0) return undefined;
-    if (this.calling.size > 1) throw refused('several calls are in progress, and it is unknown which one asks');
-    return [...this.calling][0];
+    if (this.options.shared === true) return undefined;
+    const all = [...this.calling.keys()];
+    const running = all.filter((call) => this.calling.get(call) === 0);
+    const [call, ...others] = running.length === 0 ? all : running;
+    if (others.length > 0) throw refused('several calls are in progress, and it is unknown which one asks');
+    return call;
+  }
+
+  private async answerTo<T>(call: ToolCallOptions, answer: Promise<T>): Promise<T> {
+    this.countQuestion(call, 1);
+    try {
+      return await answer;
+    } finally {
+      this.countQuestion(call, -1);
+    }
+  }
+
+  private countQuestion(call: ToolCallOptions, change: 1 | -1): void {
+    const open = this.calling.get(call);
+    if (open !== undefined) this.calling.set(call, open + change);
   }
 
   private callError(error: unknown, toolName?: string): AppError {
