@@ -73,7 +73,7 @@ const doors: Record<string, (tool: string, session: string) => Promise<() => Pro
     const leave = new AbortController();
     const body = { name: tool, arguments: {}, session_id: session };
     const events = eventsOf(asking.box.url, '/api/tools/call', body, { signal: leave.signal })[Symbol.asyncIterator]();
-    for (let type: unknown; type !== 'approval_required'; ) type = (await events.next()).value?.['type'];
+    for (let type: unknown; type !== 'approval_required';) type = (await events.next()).value?.['type'];
     return () => leave.abort();
   },
 };

@@ -173,7 +173,7 @@ verifies('questions.bounded', 'on a pipe only the one call that runs can be mean
   const leave = new AbortController();
   const body = { name: 'wait', arguments: {}, session_id: 'pipe' };
   const events = eventsOf(asking.box.url, '/api/tools/call', body, { signal: leave.signal })[Symbol.asyncIterator]();
-  for (let status: unknown; status !== 'running'; ) status = (await events.next()).value?.['status'];
+  for (let status: unknown; status !== 'running';) status = (await events.next()).value?.['status'];
   const second = await booked('book', 'pipe', () => Promise.reject(new Error('was asked')));
   expect(answersIn(second)).toMatchObject([
     { code: -32602, message: expect.stringContaining('several calls') as string },
