@@ -8,7 +8,6 @@ import {
   isInputRequiredResult,
   ProtocolError,
   Server,
-  type ServerContext,
   type ServerEvent,
   type Tool,
   type Transport,

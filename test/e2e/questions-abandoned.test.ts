@@ -110,13 +110,13 @@ for (const [at, [door, tool]] of cases.entries()) {
 verifies('questions.abandoned', 'answered late: their places are taken again, one after the other', async () => {
   const session = 'abandoned_answered';
   for (let left = times; left > 0; left -= 1) await doors['MCP, 2026-07-28']!('book_single', session);
-  const open = await waiting(session);
+  const open = (await waiting(session)).map(({ id }) => id as string);
   expect(open).toHaveLength(times);
-  const answers = open.map(({ id }) => decide(id as string, { decision: 'approve', arguments: { name: String(id) } }));
+  const answers = open.map((id) => decide(id, { decision: 'approve', arguments: { name: id } }));
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(open.map(() => 200));
   const ended = async () => {
     const rows = `select result from audit_events where session_id = $1 and kind = 'tool_call' and state = 'completed'`;
     return (await asking.box.rows<{ result: string }>(rows, [session])).map(({ result }) => result).join();
   };
-  for (const { id } of open) await expect.poll(ended, long).toContain(String(id));
+  for (const id of open) await expect.poll(ended, long).toContain(id);
 });

@@ -96,9 +96,7 @@ export class ServedPrompts {
     if (isInputRequiredResult(returned)) return returned;
     if (typeof returned === 'object' && 'messages' in returned) return returned;
     const messages: PromptMessage[] =
-      typeof returned === 'string'
-        ? [{ role: 'user', content: { type: 'text', text: returned } }]
-        : [...(returned as readonly PromptMessage[])];
+      typeof returned === 'string' ? [{ role: 'user', content: { type: 'text', text: returned } }] : [...returned];
     return { description, messages };
   }
 

@@ -144,6 +144,6 @@ function toResult(
     return { contents: [{ uri, mimeType: mimeType ?? 'application/octet-stream', blob }] };
   }
   if (isInputRequiredResult(returned)) return returned;
-  if ('contents' in returned && Array.isArray(returned.contents)) return returned as ReadResourceResult;
+  if ('contents' in returned && Array.isArray(returned.contents)) return returned;
   return { contents: [{ uri, mimeType: mimeType ?? 'application/json', text: JSON.stringify(returned) }] };
 }
