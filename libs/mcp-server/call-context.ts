@@ -157,7 +157,7 @@ export async function withKeptState<Result extends object>(
 export class HandlerClock {
   private readonly own = new AbortController();
   private readonly timer: NodeJS.Timeout;
-  readonly signal = this.own.signal;
+  readonly signal: AbortSignal = this.own.signal;
   // Not AbortSignal.any(), whose links only full garbage collections free.
   private readonly cancel = () => this.own.abort(this.callers.reason);
 
