@@ -108,7 +108,7 @@ export interface KeptState {
 const invalidParams = -32602;
 
 /** `of`: what is asked for; `name`: of the server, in its client's log. @throws ProtocolError for the state of something else */
-export function requestOf(
+export function servedRequest(
   of: string,
   { mcpReq, sessionId, http }: ServerContext,
   { server, name }: { server: Server; name: string },

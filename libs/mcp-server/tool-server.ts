@@ -24,7 +24,7 @@ import {
   type ContextParts,
   HandlerClock,
   type KeptState,
-  requestOf,
+  servedRequest,
   type ServedRequest,
   withKeptState,
 } from './call-context.js';
@@ -191,7 +191,7 @@ export class ToolServer {
       }
       const { transport } = server;
       const { id, signal } = context.mcpReq;
-      const request = requestOf(tool, context, { server, name: this.name });
+      const request = servedRequest(tool, context, { server, name: this.name });
       const result = await this.run({ tool, arguments: params.arguments, ...request }, 'info');
       if (signal.aborted) leaveUnanswered(transport, id);
       return withKeptState(tool, result, this.states);
@@ -304,7 +304,7 @@ export class ToolServer {
   ): Promise<Result | InputRequiredResult> {
     const startedAt = performance.now();
     const of = `${kind} ${name ?? ''}`;
-    const served = requestOf(of, request, { server, name: this.name });
+    const served = servedRequest(of, request, { server, name: this.name });
     const { signal } = served;
     const context = contextOf(this.parts, served, signal);
     const allowed = async () => {
