@@ -13,19 +13,21 @@ const levels: Record<LogLevel, LoggingLevel> = { debug: 'debug', info: 'info', w
 /** How many lines of a call the client gets. */
 const maxLines = 1_000;
 
+/** A longer line reaches the client without what the tool says beside the sentence. */
+const maxLength = 16 * 1024;
+
 export function withClientLog(log: Logger, send: SendLog): Logger {
   let left = maxLines;
-  const limited: SendLog = (level, data) => {
+  return bothLogs(log, (level, fields, message) => {
     left -= 1;
-    if (left >= 0) send(level, data);
-  };
-  return bothLogs(log, limited);
+    if (left >= 0) send(levels[level], shown(fields, message));
+  });
 }
 
-function bothLogs(log: Logger, send: SendLog): Logger {
+function bothLogs(log: Logger, tell: (level: LogLevel, fields: LogFields, message: string) => void): Logger {
   const both = (level: LogLevel) => (fields: LogFields, message: string) => {
     log[level](fields, message);
-    send(levels[level], shown(fields, message));
+    tell(level, fields, message);
   };
   return {
     debug: both('debug'),
@@ -33,14 +35,23 @@ function bothLogs(log: Logger, send: SendLog): Logger {
     warn: both('warn'),
     error: both('error'),
     isLevelEnabled: () => true,
-    child: (fields) => bothLogs(log.child(fields), send),
+    child: (fields) => bothLogs(log.child(fields), tell),
   };
 }
 
 /** The sentence, with what the tool says beside it. */
 function shown({ metadata, error }: LogFields, message: string): Json {
   const known = error instanceof AppError ? { error: { code: error.code, message: error.message } } : {};
-  // Metadata may hold anything; a client gets what is JSON.
-  const said = JSON.parse(JSON.stringify({ ...metadata, ...known })) as { [member: string]: Json };
-  return redact(Object.keys(said).length === 0 ? message : { ...said, message });
+  const text = jsonText({ ...metadata, ...known, message });
+  const isBare = metadata === undefined && !('error' in known);
+  return redact(isBare || text === undefined || text.length > maxLength ? message : (JSON.parse(text) as Json));
+}
+
+/** Undefined for what is no JSON: metadata may hold anything. */
+function jsonText(value: object): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
 }

@@ -99,6 +99,9 @@ class Notes {
     const error = new Error('secret of /root/host');
     context.logger.debug({}, 'in detail');
     context.logger.info({ metadata: { name: 'second', password: 'hunter22hunter22' } }, 'changing');
+    const round: Record<string, unknown> = {};
+    round['round'] = round;
+    context.logger.info({ metadata: round }, 'in a circle');
     context.logger.child({}).error({ error }, 'nearly failed');
     context.resourceUpdated('notes://2026/second');
     return 'changed';
@@ -173,6 +176,9 @@ for (const era of eras) {
     }
     const refused = { code: -32602, message: expect.stringContaining('UNAUTHORIZED') as string };
     await expect(client.readResource({ uri: 'notes://secret' })).rejects.toMatchObject(refused);
+    if (era === 'legacy') {
+      await expect(client.subscribeResource({ uri: 'notes://secret' })).rejects.toMatchObject(refused);
+    }
     const full = { message: expect.stringContaining('The workspace is full') as string };
     await expect(client.readResource({ uri: 'notes://full' })).rejects.toMatchObject(full);
     const error = await client.readResource({ uri: 'notes://broken' }).catch((thrown: unknown) => thrown as Error);
@@ -249,11 +255,12 @@ for (const era of eras) {
     async () => {
       const graver = [
         { level: 'info', logger: 'notes', data: { message: 'changing', name: 'second', password: '[redacted]' } },
+        { level: 'info', logger: 'notes', data: 'in a circle' },
         { level: 'error', logger: 'notes', data: 'nearly failed' },
       ];
       logged.length = 0;
       expect(await heard(era, 'info')).toEqual(graver);
-      expect(logged).toEqual(['changing ', 'nearly failed ', 'tool call change']);
+      expect(logged).toEqual(['changing ', 'in a circle ', 'nearly failed ', 'tool call change']);
       expect(await heard(era, 'debug')).toEqual([{ level: 'debug', logger: 'notes', data: 'in detail' }, ...graver]);
     },
   );

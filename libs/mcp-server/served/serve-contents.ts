@@ -63,9 +63,12 @@ function serveResources(server: Server, { resources, run }: ContentPorts): void 
   server.setRequestHandler('resources/read', ({ params: { uri } }, request) =>
     run({ kind: 'resource', name: uri, request }, (context) => resources.read(uri, context)),
   );
-  server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
-    if (!resources.has(uri)) throw new ResourceNotFoundError(uri);
-    subscribe(server, uri);
+  server.setRequestHandler('resources/subscribe', async ({ params: { uri } }, request) => {
+    await run({ kind: 'resource', name: uri, request }, async () => {
+      if (!resources.has(uri)) throw new ResourceNotFoundError(uri);
+      subscribe(server, uri);
+      return {};
+    });
     return {};
   });
   server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
@@ -75,9 +78,13 @@ function serveResources(server: Server, { resources, run }: ContentPorts): void 
 }
 
 function servePrompts(server: Server, { prompts, run }: ContentPorts): void {
-  server.setRequestHandler('prompts/list', async (_asked, { mcpReq }) => ({
-    prompts: await prompts.list(mcpReq.signal),
-  }));
+  server.setRequestHandler(
+    'prompts/list',
+    async (_asked, request) =>
+      (await run({ kind: 'prompt', request }, async ({ signal }) => ({
+        prompts: await prompts.list(signal),
+      }))) as never,
+  );
   server.setRequestHandler('prompts/get', ({ params }, request) =>
     run({ kind: 'prompt', name: params.name, request }, (context) =>
       prompts.get(params.name, params.arguments ?? {}, context),
