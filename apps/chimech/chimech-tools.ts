@@ -93,9 +93,11 @@ export class ChimechTools {
     return { content: [{ type: 'text', text }], structuredContent };
   }
 
-  readonly authorize: Authorize = (tool, context) => {
+  /** Calls only: whoever has a key may read the templates. */
+  readonly authorize: Authorize = (tool, context, kind) => {
+    if (kind !== 'tool') return true;
     this.parts.calls.admit(context);
-    return this.parts.authorize(tool, context);
+    return this.parts.authorize(tool, context, kind);
   };
 
   readonly around: Around = (call, run) => this.parts.calls.around(call, run);

@@ -18,6 +18,18 @@ test('so many at once a key, the others in order', async () => {
   expect(order).toEqual(['second', 'third']);
 });
 
+test('work that was interrupted waits before the others', async () => {
+  const slots = new FairSlots(1, 10, 'test');
+  const order: string[] = [];
+  const giveBack = await slots.take('a', inAMinute());
+  const fresh = slots.take('a', inAMinute()).then((back) => (order.push('fresh'), back));
+  const resumed = slots.take('a', { ...inAMinute(), ahead: true }).then((back) => (order.push('resumed'), back));
+  giveBack();
+  (await resumed)();
+  (await fresh)();
+  expect(order).toEqual(['resumed', 'fresh']);
+});
+
 test('a full line refuses at once, a wait ends with its signal or deadline', async () => {
   const slots = new FairSlots(1, 1, 'test');
   const giveBack = await slots.take('a', inAMinute());

@@ -11,6 +11,14 @@ export interface SlotShares {
   onChange(key: string, taken: number, waiting: number): void;
 }
 
+export interface SlotWait {
+  signal: AbortSignal;
+  /** By `steadyNow()`. */
+  deadline: number;
+  /** Waits before those who have not begun: its work has begun, and was interrupted. */
+  ahead?: boolean;
+}
+
 interface Line {
   taken: number;
   waiting: Set<() => void>;
@@ -28,15 +36,15 @@ export class FairSlots {
 
   /**
    * Resolves with a function that releases the slot.
-   * @throws AppError concurrency_exceeded when the queue is full or `deadline` (epoch ms) passes; the signal's
-   * reason when that aborts first.
+   * @throws AppError concurrency_exceeded when the queue is full or `deadline` passes; the signal's reason when that aborts
+   * first.
    */
-  async take(key: string, { signal, deadline }: { signal: AbortSignal; deadline: number }): Promise<() => void> {
-    signal.throwIfAborted();
+  async take(key: string, wait: SlotWait): Promise<() => void> {
+    wait.signal.throwIfAborted();
     const free = this.takeFree(key);
     if (free !== undefined) return free;
     const line = this.lineOf(key);
-    await this.wait(key, line, { signal, deadline });
+    await this.wait(key, line, wait);
     return this.taken(key, line);
   }
 
@@ -91,11 +99,7 @@ export class FairSlots {
     this.shares?.onChange(key, line.taken, line.waiting.size);
   }
 
-  private wait(
-    key: string,
-    line: Line,
-    { signal, deadline }: { signal: AbortSignal; deadline: number },
-  ): Promise<void> {
+  private wait(key: string, line: Line, { signal, deadline, ahead = false }: SlotWait): Promise<void> {
     if (line.waiting.size >= this.maxWaiting) throw this.refusal();
     // One signal may cover many waiters, and Node would warn of a leak.
     setMaxListeners(0, signal);
@@ -119,7 +123,8 @@ export class FairSlots {
         reject(this.refusal());
       };
       const timer = setTimeout(late, Math.max(0, deadline - steadyNow()));
-      line.waiting.add(admitted);
+      if (ahead) line.waiting = new Set([admitted, ...line.waiting]);
+      else line.waiting.add(admitted);
       signal.addEventListener('abort', aborted, { once: true });
       this.changed(key, line);
     });

@@ -1,13 +1,22 @@
-// Creates a ToolServer from decorated instances. Refuses to start if two servers or two tools share a name.
+// Creates a ToolServer from decorated instances. Refuses to start if two servers, tools or prompts share a name, or two resources a URI.
 import type { DiscoveryService } from '@nestjs/core';
 import { serveStdio, type StdioServerHandle } from '@modelcontextprotocol/server/stdio';
-import { readDeclaredTools, readServerOptions, type Around, type Authorize } from './decorators.js';
+import {
+  type Around,
+  type Authorize,
+  declaredPrompts,
+  declaredResources,
+  declaredTools,
+  readServerOptions,
+} from './decorators.js';
+import type { PromptOffer } from './served/prompts.js';
+import type { ResourceOffer } from './served/resources.js';
 import type { ToolHandler } from './served-tool.js';
 import { ToolServer, type ToolServerOptions } from './tool-server.js';
 
 /**
  * Creates a server from instances whose classes carry `@McpServer` with the same name.
- * @throws Error if there is none, names differ, or two tools share a name (naming both places).
+ * @throws Error if there is none, names differ, or two tools or prompts share a name, or two resources a URI (naming both places).
  */
 export function createMcpServer(instances: object | readonly object[], options: ToolServerOptions): ToolServer {
   const targets = Array.isArray(instances) ? (instances as object[]) : [instances as object];
@@ -27,17 +36,7 @@ export function createMcpServer(instances: object | readonly object[], options: 
     around: nested(targets.flatMap(aroundOf)),
   };
   const server = new ToolServer(first, hooks, options);
-  for (const target of targets) {
-    for (const tool of readDeclaredTools(target.constructor)) {
-      const method = (target as Record<string, ToolHandler>)[tool.method]!;
-      server.register({
-        name: tool.name,
-        place: `${target.constructor.name}.${tool.method}`,
-        options: tool.options,
-        handler: (input, context) => method.call(target, input, context),
-      });
-    }
-  }
+  for (const target of targets) registerAll(server, target);
   options.logger.info({ metadata: { server: server.name, tools: server.toolNames() } }, 'mcp server ready');
   return server;
 }
@@ -68,10 +67,33 @@ export function serveOverStdio(server: ToolServer): StdioServerHandle {
   return serveStdio(() => server.newConnection());
 }
 
+function registerAll(server: ToolServer, instance: object): void {
+  const { constructor } = instance;
+  const methods = instance as Record<string, unknown>;
+  const placeOf = (method: string) => `${constructor.name}.${method}`;
+  for (const { name, method, options } of declaredTools(constructor)) {
+    const handler = methods[method] as ToolHandler;
+    const call: ToolHandler = (input, context) => handler.call(instance, input, context);
+    server.register({ name, place: placeOf(method), options, handler: call });
+  }
+  for (const { method, options } of declaredResources(constructor)) {
+    const handler = methods[method] as ResourceOffer['read'];
+    const read: ResourceOffer['read'] = (variables, context) => handler.call(instance, variables, context);
+    server.registerResource({ options, method, place: placeOf(method), instance, read });
+  }
+  for (const { name, method, options } of declaredPrompts(constructor)) {
+    const handler = methods[method] as PromptOffer['fill'];
+    const fill: PromptOffer['fill'] = (values, context) => handler.call(instance, values, context);
+    server.registerPrompt({ name, place: placeOf(method), options, instance, fill });
+  }
+}
+
 function authorizersOf(target: object, fromDecorator: Authorize | undefined): Authorize[] {
   const found: Authorize[] = fromDecorator === undefined ? [] : [fromDecorator];
   const method = (target as { authorize?: unknown }).authorize;
-  if (typeof method === 'function') found.push((name, context) => (method as Authorize).call(target, name, context));
+  if (typeof method === 'function') {
+    found.push((name, context, kind) => (method as Authorize).call(target, name, context, kind));
+  }
   return found;
 }
 
@@ -89,9 +111,9 @@ function nested(arounds: readonly Around[]): Around {
 }
 
 function joined(authorizers: readonly Authorize[]): Authorize {
-  return async (name, context) => {
+  return async (name, context, kind) => {
     for (const authorize of authorizers) {
-      if ((await authorize(name, context)) === false) return false;
+      if ((await authorize(name, context, kind)) === false) return false;
     }
     return true;
   };

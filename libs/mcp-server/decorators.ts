@@ -1,14 +1,32 @@
-// `@McpServer` and `@McpTool` mark a class and its methods; nothing happens until a server is created from an instance.
-// The marks are stored as metadata on the class, so the class stays an ordinary Nest provider.
+// `@McpServer` marks a class, `@McpTool`, `@McpResource` and `@McpPrompt` its methods; nothing happens until a server is created
+// from an instance. The marks are stored as metadata on the class, so the class stays an ordinary Nest provider.
 import 'reflect-metadata';
-import type { CallToolResult, InputRequiredResult } from '@modelcontextprotocol/server';
+import type {
+  Annotations,
+  CallToolResult,
+  GetPromptResult,
+  InputRequiredResult,
+  PromptMessage,
+  ReadResourceResult,
+  Resource,
+} from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ReadOnlyWhen, ToolAnnotations } from '#libs/schemas/tool-definition.js';
 import type { ToolContext } from './tool-context.js';
 
-/** Returning false, or throwing an AppError, refuses the call. */
-export type Authorize = (toolName: string, context: ToolContext) => boolean | void | Promise<boolean | void>;
+/** What a client asks a server for, besides lists. */
+export type ServedKind = 'tool' | 'resource' | 'prompt';
+
+/**
+ * Returning false, or throwing an AppError, refuses the request. `name`: of the tool or the prompt, or the URI of the resource; a
+ * completion has the name or URI template of what it completes.
+ */
+export type Authorize = (
+  name: string,
+  context: ToolContext,
+  kind: ServedKind,
+) => boolean | void | Promise<boolean | void>;
 
 /** A call before its arguments are checked. */
 export interface CallInProgress {
@@ -26,6 +44,8 @@ export type Around = (call: CallInProgress, run: () => Promise<ServedResult>) =>
 export interface McpServerOptions {
   name: string;
   version?: string;
+  /** What clients tell their models about the server. */
+  instructions?: string;
   /** In the worker, calls of the server get a `callToken`, to ask models of the gateway as their caller. */
   actsForCaller?: boolean;
   /** Runs before every handler. A method `authorize` of the class does the same. */
@@ -55,35 +75,94 @@ export interface McpToolOptions<Input extends z.ZodObject = z.ZodObject> {
 /** A string, an object (becomes structured content), a whole MCP result, or `inputRequired(…)`, which asks the client. */
 export type ToolReturn = string | object | CallToolResult;
 
-export interface DeclaredTool {
-  name: string;
-  method: string;
-  options: McpToolOptions;
+/** Values for an argument that begin with, or resemble, what has been typed: a list, or a function of it. */
+export type Completer =
+  | readonly string[]
+  | ((
+      this: never,
+      typed: string,
+      /** The arguments that have values already. */
+      given: Readonly<Record<string, string>>,
+      context: ToolContext,
+    ) => readonly string[] | Promise<readonly string[]>);
+
+/** A resource that is listed for a template. */
+export type ListedResource = Pick<Resource, 'uri'> & Partial<Resource>;
+
+export interface McpResourceOptions {
+  /** `notes://readme`, or a template of RFC 6570 such as `notes://{year}/{name}`. */
+  uri: string;
+  /** Default: the method's name. */
+  name?: string;
+  title?: string;
+  description?: string;
+  /** Default: `text/plain` for text, `application/json` for other objects, `application/octet-stream` for bytes. */
+  mimeType?: string;
+  /** In bytes, if it is known. */
+  size?: number;
+  annotations?: Annotations;
+  /** Resources of the template that are listed. `this` is the instance. */
+  list?: (this: never, context: ToolContext) => readonly ListedResource[] | Promise<readonly ListedResource[]>;
+  /** For variables of the template. `this` of functions is the instance. */
+  complete?: Readonly<Record<string, Completer>>;
 }
 
-// A registered symbol, since a module of own tools brings its own copy of this file (docs/own-tools.md).
+/**
+ * Text, bytes, an object (becomes JSON), whole `contents`, or `inputRequired(…)`. Undefined: there is no such resource.
+ */
+export type ResourceReturn = string | Uint8Array | object | ReadResourceResult | undefined;
+
+export interface McpPromptOptions<Arguments extends z.ZodObject = z.ZodObject> {
+  description: string;
+  /** Clients send texts: `z.coerce.number()` reads a number. */
+  arguments?: Arguments;
+  /** Default: the method's name. */
+  name?: string;
+  title?: string;
+  /** For arguments; those with a `z.enum` complete themselves. `this` of functions is the instance. */
+  complete?: Readonly<Record<string, Completer>>;
+}
+
+/** A text of the user, messages, a whole MCP result, or `inputRequired(…)`, which asks the client. */
+export type PromptReturn = string | readonly PromptMessage[] | GetPromptResult | InputRequiredResult;
+
+export interface Declared<Options> {
+  /** The tool's or prompt's name, or the resource's URI. */
+  name: string;
+  method: string;
+  options: Options;
+}
+
+// Registered symbols, since a module of own tools brings its own copy of this file (docs/own-tools.md).
 const serverKey = Symbol.for('signalbox:mcp-server');
 const toolsKey = Symbol.for('signalbox:mcp-tools');
+const resourcesKey = Symbol.for('signalbox:mcp-resources');
+const promptsKey = Symbol.for('signalbox:mcp-prompts');
 
 export function McpServer(options: McpServerOptions): ClassDecorator {
   return (target) => Reflect.defineMetadata(serverKey, options, target);
 }
 
-type ToolMethod<Input extends z.ZodObject> = (
-  input: z.output<Input>,
-  context: ToolContext,
-) => ToolReturn | Promise<ToolReturn>;
+type Handler<Input, Return> = (input: Input, context: ToolContext) => Return | Promise<Return>;
+type Marks<Input, Return> = <Method extends Handler<Input, Return>>(
+  target: object,
+  method: string,
+  descriptor: TypedPropertyDescriptor<Method>,
+) => void;
 
-export function McpTool<Input extends z.ZodObject>(options: McpToolOptions<Input>) {
-  return <Method extends ToolMethod<Input>>(
-    target: object,
-    method: string,
-    _descriptor: TypedPropertyDescriptor<Method>,
-  ): void => {
-    const declared: DeclaredTool = { name: options.name ?? method, method, options };
-    const own = (Reflect.getOwnMetadata(toolsKey, target.constructor) as DeclaredTool[] | undefined) ?? [];
-    Reflect.defineMetadata(toolsKey, [...own, declared], target.constructor);
-  };
+export function McpTool<Input extends z.ZodObject>(options: McpToolOptions<Input>): Marks<z.output<Input>, ToolReturn> {
+  return (target, method) => declare(toolsKey, target, { name: options.name ?? method, method, options });
+}
+
+/** The method gets the variables of the template, decoded; they are as safe as any input. */
+export function McpResource(options: McpResourceOptions): Marks<Record<string, string>, ResourceReturn> {
+  return (target, method) => declare(resourcesKey, target, { name: options.uri, method, options });
+}
+
+export function McpPrompt<Arguments extends z.ZodObject>(
+  options: McpPromptOptions<Arguments>,
+): Marks<z.output<Arguments>, PromptReturn> {
+  return (target, method) => declare(promptsKey, target, { name: options.name ?? method, method, options });
 }
 
 export function readServerOptions(type: unknown): McpServerOptions | undefined {
@@ -91,10 +170,19 @@ export function readServerOptions(type: unknown): McpServerOptions | undefined {
   return Reflect.getOwnMetadata(serverKey, type) as McpServerOptions | undefined;
 }
 
-/** The tools of a class, inherited ones first; redeclaring one under its method's name replaces it. */
-export function readDeclaredTools(type: unknown): DeclaredTool[] {
+export const declaredTools = (type: unknown) => readDeclared<McpToolOptions>(type, toolsKey);
+export const declaredResources = (type: unknown) => readDeclared<McpResourceOptions>(type, resourcesKey);
+export const declaredPrompts = (type: unknown) => readDeclared<McpPromptOptions>(type, promptsKey);
+
+function declare(key: symbol, { constructor }: object, declared: Declared<object>): void {
+  const own = (Reflect.getOwnMetadata(key, constructor) as Declared<object>[] | undefined) ?? [];
+  Reflect.defineMetadata(key, [...own, declared], constructor);
+}
+
+/** The marks of a class, inherited ones first; marking a method again under its name replaces the earlier mark. */
+function readDeclared<Options>(type: unknown, key: symbol): Declared<Options>[] {
   if (typeof type !== 'function' || type === Function.prototype) return [];
-  const inherited = readDeclaredTools(Object.getPrototypeOf(type));
-  const own = (Reflect.getOwnMetadata(toolsKey, type) as DeclaredTool[] | undefined) ?? [];
-  return [...inherited.filter((tool) => !own.some((later) => later.method === tool.method)), ...own];
+  const inherited = readDeclared<Options>(Object.getPrototypeOf(type), key);
+  const own = (Reflect.getOwnMetadata(key, type) as Declared<Options>[] | undefined) ?? [];
+  return [...inherited.filter((mark) => !own.some((later) => later.method === mark.method)), ...own];
 }

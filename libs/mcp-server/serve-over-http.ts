@@ -111,7 +111,7 @@ class Serving implements HttpServing {
     this.endpoint = new McpEndpoint(
       {
         newServer: () => server.newServer(),
-        onToolsChanged: (listener) => server.attach({ onToolsChanged: listener }),
+        onChange: (listener) => server.attach({ onChange: listener }),
         logger,
         observeError: () => undefined,
         onRefused: this.onRefused,

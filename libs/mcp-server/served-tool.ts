@@ -99,7 +99,7 @@ const isThenable = (returned: ToolReturn | Promise<ToolReturn>): returned is Pro
 
 const maxProblems = 10;
 
-function problems(error: z.ZodError): string {
+export function problems(error: z.ZodError): string {
   return error.issues
     .slice(0, maxProblems)
     .map((issue) => (issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`))

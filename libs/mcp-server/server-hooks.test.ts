@@ -5,7 +5,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { createTestServer, type TestServer } from '#libs/testing/test-server.js';
 import { verifies } from '../../test/verifies.js';
 import { McpServer, McpTool, type Around } from './decorators.js';
-import { PromptArgumentError, type PromptSource } from './serve-prompts.js';
+import { PromptArgumentError, type PromptSource } from './served/prompts.js';
 import type { ToolServerOptions } from './tool-server.js';
 
 const opened: TestServer[] = [];

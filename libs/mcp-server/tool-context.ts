@@ -1,4 +1,4 @@
-// The context that a tool's method receives besides its parsed input.
+// The context that the method of a tool, a resource or a prompt receives besides its input.
 import type { ClientCapabilities, InputResponses } from '@modelcontextprotocol/server';
 import type { Cache } from '#libs/backing/cache.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -14,6 +14,7 @@ export interface ToolContext {
   callToken?: string;
   /** The session's files. Throws tool_unavailable if the call has none. */
   readonly workspace: Workspace;
+  /** Its lines go to the log, and to the client at or above the level that it wants. */
   readonly logger: Logger;
   readonly cache: ToolCache;
   /** Aborts when the caller cancels or disconnects, or the tool's time is over. */
@@ -26,6 +27,8 @@ export interface ToolContext {
   requestState?: string;
   /** Reports progress to the caller; does nothing if the caller did not ask for it. Never throws. */
   reportProgress(progress: number, total?: number, message?: string): void;
+  /** Notifies clients that have subscribed to the resource of the server. */
+  resourceUpdated(uri: string): void;
 }
 
 /** Values of one server and user that may disappear at any time. */

@@ -1,29 +1,43 @@
-// An MCP server created from decorated instances: its set of tools, and any number of connections that serve them.
+// An MCP server created from decorated instances: its tools, resources and prompts, and any number of connections that serve them.
 // Has no transport of its own; the code that connects a transport also closes it.
 import { randomBytes } from 'node:crypto';
-import { createRequestStateCodec, isInputRequiredResult, ProtocolError, Server } from '@modelcontextprotocol/server';
-import type {
-  CallToolResult,
-  InputRequiredResult,
-  InputResponses,
-  ServerContext,
-  Tool,
-  Transport,
+import {
+  createRequestStateCodec,
+  type CallToolResult,
+  type InputRequiredResult,
+  isInputRequiredResult,
+  ProtocolError,
+  Server,
+  type ServerEvent,
+  type Tool,
+  type Transport,
 } from '@modelcontextprotocol/server';
 import type { Cache } from '#libs/backing/cache.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { mapNames, type NameMapping, strictNames } from '#libs/names/map-names.js';
-import { mintRequestId } from '#libs/schemas/identifiers.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Workspace } from '#libs/workspace/workspace.js';
-import { ownClientName, readCallMeta, readCallToken, type CallMeta } from './call-meta.js';
-import type { Around, Authorize, McpServerOptions } from './decorators.js';
-import { exchangeOf } from './endpoint/exchange.js';
+import {
+  abortError,
+  contextOf,
+  type ContextParts,
+  HandlerClock,
+  type KeptState,
+  servedRequest,
+  type ServedRequest,
+  withKeptState,
+} from './call-context.js';
+import { ownClientName, type CallMeta } from './call-meta.js';
+import type { Around, Authorize, McpServerOptions, ServedKind } from './decorators.js';
 import { leaveUnanswered } from './endpoint/leave-unanswered.js';
-import { servePrompts, type PromptSource } from './serve-prompts.js';
+import { tellChange } from './endpoint/tell-change.js';
+import { type PromptOffer, ServedPrompts, type PromptSource } from './served/prompts.js';
+import { type ResourceOffer, ServedResources } from './served/resources.js';
+import { serveContents, type ContentRequest } from './served/serve-contents.js';
+import { contentError } from './served/content-error.js';
 import { failedResult, runServedTool, serveTool, toolErrorCode, type ServedTool } from './served-tool.js';
-import { scopedCache, type ToolCache, type ToolContext } from './tool-context.js';
+import type { ToolContext } from './tool-context.js';
 
 export interface ToolServerOptions {
   logger: Logger;
@@ -33,36 +47,21 @@ export interface ToolServerOptions {
    * trusted, otherwise ignored.
    */
   openWorkspace?: (call: CallMeta) => Workspace;
+  /** Prompts that may change at any time, besides those of the decorators. */
   prompts?: PromptSource;
   /** The session of calls over a transport that has none and serves one client: stdio. */
   sessionId?: string;
 }
 
-export interface ServedCall {
+export interface ServedCall extends ServedRequest {
   tool: string;
   /** Checked against the tool's schema. */
   arguments: unknown;
-  meta: unknown;
-  /** The connection's session, if its transport has sessions; a trusted caller's `meta` takes precedence. */
-  sessionId?: string | undefined;
-  /** Who calls over HTTP; a trusted caller's `meta` takes precedence. */
-  userId?: string | undefined;
-  signal: AbortSignal;
-  /** What the client can be asked and has answered; absent within this process. */
-  asking?: Pick<ToolContext, 'clientCapabilities' | 'inputResponses' | 'requestState'>;
-  /** Absent if the caller does not want progress. Must not throw. */
-  onProgress?: (progress: ServedProgress) => void;
-}
-
-export interface ServedProgress {
-  progress: number;
-  total?: number;
-  message?: string;
 }
 
 /** Gets the events of a server. */
 export interface ServerListener {
-  onToolsChanged(): void;
+  onChange(change: ServerEvent): void;
   onClosed?(): void;
 }
 
@@ -70,18 +69,26 @@ const invalidParams = -32602;
 
 export class ToolServer {
   private readonly tools = new Map<string, ServedTool>();
+  private readonly resources: ServedResources;
+  private readonly prompts: ServedPrompts;
   /** Maps the tools' names, for clients that accept few names. Undefined after a change. */
   private names: NameMapping | undefined;
   private readonly connections = new Set<Server>();
   private readonly listeners = new Set<ServerListener>();
-  /** Signs the state that a tool keeps with a client between two requests of a call, which must both reach this process. */
+  private readonly parts: ContextParts;
+  /** Signs the state that a handler keeps with a client between two requests, which must both reach this process. */
   private readonly states = createRequestStateCodec<KeptState>({ key: randomBytes(32) });
 
   constructor(
     private readonly declared: McpServerOptions,
     private readonly hooks: { authorize: Authorize | undefined; around: Around },
     private readonly options: ToolServerOptions,
-  ) {}
+  ) {
+    const { name } = declared;
+    this.resources = new ServedResources(name);
+    this.prompts = new ServedPrompts(name, options.prompts);
+    this.parts = { ...options, name, resourceUpdated: (uri) => this.resourceUpdated(uri) };
+  }
 
   get name(): string {
     return this.declared.name;
@@ -103,14 +110,39 @@ export class ToolServer {
       throw new Error(`Two tools of MCP server '${this.name}' are named '${tool.name}': ${places}`);
     }
     this.tools.set(tool.name, serveTool(tool));
-    this.announce();
+    this.announce({ kind: 'tools_list_changed' });
   }
 
   /** False if no tool has the name. Running calls end normally. */
   remove(name: string): boolean {
-    const removed = this.tools.delete(name);
-    if (removed) this.announce();
-    return removed;
+    return this.announced(this.tools.delete(name), 'tools_list_changed');
+  }
+
+  /** Adds a resource or a template, also while connected. @throws Error naming both places when the URI is taken. */
+  registerResource(resource: ResourceOffer): void {
+    this.resources.add(resource);
+    this.announce({ kind: 'resources_list_changed' });
+  }
+
+  /** False if no resource or template has the URI. */
+  removeResource(uri: string): boolean {
+    return this.announced(this.resources.remove(uri), 'resources_list_changed');
+  }
+
+  /** Adds a prompt, also while connected. @throws Error naming both places when the name is taken. */
+  registerPrompt(prompt: PromptOffer): void {
+    this.prompts.add(prompt);
+    this.announce({ kind: 'prompts_list_changed' });
+  }
+
+  /** False if no declared prompt has the name. */
+  removePrompt(name: string): boolean {
+    return this.announced(this.prompts.remove(name), 'prompts_list_changed');
+  }
+
+  /** Notifies clients that have subscribed to the resource. */
+  resourceUpdated(uri: string): void {
+    this.announce({ kind: 'resource_updated', uri });
   }
 
   list(): Tool[] {
@@ -138,30 +170,31 @@ export class ToolServer {
     return server;
   }
 
-  /** The tools for an entry that closes what it opens and reports changes itself (HTTP). */
+  /** The server for an entry that closes what it opens and reports changes itself (HTTP). */
   newServer(): Server {
-    const { prompts } = this.options;
+    const { version = '1.0.0', instructions } = this.declared;
     const server = new Server(
-      { name: this.name, version: this.declared.version ?? '1.0.0' },
+      { name: this.name, version },
       {
-        capabilities: { tools: { listChanged: true }, ...(prompts === undefined ? {} : { prompts: {} }) },
+        capabilities: this.capabilities,
         requestState: { verify: this.states.verify },
+        ...(instructions === undefined ? {} : { instructions }),
       },
     );
-    if (prompts !== undefined) servePrompts(server, prompts);
+    const { resources, prompts } = this;
+    serveContents(server, { resources, prompts, run: (request, work) => this.runContent(server, request, work) });
     server.setRequestHandler('tools/list', () => ({ tools: this.listFor(server.getClientVersion()) }));
-    server.setRequestHandler('tools/call', async ({ params: asked }, context) => {
-      const params = { ...asked, name: this.wireNames.fromWire(asked.name) };
-      if (!this.tools.has(params.name)) {
+    server.setRequestHandler('tools/call', async ({ params }, context) => {
+      const tool = this.wireNames.fromWire(params.name);
+      if (!this.tools.has(tool)) {
         throw new ProtocolError(invalidParams, unknownTool, { code: 'tool_not_found' });
       }
       const { transport } = server;
       const { id, signal } = context.mcpReq;
-      const call = servedCall(params, context);
-      const result = await this.run({ ...call, asking: askingOf(params.name, context, server) }, 'info');
+      const request = servedRequest(tool, context, { server, name: this.name });
+      const result = await this.run({ tool, arguments: params.arguments, ...request }, 'info');
       if (signal.aborted) leaveUnanswered(transport, id);
-      if (!isInputRequiredResult(result) || result.requestState === undefined) return result;
-      return { ...result, requestState: await this.states.mint({ tool: params.name, state: result.requestState }) };
+      return withKeptState(tool, result, this.states);
     });
     return server;
   }
@@ -171,6 +204,19 @@ export class ToolServer {
     this.connections.clear();
     for (const listener of this.listeners) listener.onClosed?.();
     this.listeners.clear();
+  }
+
+  /** What a server has none of at the time of the connection is not offered to the client. */
+  private get capabilities() {
+    const { areOffered: hasPrompts } = this.prompts;
+    const hasResources = this.resources.size > 0;
+    return {
+      tools: { listChanged: true },
+      logging: {},
+      ...(hasPrompts ? { prompts: { listChanged: true } } : {}),
+      ...(hasResources ? { resources: { listChanged: true, subscribe: true } } : {}),
+      ...(hasPrompts || hasResources ? { completions: {} } : {}),
+    };
   }
 
   /** Claude Desktop refuses all tools for one name with a slash; our own worker takes every name. */
@@ -186,13 +232,15 @@ export class ToolServer {
     return (this.names ??= mapNames(this.tools.keys(), strictNames));
   }
 
-  private announce(): void {
-    this.names = undefined;
-    for (const listener of this.listeners) listener.onToolsChanged();
-    // A connection that is not open yet, or has just closed, requests the list anyway.
-    for (const server of this.connections) {
-      if (server.transport !== undefined) server.sendToolListChanged().catch(() => undefined);
-    }
+  private announced(changed: boolean, kind: Exclude<ServerEvent['kind'], 'resource_updated'>): boolean {
+    if (changed) this.announce({ kind });
+    return changed;
+  }
+
+  private announce(change: ServerEvent): void {
+    if (change.kind === 'tools_list_changed') this.names = undefined;
+    for (const listener of this.listeners) listener.onChange(change);
+    for (const server of this.connections) tellChange(server, change);
   }
 
   /**
@@ -210,9 +258,10 @@ export class ToolServer {
     const tool = this.tools.get(call.tool);
     if (tool === undefined) throw new AppError('invalid_tool_arguments', unknownTool);
     const startedAt = performance.now();
-    const clock = tool.options.timeoutMs === undefined ? undefined : new ToolClock(tool.options.timeoutMs, call.signal);
+    const { timeoutMs } = tool.options;
+    const clock = timeoutMs === undefined ? undefined : new HandlerClock(timeoutMs, call.signal);
     const signal = clock?.signal ?? call.signal;
-    const context = this.context(call, signal);
+    const context = contextOf(this.parts, call, signal);
     let failure: unknown;
     const run = () =>
       unlessAborted(this.authorizedRun(tool, call.arguments, context), signal).catch((error: unknown) => {
@@ -227,138 +276,79 @@ export class ToolServer {
     } finally {
       clock?.stop();
       if (failure !== undefined || this.options.logger.isLevelEnabled(level)) {
-        const duration = Math.round(performance.now() - startedAt);
-        const fields = { tool: call.tool, duration, metadata: { server: this.name } };
-        if (failure === undefined) context.logger[level](fields, 'tool call');
-        else context.logger.info({ ...fields, error: failure }, `tool call failed: ${toolErrorCode(failure)}`);
+        this.note('tool call', { tool: call.tool, context, startedAt, failure }, level);
       }
     }
   }
 
   private authorizedRun(tool: ServedTool, args: unknown, context: ToolContext): ReturnType<typeof runServedTool> {
-    const { authorize } = this.hooks;
-    return authorize === undefined ? runServedTool(tool, args, context) : runIfAllowed(authorize, tool, args, context);
+    return this.hooks.authorize === undefined
+      ? runServedTool(tool, args, context)
+      : this.allowed('tool', tool.name, context).then(() => runServedTool(tool, args, context));
   }
 
-  private context({ meta, userId: caller, sessionId: connected, onProgress, asking }: ServedCall, signal: AbortSignal) {
-    const { openWorkspace, logger, cache, sessionId: only } = this.options;
-    const callMeta: Partial<CallMeta> = openWorkspace === undefined ? {} : readCallMeta(meta);
-    const requestId = callMeta.requestId ?? mintRequestId();
-    const userId = callMeta.userId ?? caller ?? 'anonymous';
-    const sessionId = callMeta.sessionId ?? connected ?? only;
-    const fields = { requestId, userId, ...(sessionId === undefined ? {} : { sessionId }) };
-    const callToken = readCallToken(meta);
-    // Most tools do not use these members.
-    let ownLogger: Logger | undefined;
-    let ownCache: ToolCache | undefined;
-    const scope = `tool:${this.name}:${userId}:`;
-    const context: ToolContext = {
-      ...fields,
-      ...(callToken === undefined ? {} : { callToken }),
-      get workspace(): Workspace {
-        const { sessionId, workspaceDirectory } = callMeta;
-        if (openWorkspace === undefined || sessionId === undefined || workspaceDirectory === undefined) {
-          throw new AppError('tool_unavailable', 'This tool needs a session');
-        }
-        return openWorkspace({ requestId, userId, sessionId, workspaceDirectory });
-      },
-      get logger() {
-        return (ownLogger ??= logger.child(fields));
-      },
-      get cache() {
-        return (ownCache ??= scopedCache(cache, scope, signal));
-      },
-      signal,
-      clientCapabilities: {},
-      ...asking,
-      reportProgress: (progress, total, message) => {
-        if (signal.aborted) return;
-        onProgress?.({
-          progress,
-          ...(total === undefined ? {} : { total }),
-          ...(message === undefined ? {} : { message }),
-        });
-      },
+  /** @throws AppError tool_denied; the signal's reason */
+  private async allowed(kind: ServedKind, name: string, context: ToolContext): Promise<void> {
+    if ((await this.hooks.authorize?.(name, context, kind)) === false) {
+      const what = kind === 'resource' ? 'read' : kind === 'prompt' ? 'used' : 'called';
+      throw new AppError('tool_denied', `UNAUTHORIZED: ${kind} '${name}' may not be ${what}`);
+    }
+    context.signal.throwIfAborted();
+  }
+
+  /** Everything but calls of tools. @throws ProtocolError, which says only what the client may see */
+  private async runContent<Result extends object>(
+    server: Server,
+    { kind, name, request }: ContentRequest,
+    work: (context: ToolContext) => Promise<Result | InputRequiredResult>,
+  ): Promise<Result | InputRequiredResult> {
+    const startedAt = performance.now();
+    const of = `${kind} ${name ?? ''}`;
+    const served = servedRequest(of, request, { server, name: this.name });
+    const { signal } = served;
+    const context = contextOf(this.parts, served, signal);
+    const allowed = async () => {
+      if (name !== undefined) await this.allowed(kind, name, context);
+      return work(context);
     };
-    return context;
+    let failure: unknown;
+    try {
+      return await withKeptState(of, await unlessAborted(allowed(), signal), this.states);
+    } catch (error) {
+      failure = signal.aborted ? abortError(signal) : error;
+      throw contentError(failure, context);
+    } finally {
+      if (failure !== undefined || (name !== undefined && this.options.logger.isLevelEnabled('info'))) {
+        this.note(`${kind} request`, { tool: name, context, startedAt, failure }, 'info');
+      }
+    }
   }
-}
 
-async function runIfAllowed(
-  authorize: Authorize,
-  tool: ServedTool,
-  args: unknown,
-  context: ToolContext,
-): ReturnType<typeof runServedTool> {
-  if ((await authorize(tool.name, context)) === false) {
-    throw new AppError('tool_denied', `UNAUTHORIZED: tool '${tool.name}' may not be called`);
+  /** One line for a request. It goes to the log only: what the client hears is up to the handler. */
+  private note(
+    what: string,
+    {
+      tool,
+      context,
+      startedAt,
+      failure,
+    }: { tool: string | undefined; context: ToolContext; startedAt: number; failure: unknown },
+    level: 'info' | 'debug',
+  ): void {
+    const { requestId, userId, sessionId } = context;
+    const fields = {
+      requestId,
+      userId,
+      ...(sessionId === undefined ? {} : { sessionId }),
+      ...(tool === undefined ? {} : { tool }),
+      duration: Math.round(performance.now() - startedAt),
+      metadata: { server: this.name },
+    };
+    const { logger } = this.options;
+    if (failure === undefined) logger[level](fields, what);
+    else logger.info({ ...fields, error: failure }, `${what} failed: ${toolErrorCode(failure)}`);
   }
-  context.signal.throwIfAborted();
-  return runServedTool(tool, args, context);
 }
 
 const unknownTool = 'Unknown tool';
 const nobodyAsked = 'The tool asked its caller something, which a tool in the worker’s own process cannot';
-
-interface KeptState {
-  tool: string;
-  state: string;
-}
-
-/** @throws ProtocolError for the state of another tool */
-function askingOf(tool: string, { mcpReq }: ServerContext, server: Server): NonNullable<ServedCall['asking']> {
-  const { inputResponses } = mcpReq;
-  const kept = mcpReq.requestState<KeptState>();
-  if (kept !== undefined && kept.tool !== tool)
-    throw new ProtocolError(invalidParams, 'The state belongs to another tool');
-  return {
-    clientCapabilities: server.getClientCapabilities() ?? {},
-    ...(inputResponses === undefined ? {} : { inputResponses: inputResponses as InputResponses }),
-    ...(kept === undefined ? {} : { requestState: kept.state }),
-  };
-}
-
-function servedCall(
-  { name, arguments: args }: { name: string; arguments?: unknown },
-  { mcpReq, sessionId, http }: ServerContext,
-): ServedCall {
-  const { _meta: meta, signal } = mcpReq;
-  const progressToken = meta?.progressToken;
-  const userId = http?.req === undefined ? undefined : exchangeOf(http.req).context.principal;
-  const call = { tool: name, arguments: args, meta, sessionId, userId, signal };
-  if (progressToken === undefined) return call;
-  return {
-    ...call,
-    onProgress: (progress) => {
-      const params = { progressToken, ...progress };
-      mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined);
-    },
-  };
-}
-
-class ToolClock {
-  private readonly own = new AbortController();
-  private readonly timer: NodeJS.Timeout;
-  readonly signal = this.own.signal;
-  // Not AbortSignal.any(), whose links only full garbage collections free.
-  private readonly cancel = () => this.own.abort(this.callers.reason);
-
-  constructor(
-    timeoutMs: number,
-    private readonly callers: AbortSignal,
-  ) {
-    const late = () => this.own.abort(new AppError('tool_timeout', `No result within ${timeoutMs} ms`));
-    this.timer = setTimeout(late, timeoutMs);
-    if (callers.aborted) this.cancel();
-    else callers.addEventListener('abort', this.cancel, { once: true });
-  }
-
-  stop(): void {
-    clearTimeout(this.timer);
-    this.callers.removeEventListener('abort', this.cancel);
-  }
-}
-
-function abortError(signal: AbortSignal): AppError {
-  return signal.reason instanceof AppError ? signal.reason : new AppError('cancelled', 'The call was cancelled');
-}

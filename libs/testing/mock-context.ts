@@ -6,11 +6,14 @@ import type { ToolContext } from '#libs/mcp-server/tool-context.js';
 export interface MockContext extends ToolContext {
   /** What the tool has reported so far. */
   readonly reported: { progress: number; total?: number | undefined; message?: string | undefined }[];
+  /** URIs of resources that it said have changed. */
+  readonly updated: string[];
 }
 
 export function createMockContext(given: Partial<ToolContext> = {}): MockContext {
   const values = new Map<string, string>();
   const reported: MockContext['reported'] = [];
+  const updated: string[] = [];
   const context: MockContext = {
     requestId: 'req_test',
     userId: 'local',
@@ -27,7 +30,9 @@ export function createMockContext(given: Partial<ToolContext> = {}): MockContext
     signal: new AbortController().signal,
     clientCapabilities: {},
     reportProgress: (progress, total, message) => void reported.push({ progress, total, message }),
+    resourceUpdated: (uri) => void updated.push(uri),
     reported,
+    updated,
   };
   return Object.defineProperties(context, Object.getOwnPropertyDescriptors(given));
 }

@@ -51,7 +51,8 @@ export const settle = `/* waits.settle */ with
     insert into audit_events (id, at, kind, request_id, principal, key_id, ip, call_id, session_id, run_id, server, tool,
       name, definition_hash, arguments, arguments_digest, result, result_digest, model, success, state, error_code,
       duration_ms, policy_rule, approval_id, approver)
-    select $10::uuid, clock_timestamp(), settled.kind, told.request_id, settled.principal, told.key_id, told.ip, call_id,
+    select $10::uuid, clock_timestamp(), settled.kind, coalesce(told.request_id, settled.request_id), settled.principal,
+      case when $3::text is null then settled.key_id else told.key_id end, told.ip, call_id,
       session_id, run_id, server, tool, name, definition_hash,
       coalesce(told.arguments, case when settled.kind in ${parkedKinds} then (
         select call.audit->>'arguments' from tool_calls call where call.id = call_id) end),

@@ -11,7 +11,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { Question } from './question.js';
 import type { Sampled, SamplingRequest } from './sampling-request.js';
 import { refusedOutcome, type Wait, type WaitDecision, type WaitState } from './wait.js';
-import { kindsForPeople, waitKinds } from './wait-kinds.js';
+import { isForPeople, kindsForPeople, waitKinds } from './wait-kinds.js';
 import * as statements from './wait-statements.js';
 
 /** Who decides: a person, or a gateway for a model. */
@@ -191,7 +191,9 @@ export class WaitStore {
 
   /** Ends a wait that nobody will decide about. False if it had ended before; a parked call has ended afterwards in any case. */
   async close(wait: Ending, state: Exclude<WaitState, 'waiting' | 'approved'>): Promise<boolean> {
-    return (await this.settle(wait, { state })) !== undefined;
+    const audit = { approval_id: wait.id, result: state === 'expired' ? unanswered : leftBehind };
+    const isQuestion = isForPeople(wait) && waitKinds[wait.kind].call === 'dispatched';
+    return (await this.settle(wait, { state, ...(isQuestion ? { audit } : {}) })) !== undefined;
   }
 
   private async settle(wait: Ending, { state, by, reason, answer, audit }: Settling): Promise<Wait | undefined> {
@@ -248,6 +250,10 @@ export class WaitStore {
     return this.database.query<Wait>(statement, values);
   }
 }
+
+/** The row of a parked call says how its wait ended; a call that asks goes on, so its question has a row of its own. */
+const unanswered = 'Nobody answered in time';
+const leftBehind = 'The call ended before anybody answered';
 
 const repeated = `principal = $1 and run_id is null and name = $2 and asked_hash = $3
   and ($4::text is null or session_id = $4)`;

@@ -6,9 +6,9 @@ import type { ToolServer } from '#libs/mcp-server/tool-server.js';
 
 const nothing = z.object({});
 /** One pixel, and a sound without samples. */
-const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+export const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const wav = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=';
-const image = { type: 'image' as const, data: png, mimeType: 'image/png' };
+export const image = { type: 'image' as const, data: png, mimeType: 'image/png' };
 const resource = (name: string, text: string) => ({
   type: 'resource' as const,
   resource: { uri: `test://${name}`, mimeType: 'application/json', text },
@@ -70,7 +70,13 @@ export class ConformanceTools {
     return 'streamed';
   }
 
-  @McpTool({ description: 'Writes into the log, which is ours.', input: nothing, name: 'test_logging_tool' })
+  @McpTool({ description: 'Says how far it is in its log.', input: nothing, name: 'test_tool_with_logging' })
+  withLogging(_input: object, { logger }: ToolContext): string {
+    for (const how of ['execution started', 'processing data', 'execution completed']) logger.info({}, `Tool ${how}`);
+    return 'done';
+  }
+
+  @McpTool({ description: 'Writes into the log.', input: nothing, name: 'test_logging_tool' })
   log(_input: object, { logger }: ToolContext): string {
     logger.info({}, 'a line of the tool');
     return 'logged';

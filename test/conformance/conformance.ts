@@ -8,6 +8,7 @@ import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
 import { serveOverHttp } from '#libs/mcp-server/serve-over-http.js';
 import { startWhole } from '../support/whole-start.js';
 import { AskingTools } from './asking-tools.js';
+import { addPromptTrigger, ConformanceContents } from './conformance-contents.js';
 import { addChangeTrigger, ConformanceTools } from './conformance-tools.js';
 import { reasonAgainst, reasonAgainstCheck } from './not-applicable.js';
 import { type Check, Referee, type Results } from './referee.js';
@@ -29,8 +30,10 @@ type Suite = (typeof suites)[number];
 const client = `"${process.execPath}" "${fileURLToPath(new URL('client.js', import.meta.url))}"`;
 let failed = 0;
 
-const tools = createMcpServer([new ConformanceTools(), new AskingTools()], { logger: silentLogger });
+const parts = [new ConformanceTools(), new AskingTools(), new ConformanceContents()];
+const tools = createMcpServer(parts, { logger: silentLogger });
 addChangeTrigger(tools);
+addPromptTrigger(tools);
 const own = await serveOverHttp(tools, { logger: silentLogger });
 const start = fileURLToPath(new URL('../../scripts/start.js', import.meta.url));
 // The suite leaves questions unanswered, whose calls keep their places.

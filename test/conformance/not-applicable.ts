@@ -2,12 +2,6 @@
 
 /** Whole scenarios, by the beginning of their names. */
 const scenariosWithout: Record<string, string> = {
-  resources: 'the gateway offers tools; it has no resources',
-  prompts: 'the gateway offers tools; it has no prompts',
-  'completion-complete': 'completes arguments of prompts and resources, which there are not',
-  'logging-set-level': 'what tools log goes to the log of their server, not to the client',
-  'tools-call-with-logging': 'what tools log goes to the log of their server, not to the client',
-  'input-required-result-non-tool-request': 'it asks about a prompt, and there are no prompts',
   'elicitation-sep1034-client-defaults': 'people answer the questions of servers, and fill in what they want',
   'tasks-': 'an extension that is not offered',
   'auth/': 'our client sends the headers that are configured; it logs in nowhere',
@@ -16,6 +10,12 @@ const scenariosWithout: Record<string, string> = {
 const models = 'the models of the gateway answer tool servers, not those of its client';
 /** The same for the gateway alone, whose tool server asks. */
 const scenariosWithoutGateway: Record<string, string> = {
+  resources: 'the gateway offers tools; it has no resources',
+  prompts: 'the gateway offers tools; it has no prompts',
+  'completion-complete': 'completes arguments of prompts and resources, which there are not',
+  'logging-set-level': 'what tools log goes to the log of their server, not to the client',
+  'tools-call-with-logging': 'what tools log goes to the log of their server, not to the client',
+  'input-required-result-non-tool-request': 'it asks about a prompt, and there are no prompts',
   'tools-call-sampling': models,
   'input-required-result-basic-sampling': models,
   'input-required-result-capability-check': models,
@@ -25,14 +25,11 @@ const scenariosWithoutGateway: Record<string, string> = {
   'input-required-result-basic-elicitation': 'the gateway has ids of its own for questions, and the suite a fixed one',
 };
 
-/** Single checks of scenarios that apply otherwise, by their ids. */
-const checksWithout: Record<string, string> = {
+/** Single checks of scenarios that apply to the gateway otherwise, by their ids. */
+const checksWithoutGateway: Record<string, string> = {
   'sep-2549-prompts-list-caching-hints': 'there are no prompts',
   'sep-2549-resources-list-caching-hints': 'there are no resources',
   'sep-2549-resources-templates-list-caching-hints': 'there are no resources',
-};
-
-const checksWithoutGateway: Record<string, string> = {
   'sep-2575-server-rejects-undeclared-capability': models,
   'sep-2575-missing-capability-http-400': models,
 };
@@ -43,5 +40,5 @@ export function reasonAgainst(scenario: string, ofGateway = false): string | und
 }
 
 export function reasonAgainstCheck(id: string, ofGateway: boolean): string | undefined {
-  return checksWithout[id] ?? (ofGateway ? checksWithoutGateway[id] : undefined);
+  return ofGateway ? checksWithoutGateway[id] : undefined;
 }

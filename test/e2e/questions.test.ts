@@ -137,6 +137,8 @@ verifies('questions.left', 'the caller goes: the call and its question are cance
   }).rejects.toThrow();
   await expect.poll(async () => (await shown(id))['state'], long).toBe('cancelled');
   expect((await decide(id, ada)).status).toBe(409);
+  const rows = await asking.box.rows('select kind, state, approver from audit_events where approval_id = $1', [id]);
+  expect(rows).toEqual([{ kind: 'question', state: 'cancelled', approver: null }]);
 });
 
 /** A streamed call of the tools API, whose question is answered with a name of its own. */
@@ -167,11 +169,14 @@ verifies('questions.bounded', 'sessions that share a connection are asked for th
   );
 });
 
-verifies('questions.bounded', 'on a pipe only the one call that is under way can be meant', async () => {
-  const first = booked('book', 'pipe', async ({ id }) => {
-    const second = await booked('book', 'pipe', () => Promise.reject(new Error('was asked')));
-    expect(answersIn(second)).toMatchObject([{ code: -32602, message: expect.stringContaining('several calls') }]);
-    await decide(id as string, ada);
-  });
-  expect(answersIn(await first)).toMatchObject([{ action: 'accept' }]);
+verifies('questions.bounded', 'on a pipe only the one call that runs can be meant', async () => {
+  const leave = new AbortController();
+  const body = { name: 'wait', arguments: {}, session_id: 'pipe' };
+  const events = eventsOf(asking.box.url, '/api/tools/call', body, { signal: leave.signal })[Symbol.asyncIterator]();
+  for (let status: unknown; status !== 'running';) status = (await events.next()).value?.['status'];
+  const second = await booked('book', 'pipe', () => Promise.reject(new Error('was asked')));
+  expect(answersIn(second)).toMatchObject([
+    { code: -32602, message: expect.stringContaining('several calls') as string },
+  ]);
+  leave.abort();
 });

@@ -43,6 +43,10 @@ for (const tool of ['book_http', 'book_new_http']) {
       expect(answersIn(result['content'] as string)).toEqual([{ action: 'cancel' }]);
       expect(await shown(id)).toMatchObject({ state: 'expired', decided_by: null });
       expect((await decide(id, ada)).status).toBe(409);
+      const rows = `select state, success, result from audit_events where approval_id = $1 and kind = 'question'`;
+      expect(await box().rows(rows, [id])).toEqual([
+        { state: 'expired', success: false, result: 'Nobody answered in time' },
+      ]);
     },
     60_000,
   );

@@ -12,6 +12,8 @@ export const questionRequirements = {
     'a call of the tools API whose server asks something answers 202; the same key has its outcome once it is answered',
   'questions.mcp':
     'what a tool server asks reaches the MCP client that made the call, if it can be asked, and its answer reaches the server',
+  'questions.abandoned':
+    'a call whose asker never comes back with an answer holds up no other call of its session, also one that asks; the audit says how it ended',
   'questions.expired': 'a question that nobody answers in time is cancelled, and its call goes on',
   'questions.gateway-died': 'a call that waits for an answer goes on without the gateway that began it',
   'questions.word-lost':

@@ -29,6 +29,13 @@ export const toolRequirements = {
   'tools.crash-noticed': 'a tool server that ends fails its running calls at once, the next call starts a new one',
   'tools.decorators-around': 'a method around of an own server runs around each call, and decides what its caller gets',
   'tools.decorators-prompts': 'an own server lists prompts beside its tools, and fills in their arguments',
+  'tools.decorators-resources':
+    'an own server lists resources and templates, and reads them as text, bytes or JSON, for clients of both eras',
+  'tools.decorators-completion': 'an own server completes arguments of its prompts and variables of its templates',
+  'tools.decorators-logging':
+    'what a tool of an own server logs reaches the client at or above its level, without secrets',
+  'tools.decorators-changes':
+    'clients of an own server are told when its tools, resources or prompts change, and when a resource that they subscribed to does',
   'tools.modules-named':
     'own tools of a module that worker.modules names run in the worker, and what is wrong with one is named',
   'tools.own-server-authenticates':

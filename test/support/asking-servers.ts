@@ -70,7 +70,8 @@ async function open<Part extends Started>(
     JSON.stringify({
       policy: { rules: [{ name: 'all', tool: '*/*', effect: 'allow' }] },
       mcpServers: {
-        old: { command: 'node', args: [fixture('old-sdk')], ...renamed('book') },
+        old: { command: 'node', args: [fixture('old-sdk')], tools: { include: ['book', 'wait'] } },
+        single: { command: 'node', args: [fixture('old-sdk')], concurrency: 1, ...renamed('book_single') },
         brief: { url: `${old.address}/mcp`, timeout_ms: 1_500, max_timeout_ms: 1_500, ...renamed('book_brief') },
         oldHttp: { url: `${old.address}/mcp`, ...renamed('book_http') },
         oldSse: { url: `${old.address}/sse`, transport: 'sse', ...renamed('book_sse') },
@@ -90,7 +91,7 @@ async function open<Part extends Started>(
       return (script as (...given: unknown[]) => never)(request, number);
     },
   });
-  const all = ['book', 'book_brief', 'book_http', 'book_sse', 'book_new', 'book_new_http'];
+  const all = ['book', 'wait', 'book_single', 'book_brief', 'book_http', 'book_sse', 'book_new', 'book_new_http'];
   await vi.waitFor(async () => {
     for (const { url } of box.gateways) {
       expect([...(await offeredTools(url)).keys()]).toEqual(expect.arrayContaining(all));

@@ -6,7 +6,7 @@ import type { GetPromptResult, Prompt } from '@modelcontextprotocol/server';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import type { Logger } from '#libs/logging/logger.js';
-import { PromptArgumentError, type PromptSource } from '#libs/mcp-server/serve-prompts.js';
+import { PromptArgumentError, type PromptSource } from '#libs/mcp-server/served/prompts.js';
 
 export const textTypes = ['text', 'code', 'email', 'report'] as const;
 export type TextType = (typeof textTypes)[number];

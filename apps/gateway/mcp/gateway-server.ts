@@ -39,7 +39,9 @@ export function openGatewayEndpoint(
   limits: Omit<McpEndpointLimits, 'keepAliveMs'>,
 ): McpEndpoint {
   const newServer = () => createGatewayServer(ports);
-  return new McpEndpoint({ ...ports, newServer, onToolsChanged: ports.onChange }, { ...limits, keepAliveMs: 0 });
+  const onChange: McpEndpointPorts['onChange'] = (listener) =>
+    ports.onChange(() => listener({ kind: 'tools_list_changed' }));
+  return new McpEndpoint({ ...ports, newServer, onChange }, { ...limits, keepAliveMs: 0 });
 }
 
 const listParams = z.looseObject({ cursor: z.string().optional() });

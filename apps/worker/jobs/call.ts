@@ -20,7 +20,7 @@ import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { processSpan } from '#libs/tracing/spans.js';
 import { type Span, tracing } from '#libs/tracing/tracing.js';
-import type { UseOptions } from '../mcp/pool/pool-instance.js';
+import type { StepAside, UseOptions } from '../mcp/pool/pool-instance.js';
 import type { PoolUser } from '../mcp/servers/configured-server.js';
 import type { ToolCallOptions } from '../mcp/wire/call-scope.js';
 import type { Progress } from '../mcp/wire/guarded-transport.js';
@@ -69,6 +69,7 @@ export class WorkerCall implements UseOptions, ToolCallOptions {
   /** The outcome as JSON, once it is written. */
   outcomeText: string | undefined;
   forgetSecrets: (() => void) | undefined;
+  stepAside: StepAside | undefined;
   /** When the tool was started, by `performance.now()`; 0: not started. */
   private startedAt = 0;
   /** The call's maximum time, without pauses. */
@@ -253,6 +254,8 @@ export class WorkerCall implements UseOptions, ToolCallOptions {
   ): Promise<T> {
     signal.throwIfAborted();
     const goOn = stopClocks(kind, { tool: this.limit });
+    // People may take long, or never come back: meanwhile other calls have the place.
+    const comeBack = kind.answeredBy === 'people' ? this.stepAside?.() : undefined;
     const wasTimed = this.isTimed;
     this.isTimed = false;
     try {
@@ -264,6 +267,7 @@ export class WorkerCall implements UseOptions, ToolCallOptions {
         this.isTimed = wasTimed;
         this.arm();
       }
+      await comeBack?.(signal);
     }
   }
 

@@ -1,12 +1,18 @@
 // Sessions of clients from before 2026: one server and transport each, kept in this process, bounded in number and idle
 // time. A session belongs to its caller. Above the bound, the one that was idle longest is ended.
-import { type Server, type Transport, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
+import {
+  type Server,
+  type ServerEvent,
+  type Transport,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintSessionId } from '#libs/schemas/identifiers.js';
 import { bindExchange, type McpExchange } from './exchange.js';
 import { bodyOf, type McpFrames } from './read-frames.js';
 import { SseTransport } from './sse-transport.js';
+import { tellChange } from './tell-change.js';
 
 export interface LegacySessionOptions {
   limit: number;
@@ -101,8 +107,8 @@ export class LegacySessions {
     for (const message of frames.messages) transport.receive(message, request, onEnd);
   }
 
-  toolsChanged(): void {
-    for (const { server } of this.sessions.values()) server.sendToolListChanged().catch(() => undefined);
+  tell(change: ServerEvent): void {
+    for (const { server } of this.sessions.values()) tellChange(server, change);
   }
 
   /** Ends the streams of SSE sessions that run no tool, which do not end by themselves. */

@@ -7,6 +7,7 @@ import {
   legacyStatelessFallback,
   type McpHttpHandler,
   type Server,
+  type ServerEvent,
 } from '@modelcontextprotocol/server';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -18,8 +19,8 @@ import { bodyOf, type McpFrames } from './read-frames.js';
 export interface McpEndpointPorts {
   /** Creates a server per request, or per session of an older client. */
   newServer: () => Server;
-  /** Calls the listener when the tools change. Returns a function that stops it. */
-  onToolsChanged: (listener: () => void) => () => void;
+  /** Calls the listener when a list or a resource has changed. Returns a function that stops it. */
+  onChange: (listener: (change: ServerEvent) => void) => () => void;
   logger: Logger;
   observeError: (error: AppError) => void;
   /** A session, message or subscription was refused because of its limit. */
@@ -64,9 +65,9 @@ export class McpEndpoint {
       onRefused,
       onEvicted,
     });
-    this.stopWatching = ports.onToolsChanged(() => {
-      this.modern.notify.toolsChanged();
-      this.sessions.toolsChanged();
+    this.stopWatching = ports.onChange((change) => {
+      this.modern.bus.publish(change);
+      this.sessions.tell(change);
     });
   }
 

@@ -14,6 +14,43 @@ export interface UseOptions {
   deadline: number;
   /** Listings wait in another line, so that one that hangs does not block calls. Default: calls. */
   line?: 'calls' | 'listing';
+  /** Set by the pool while the call has a place, unless its server cannot ask. */
+  stepAside?: StepAside | undefined;
+}
+
+/**
+ * Gives a call's place to others while the call waits. The returned function resolves when the call has a place again. Undefined:
+ * too many calls wait already, and this one keeps its place.
+ */
+export type StepAside = () => ((signal: AbortSignal) => Promise<void>) | undefined;
+
+/** How many calls of an instance may wait without a place; each is a job of its worker. */
+const maxAside = 16;
+
+/** Lets a call step aside. Returns what gives back the place that it has in the end. */
+export function steppingAside(
+  instance: Pick<Instance, 'aside'>,
+  first: () => void,
+  call: UseOptions,
+  take: (signal: AbortSignal) => Promise<() => void>,
+): () => void {
+  let giveBack = first;
+  let over = false;
+  call.stepAside = () => {
+    if (instance.aside >= maxAside) return undefined;
+    instance.aside += 1;
+    giveBack();
+    return async (signal) => {
+      instance.aside -= 1;
+      const taken = await take(signal);
+      if (over) taken();
+      else giveBack = taken;
+    };
+  };
+  return () => {
+    over = true;
+    giveBack();
+  };
 }
 
 export interface Instance {
@@ -27,6 +64,8 @@ export interface Instance {
   proven: boolean;
   slots: Pick<FairSlots, 'take' | 'takeFree'>;
   inUse: number;
+  /** Calls in use that have given their places to others. */
+  aside: number;
   idleTimer?: NodeJS.Timeout;
   /** Aborts the instance's start. */
   start: AbortController;

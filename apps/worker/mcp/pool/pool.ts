@@ -1,7 +1,7 @@
 // The instances of servers: at most one per key, with back-off after failures, closed when idle. An instance that ends is
 // noticed at once, and the next call starts another.
 import { steadyNow } from '#libs/concurrency/steady-now.js';
-import { FairSlots } from '#libs/concurrency/fair-slots.js';
+import { FairSlots, type SlotWait } from '#libs/concurrency/fair-slots.js';
 import { CircuitBreakers } from '#libs/concurrency/circuit-breaker.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -22,6 +22,7 @@ import {
   instanceKey,
   isOwn,
   logInstance,
+  steppingAside,
   type Instance,
   type InstanceCount,
   type UseOptions,
@@ -127,6 +128,11 @@ export class ServerPool {
       try {
         const line = lineOf(instance, options);
         giveBack = instance.slots.takeFree(line) ?? (await this.waitForPlace(instance, line, options));
+        if (!server.builtin) {
+          giveBack = steppingAside(instance, giveBack, options, (signal) =>
+            this.waitForPlace(instance, line, { signal, deadline: options.deadline, ahead: true }),
+          );
+        }
         const connection = instance.connected ?? (await started(instance, options));
         try {
           return await work(connection, server);
@@ -156,7 +162,7 @@ export class ServerPool {
     return instance;
   }
 
-  private waitForPlace({ server, slots }: Instance, line: string, options: UseOptions): Promise<() => void> {
+  private waitForPlace({ server, slots }: Instance, line: string, options: SlotWait): Promise<() => void> {
     return slots.take(line, options).catch((error: unknown) => {
       throw options.signal.aborted ? error : this.refusal(server, 'concurrency');
     });
@@ -211,7 +217,7 @@ export class ServerPool {
     const start = new AbortController();
     const connection = this.connect(server, user, AbortSignal.any([this.stop.signal, start.signal]));
     const slots = server.slots ?? new FairSlots(server.concurrency, maxWaitingCalls, `server ${server.name}`);
-    const state = { inUse: 0, connected: undefined, proven: false, wantedUntil: 0 };
+    const state = { inUse: 0, aside: 0, connected: undefined, proven: false, wantedUntil: 0 };
     const instance: Instance = { key, server, user, slots, connection, start, ...state };
     this.byKey.set(key, instance);
     const begunAt = performance.now();

@@ -7,16 +7,10 @@ import { ownClientName } from '#libs/mcp-server/call-meta.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { McpPeer } from '#libs/tracing/spans.js';
+import { CallsInProgress } from './calls-in-progress.js';
 import { asCallError, isSessionLost, misunderstanding, SessionLost } from './connection-errors.js';
 import type { DiscoveryMemory } from './discovery.js';
-import {
-  asAskingError,
-  isBrokenQuestion,
-  nobodyAnswers,
-  readQuestion,
-  refused,
-  toElicitResult,
-} from './elicitation.js';
+import { asAskingError, isBrokenQuestion, nobodyAnswers, readQuestion, toElicitResult } from './elicitation.js';
 import { isOverBounds, readSampling, type SamplingSettings, toSamplingResult } from './sampling.js';
 import { callScope, type ToolCallOptions } from '../wire/call-scope.js';
 import type { GuardedTransport } from '../wire/guarded-transport.js';
@@ -100,7 +94,7 @@ export class ClientConnection implements ToolConnection {
   private readonly closedListeners: (() => void)[] = [];
   private readonly changedListeners: (() => void)[] = [];
   private readonly ended = new AbortController();
-  private readonly calling = new Set<ToolCallOptions>();
+  private readonly calls: CallsInProgress;
   /** Tools that want arguments in headers, as listed last. */
   private mirrored: ReadonlyMap<string, Tool> = new Map();
   private checking = false;
@@ -111,7 +105,8 @@ export class ClientConnection implements ToolConnection {
     private readonly guard: GuardedTransport,
     private readonly options: EstablishOptions,
   ) {
-    const { root, prior, sampling, startTimeoutMs, isModern = false } = options;
+    const { root, prior, sampling, startTimeoutMs, shared = false, isModern = false } = options;
+    this.calls = new CallsInProgress(shared);
     const probeMs = isModern ? startTimeoutMs : Math.min(probeTimeoutMs, startTimeoutMs / 4);
     this.unproven = prior?.kind === 'modern';
     const onChanged = () => notify(this.changedListeners);
@@ -134,9 +129,9 @@ export class ClientConnection implements ToolConnection {
     }
     this.client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq }) => {
       try {
-        const call = this.asking();
+        const call = this.calls.asking();
         if (call?.onQuestion === undefined) throw nobodyAnswers();
-        return toElicitResult(await call.onQuestion(readQuestion(params), mcpReq.signal));
+        return toElicitResult(await this.calls.answered(call, call.onQuestion(readQuestion(params), mcpReq.signal)));
       } catch (error) {
         throw asAskingError('elicitation/create', error, this.client.getProtocolEra());
       }
@@ -144,9 +139,10 @@ export class ClientConnection implements ToolConnection {
     if (sampling === undefined) return;
     this.client.setRequestHandler('sampling/createMessage', async ({ params }, { mcpReq }) => {
       try {
-        const call = this.asking();
+        const call = this.calls.asking();
         if (call?.onSampling === undefined) throw nobodyAnswers();
-        return toSamplingResult(await call.onSampling(readSampling(params, sampling), mcpReq.signal));
+        const answer = call.onSampling(readSampling(params, sampling), mcpReq.signal);
+        return toSamplingResult(await this.calls.answered(call, answer));
       } catch (error) {
         if (isOverBounds(error)) this.options.onBound?.('sampling');
         throw asAskingError('sampling/createMessage', error, this.client.getProtocolEra());
@@ -250,7 +246,7 @@ export class ClientConnection implements ToolConnection {
     signal.throwIfAborted();
     const progressToken = this.guard.expectProgress(options);
     const params = { name: request.tool, arguments: request.arguments, _meta: { ...request.meta, progressToken } };
-    this.calling.add(options);
+    this.calls.add(options);
     try {
       // The caller has the real deadline. The SDK's is longer.
       const timeout = Math.min(options.maxTimeoutMs + (options.questionsMs ?? 0) + 5_000, longestTimerMs);
@@ -273,7 +269,7 @@ export class ClientConnection implements ToolConnection {
       void this.checkAfterCancel();
       throw signal.reason;
     } finally {
-      this.calling.delete(options);
+      this.calls.delete(options);
       this.guard.forgetProgress(progressToken);
     }
   }
@@ -295,18 +291,6 @@ export class ClientConnection implements ToolConnection {
     // If the connection ended by itself, the SDK has dropped it, but its process may still run.
     const { inner } = this.guard;
     if (inner instanceof StdioTransport) await inner.close();
-  }
-
-  /**
-   * The call that a question belongs to: the one on whose stream it arrived. On a pipe or a notification stream, the call is
-   * known only if the server belongs to one session and runs one call.
-   */
-  private asking(): ToolCallOptions | undefined {
-    const scope = callScope.getStore();
-    if (scope !== undefined) return this.calling.has(scope) ? scope : undefined;
-    if (this.options.shared === true || this.calling.size === 0) return undefined;
-    if (this.calling.size > 1) throw refused('several calls are in progress, and it is unknown which one asks');
-    return [...this.calling][0];
   }
 
   private callError(error: unknown, toolName?: string): AppError {

@@ -28,7 +28,9 @@ export class InProcessConnection implements ToolConnection {
 
   constructor(private readonly server: InProcessServer) {
     this.detach = server.attach({
-      onToolsChanged: () => notify(this.changedListeners),
+      onChange: ({ kind }) => {
+        if (kind === 'tools_list_changed') notify(this.changedListeners);
+      },
       onClosed: () => this.end(),
     });
   }

@@ -1,0 +1,45 @@
+// Tells the client of a connection what has changed. Before 2026-07-28 a client subscribes to resources one by one; since then the
+// entry of the connection passes on what the client listens to.
+import { ProtocolError, type Server, type ServerEvent } from '@modelcontextprotocol/server';
+
+/** No earlier revision has `subscriptions/listen`. */
+const firstStateless = '2026-07-28';
+/** How many resources a connection may subscribe to. */
+const maxSubscribed = 1_000;
+const invalidParams = -32602;
+
+const subscribed = new WeakMap<Server, Set<string>>();
+
+/** @throws ProtocolError for too many */
+export function subscribe(server: Server, uri: string): void {
+  const uris = subscribed.get(server) ?? new Set();
+  if (uris.size >= maxSubscribed && !uris.has(uri)) {
+    throw new ProtocolError(invalidParams, `A connection may subscribe to ${maxSubscribed} resources`);
+  }
+  subscribed.set(server, uris.add(uri));
+}
+
+export function unsubscribe(server: Server, uri: string): void {
+  subscribed.get(server)?.delete(uri);
+}
+
+/** A connection that is not open yet, or has just closed, asks for lists anyway. */
+export function tellChange(server: Server, change: ServerEvent): void {
+  if (server.transport !== undefined) send(server, change)?.catch(() => undefined);
+}
+
+function send(server: Server, change: ServerEvent): Promise<void> | undefined {
+  switch (change.kind) {
+    case 'tools_list_changed':
+      return server.sendToolListChanged();
+    case 'prompts_list_changed':
+      return server.sendPromptListChanged();
+    case 'resources_list_changed':
+      return server.sendResourceListChanged();
+    case 'resource_updated': {
+      const isListener = (server.getNegotiatedProtocolVersion() ?? '') >= firstStateless;
+      if (!isListener && subscribed.get(server)?.has(change.uri) !== true) return undefined;
+      return server.sendResourceUpdated({ uri: change.uri });
+    }
+  }
+}
