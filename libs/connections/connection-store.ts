@@ -85,7 +85,7 @@ const leave = `/* connections.leave */ update connections set refresh_holder = n
 
 const end = `/* connections.end */
   with gone as (
-    update connections set state = 'expired', sealed = null, version = version + 1, refresh_holder = null, refresh_until = null
+    update connections set state = $6, sealed = null, version = version + 1, refresh_holder = null, refresh_until = null
     where principal = $3 and server = $4 and version = $5::bigint and state = 'connected' returning *),
   audited as (${audited} false, 'refused' from gone where $2::boolean)
   select version from gone`;
@@ -174,8 +174,11 @@ export class ConnectionStore {
   }
 
   /** Ends a connection whose tokens were refused, unless it has others meanwhile. */
-  async end({ version, ...key }: Pick<StoredConnection, 'principal' | 'server' | 'version'>): Promise<void> {
-    await this.database.query(end, [...this.auditing(), ...keyOf(key), version]);
+  async end(
+    { version, ...key }: Pick<StoredConnection, 'principal' | 'server' | 'version'>,
+    state: Exclude<ConnectionState, 'connected'> = 'expired',
+  ): Promise<void> {
+    await this.database.query(end, [...this.auditing(), ...keyOf(key), version, state]);
   }
 
   /** Returns what was there. */

@@ -1,7 +1,7 @@
 // An authorization server controlled by a test, and the MCP server that it protects, on one port: discovery, registration,
 // authorization with PKCE, tokens with rotation and reuse detection, revocation. Its faults are members that a test changes.
 import { createHash, randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
@@ -66,6 +66,8 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     /** Who is signed in at the issuer's page. */
     user: 'alice',
     tokenSeconds: options.tokenSeconds ?? 3_600,
+    /** The MCP server takes no token at all. */
+    refusesAll: false,
     asked,
     calls,
     /** Everything secret that was issued. */
@@ -86,6 +88,13 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
       refreshTokens.clear();
     },
     expireAccess: () => accessTokens.clear(),
+    /** A key that the MCP server takes in the header `x-key`. */
+    giveKey: (user: string): string => {
+      const key = made('key');
+      accessTokens.set(key, { user, scope: 'read', client: '', resource: '', until: Infinity });
+      tokens.push(key);
+      return key;
+    },
     async stop(): Promise<void> {
       await mcp.close();
       server.closeAllConnections();
@@ -272,7 +281,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     const grant = accessTokens.get(bearer ?? '');
     const message = body === undefined ? {} : (JSON.parse(body) as { method?: string; params?: { name?: string } });
     const isOpen = options.listsOpenly === true && message.method !== 'tools/call';
-    const valid = grant !== undefined && grant.until > Date.now();
+    const valid = grant !== undefined && grant.until > Date.now() && !world.refusesAll;
     if (!isOpen && !valid) {
       const error = bearer === undefined ? '' : ', error="invalid_token"';
       const headers = { 'www-authenticate': challenge(`${error}, scope="read"`) };
@@ -290,7 +299,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     return mcp.fetch(new Request(world.mcpUrl, { method, headers, ...(body === undefined ? {} : { body }) }));
   };
 
-  const server = createServer(async (request, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url!, world.url);
     if (url.pathname === '/mcp') {
       const served = await serveMcp(request);
@@ -302,6 +311,9 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     const [status, body, headers = {}] = await answer(request, url);
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  };
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   world.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

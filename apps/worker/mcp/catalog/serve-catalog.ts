@@ -79,6 +79,10 @@ export class CatalogService implements PoolListener {
     this.current(server)?.onUnreachable(tookMs);
   }
 
+  onSignedIn(server: string): void {
+    this.listed.get(server)?.onSignedIn();
+  }
+
   private current(server: ConfiguredServer): ListedServer | undefined {
     const listed = this.listed.get(server.name);
     return isSameServer(listed?.server, server) ? listed : undefined;

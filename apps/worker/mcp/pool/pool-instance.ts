@@ -40,7 +40,12 @@ export interface Instance {
 /** State must not leak: users with another session, principal or headers get another instance. */
 export function instanceKey(server: ConfiguredServer, user: PoolUser): string {
   const owner = server.scope === 'shared' ? [] : [user.principal, user.sessionId, user.directory];
-  return JSON.stringify([server.name, server.configHash, credentialOf(user) ?? null, ...owner]);
+  return JSON.stringify([
+    server.name,
+    server.configHash,
+    credentialOf(user, server.users !== undefined) ?? null,
+    ...owner,
+  ]);
 }
 
 export function isOwn({ server, user }: Instance, session: Pick<PoolUser, 'principal' | 'sessionId'>): boolean {

@@ -4,6 +4,7 @@ import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { FairSlots } from '#libs/concurrency/fair-slots.js';
 import { CircuitBreakers } from '#libs/concurrency/circuit-breaker.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
+import { ConnectionNeeded } from '#libs/connections/connection-needed.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { SessionLost } from '../servers/connection-errors.js';
@@ -183,6 +184,15 @@ export class ServerPool {
     await this.closing.ended((instance) => isOwn(instance, session));
   }
 
+  /** The user's connection to the server has become another: what runs with the old one takes no new calls. */
+  reconnect(name: string, principal: string): void {
+    for (const instance of this.byKey.values()) {
+      const { server, user } = instance;
+      if (server.users !== undefined && server.name === name && user.principal === principal)
+        this.retire(instance, 'reconnected');
+    }
+  }
+
   /** Ends the instances of a deleted session at once with their calls; none is started in the directory again. */
   async endIn(directory: string): Promise<void> {
     this.deleted.add(directory);
@@ -281,7 +291,7 @@ export class ServerPool {
   }
 
   private countFailure(server: ConfiguredServer, error: unknown, tookMs: number): void {
-    if (error instanceof StartRefused) return;
+    if (error instanceof StartRefused || error instanceof ConnectionNeeded) return;
     this.events.onConnect(server.name, 'failed');
     const open = this.circuits.failed(server.name);
     this.logger.warn({ error, metadata: { server: server.name } }, 'a tool server could not be connected');
