@@ -67,7 +67,11 @@ export function fetchFor({ url, auth }: ConnectedServer, allow: readonly string[
 export async function askForChallenge({ url }: ConnectedServer, fetch: IssuerFetch): Promise<Challenge> {
   const answer = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-method': 'ping',
+    },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
   });
   return answer.status === 401 ? extractWWWAuthenticateParams(answer) : {};
