@@ -189,7 +189,7 @@ export async function openWorker(
         }),
       );
       if (vault !== undefined) {
-        listening.push(await listenForConnections(backing.channels, (key) => worker.reconnect(key)));
+        listening.push(await listenForConnections(backing.channels, (key) => worker.catalog.reconnect(key)));
       }
       await worker.start();
       reaper.start();

@@ -9,7 +9,6 @@ import { SealedValues } from '#libs/backing/sealed-values.js';
 import type { Faults } from '#libs/config/fault-points.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import type { Config } from '#libs/config/schema.js';
-import type { ConnectionKey } from '#libs/connections/connection-store.js';
 import { SharedPlaces } from '#libs/limits/shared-places.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { DeletedSession } from '#libs/runs/sessions/deleted-sessions.js';
@@ -39,13 +38,12 @@ import { CatalogService } from './mcp/catalog/serve-catalog.js';
 import { ServerStarts } from './mcp/servers/server-starts.js';
 import { ServerVitals } from './mcp/servers/server-vitals.js';
 import { noteEnds, reportServer } from './mcp/pool/report-server.js';
-import type { Connections } from './mcp/servers/server-access.js';
 import { configuredServers, type ConfiguredServers, type ServerParts } from './mcp/servers/servers.js';
 import type { Isolation } from './sandbox/isolation.js';
 import { isolationLevels } from './sandbox/levels.js';
 import { EgressProxy, type EgressOptions } from './sandbox/egress-proxy.js';
 
-export interface WorkerParts {
+export interface WorkerParts extends Pick<ServerParts, 'connections'> {
   workerId: string;
   config: Config;
   backing: Backing;
@@ -65,8 +63,6 @@ export interface WorkerParts {
   /** Servers inside this process, by name. */
   builtins: ReadonlyMap<string, InProcessServer>;
   callTokens: CallTokenMint;
-  /** Absent without a key of the vault. */
-  connections?: Connections | undefined;
   faults?: Faults;
   /** Called when a tool's definition has changed. */
   onToolChange?: (grade: ChangeGrade, outcome: ChangeOutcome) => void;
@@ -255,11 +251,7 @@ export class Worker {
   async start(): Promise<void> {
     await this.outcomes.start();
     await this.catalog.start();
-    const info = {
-      id: this.parts.workerId,
-      kind: 'worker' as const,
-      details: this.details(),
-    };
+    const info = { id: this.parts.workerId, kind: 'worker' as const, details: this.details() };
     await this.parts.registry.register(info);
     this.parts.registry.describe(info.id, () => this.details());
     await this.questions.start();
@@ -291,12 +283,6 @@ export class Worker {
     } catch (error) {
       this.parts.logger.warn({ error, sessionId: id }, 'servers of a deleted session did not end cleanly');
     }
-  }
-
-  /** A user has connected to a server, or is not any more. */
-  reconnect({ principal, server }: ConnectionKey): void {
-    this.pool.reconnect(server, principal);
-    this.catalog.onSignedIn(server);
   }
 
   private details(): ProcessInfo['details'] {

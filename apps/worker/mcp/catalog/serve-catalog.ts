@@ -1,5 +1,6 @@
 // Keeps the catalog up to date with this worker's servers: lists each server, removes those no longer configured, and
 // publishes the order in which bare names of tools are resolved.
+import type { ConnectionKey } from '#libs/connections/connection-store.js';
 import type { ServerReport } from '#libs/runs/processes/process-registry.js';
 import { isSameServer, type ConfiguredServer } from '../servers/configured-server.js';
 import type { ToolConnection } from '../servers/connection.js';
@@ -79,8 +80,10 @@ export class CatalogService implements PoolListener {
     this.current(server)?.onUnreachable(tookMs);
   }
 
-  onSignedIn(server: string): void {
-    this.listed.get(server)?.onSignedIn();
+  /** A user has connected to a server, or is not any more. */
+  reconnect(key: ConnectionKey): void {
+    this.parts.pool.reconnect(key);
+    this.listed.get(key.server)?.onSignedIn();
   }
 
   private current(server: ConfiguredServer): ListedServer | undefined {

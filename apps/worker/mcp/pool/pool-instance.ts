@@ -1,5 +1,6 @@
 // A running instance of a server in the pool: who may use it, and how instances are counted.
 import type { FairSlots } from '#libs/concurrency/fair-slots.js';
+import type { ConnectionKey } from '#libs/connections/connection-store.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { credentialOf, type ConfiguredServer, type PoolUser } from '../servers/configured-server.js';
 import type { ToolConnection } from '../servers/connection.js';
@@ -50,6 +51,11 @@ export function instanceKey(server: ConfiguredServer, user: PoolUser): string {
 
 export function isOwn({ server, user }: Instance, session: Pick<PoolUser, 'principal' | 'sessionId'>): boolean {
   return server.scope === 'session' && user.principal === session.principal && user.sessionId === session.sessionId;
+}
+
+/** Whether its calls have the rights of the user's connection. */
+export function isOfUser({ server, user }: Instance, connection: ConnectionKey): boolean {
+  return server.users !== undefined && server.name === connection.server && user.principal === connection.principal;
 }
 
 /** Logs a start or an end, except for builtins, which are part of the worker. */

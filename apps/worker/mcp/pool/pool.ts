@@ -5,6 +5,7 @@ import { FairSlots } from '#libs/concurrency/fair-slots.js';
 import { CircuitBreakers } from '#libs/concurrency/circuit-breaker.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import { ConnectionNeeded } from '#libs/connections/connection-needed.js';
+import type { ConnectionKey } from '#libs/connections/connection-store.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { SessionLost } from '../servers/connection-errors.js';
@@ -21,6 +22,7 @@ import {
 import {
   countInstances,
   instanceKey,
+  isOfUser,
   isOwn,
   logInstance,
   type Instance,
@@ -185,12 +187,9 @@ export class ServerPool {
   }
 
   /** The user's connection to the server has become another: what runs with the old one takes no new calls. */
-  reconnect(name: string, principal: string): void {
-    for (const instance of this.byKey.values()) {
-      const { server, user } = instance;
-      if (server.users !== undefined && server.name === name && user.principal === principal)
-        this.retire(instance, 'reconnected');
-    }
+  reconnect(key: ConnectionKey): void {
+    for (const instance of [...this.byKey.values()].filter((each) => isOfUser(each, key)))
+      this.retire(instance, 'reconnected');
   }
 
   /** Ends the instances of a deleted session at once with their calls; none is started in the directory again. */

@@ -46,8 +46,8 @@ export class ServerAccess {
 
   /** Adds the user's headers, and looks at refusals before the SDK does. */
   around(fetch: Fetch): Fetch {
-    return async (url, init = {}) => {
-      const headers = new Headers(init.headers);
+    return async (url, init) => {
+      const headers = new Headers(init?.headers);
       if (this.server.auth.kind === 'headers') {
         for (const [name, value] of Object.entries((await this.current())?.headers ?? {})) headers.set(name, value);
       }
