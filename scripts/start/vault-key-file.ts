@@ -1,6 +1,6 @@
 // The key of the vault that `npm start` makes where none is configured. It stays in the data directory, with the connections that it
 // opens.
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { link, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { makeDirectory } from '#libs/embedded-postgres/embedded-postgres.js';
@@ -11,7 +11,7 @@ export async function vaultKeyFile(dataDir: string): Promise<string> {
   const directory = resolve(dataDir);
   const path = join(directory, 'vault.key');
   // Linked when it is whole, since a start that is killed here must leave no half of a key.
-  const half = `${path}.${process.pid}`;
+  const half = `${path}.${randomUUID()}`;
   try {
     await makeDirectory(directory);
     await writeFile(half, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600 });

@@ -17,7 +17,7 @@ export const connectionRequirements = {
   'connections.revoked': 'a connection that is removed is revoked at the issuer',
   'connections.sealed':
     'tokens are sealed with AES-256-GCM for one principal, server and issuer; keys are replaced one by one',
-  'connections.secret': 'a token is in no job, log, audit row, answer and error',
+  'connections.secret': 'a token is in no log, error and row of the database',
   'connections.settings':
     'auth of a server is checked at the start, and without a key of the vault it says how to make one',
 } as const;
