@@ -188,8 +188,7 @@ export class ServerPool {
 
   /** The user's connection to the server has become another: what runs with the old one takes no new calls. */
   reconnect(key: ConnectionKey): void {
-    for (const instance of [...this.byKey.values()].filter((each) => isOfUser(each, key)))
-      this.retire(instance, 'reconnected');
+    for (const each of this.byKey.values()) if (isOfUser(each, key)) this.retire(each, 'reconnected');
   }
 
   /** Ends the instances of a deleted session at once with their calls; none is started in the directory again. */
