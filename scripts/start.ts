@@ -15,6 +15,7 @@ import { choosePorts } from './start/choose-port.js';
 import { describeStart } from './start/describe-start.js';
 import { listenForSignals } from './start/listen-for-signals.js';
 import { supervise } from './start/supervise.js';
+import { vaultKeyFile } from './start/vault-key-file.js';
 
 async function main(): Promise<void> {
   const asked = listenForSignals(['start', 'npx'].includes(process.env['npm_lifecycle_event'] ?? ''));
@@ -47,6 +48,7 @@ async function main(): Promise<void> {
         // Only what was chosen here: the rest the services read from the same places.
         ...(gatewayPort === server.port ? {} : { PORT: String(gatewayPort) }),
         ...(workerPort === server.worker_port ? {} : { SERVER_WORKER_PORT: String(workerPort) }),
+        ...(config.vault.key === undefined && { VAULT_KEY_FILE: await vaultKeyFile(config.data_dir) }),
         ...chimechModule(config, builtProgram('apps/chimech/own-tools.module.js')),
       },
       // The services keep to their grace themselves; this is for one that does not.

@@ -6,6 +6,7 @@ import { chimechAnalyzeRequirements } from './requirements/chimech-analyze.js';
 import { chatRequirements } from './requirements/chat.js';
 import { chimechRequirements } from './requirements/chimech.js';
 import { clientRequirements } from './requirements/client.js';
+import { connectionRequirements } from './requirements/connections.js';
 import { consoleChatRequirements } from './requirements/console-chat.js';
 import { consoleRequirements } from './requirements/console.js';
 import { consoleKeysRequirements } from './requirements/console-keys.js';
@@ -32,6 +33,7 @@ export const requirements = {
   ...chatRequirements,
   ...chimechRequirements,
   ...clientRequirements,
+  ...connectionRequirements,
   ...consoleChatRequirements,
   ...consoleRequirements,
   ...consoleKeysRequirements,

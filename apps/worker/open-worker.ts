@@ -8,8 +8,12 @@ import { openBacking } from '#libs/backing/open-backing.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import { configurationFiles } from '#libs/config/load-config.js';
 import type { Config } from '#libs/config/schema.js';
+import { listenForConnections } from '#libs/connections/connection-announcements.js';
+import { ConnectionStore } from '#libs/connections/connection-store.js';
+import { ConnectionTokens } from '#libs/connections/connection-tokens.js';
+import { openVault, type Vault } from '#libs/connections/vault.js';
 import { workspacesDirectory } from '#libs/config/workspaces-directory.js';
-import { openDatabase } from '#libs/postgres/open-database.js';
+import { type Database, openDatabase } from '#libs/postgres/open-database.js';
 import { poolSizes } from '#libs/postgres/pool-sizes.js';
 import {
   isolationCheck,
@@ -37,6 +41,7 @@ import { ReplySender } from './jobs/reply-sender.js';
 import { importModules } from './import-modules.js';
 import { openOwnServers } from './open-own-servers.js';
 import { OwnToolsModule } from './own-tools.module.js';
+import type { Connections } from './mcp/servers/server-access.js';
 import { Isolation } from './sandbox/isolation.js';
 import { countToolProcesses } from './sandbox/tool-process.js';
 import { Worker, type WorkerParts } from './worker.js';
@@ -61,6 +66,8 @@ export async function openWorker(
   const { url } = config.database;
   if (url === undefined)
     throw new AppError('store_unavailable', 'DATABASE_URL is not set; `npm start` runs its own PostgreSQL');
+  // Refuses to start before anything is open.
+  const vault = openVault(config);
   const id = `wk_${randomBytes(8).toString('hex')}`;
   const { timeout_ms: timeoutMs } = config.database;
   const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth, min_free_bytes } = config.workspaces;
@@ -125,6 +132,7 @@ export async function openWorker(
     catalog: new PostgresCatalogStore(database, audit),
     waits: new WaitStore(database, audit),
     callTokens: new CallTokenMint(new CallTokenKeys(database)),
+    connections: vault && openConnections(database, vault, config),
     registry,
     workspaces,
     workspacesMark: await workspaces.mark().catch(() => undefined),
@@ -148,7 +156,7 @@ export async function openWorker(
   });
   const sweeper = new Sweeper({ sessions, workspaces, logger, intervalMs: config.workspaces.sweep_interval_ms });
   const meter = new WorkspaceMeter({ workspaces, logger });
-  let stopListening: (() => Promise<void>) | undefined;
+  const listening: (() => Promise<void>)[] = [];
 
   return {
     worker,
@@ -174,10 +182,15 @@ export async function openWorker(
       auditSpoolRows: async () => worker.outcomes.spooledRows,
     },
     start: async () => {
-      stopListening = await listenForDeleted(backing.channels, (session) => {
-        sessions.forget(session);
-        void worker.endSession(session);
-      });
+      listening.push(
+        await listenForDeleted(backing.channels, (session) => {
+          sessions.forget(session);
+          void worker.endSession(session);
+        }),
+      );
+      if (vault !== undefined) {
+        listening.push(await listenForConnections(backing.channels, (key) => worker.catalog.reconnect(key)));
+      }
       await worker.start();
       reaper.start();
       sweeper.start();
@@ -186,7 +199,7 @@ export async function openWorker(
     close: async () => {
       await Promise.allSettled([reaper.close(), sweeper.close(), meter.close()]);
       try {
-        await stopListening?.();
+        for (const stop of listening) await stop();
         await worker.close();
         await workspaceServer.close();
         await own.close();
@@ -196,6 +209,11 @@ export async function openWorker(
       }
     },
   };
+}
+
+function openConnections(database: Database, vault: Vault, { audit, tools }: Config): Connections {
+  const store = new ConnectionStore(database, { audit: audit.enabled });
+  return { store, tokens: new ConnectionTokens({ store, vault, allow: tools.fetch_allow }) };
 }
 
 function countStates(worker: Worker): Record<string, number> {

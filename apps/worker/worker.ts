@@ -43,7 +43,7 @@ import type { Isolation } from './sandbox/isolation.js';
 import { isolationLevels } from './sandbox/levels.js';
 import { EgressProxy, type EgressOptions } from './sandbox/egress-proxy.js';
 
-export interface WorkerParts {
+export interface WorkerParts extends Pick<ServerParts, 'connections'> {
   workerId: string;
   config: Config;
   backing: Backing;
@@ -116,6 +116,7 @@ export class Worker {
       egress: () => this.openEgress(),
       cache: backing.cache,
       places: this.places,
+      connections: parts.connections,
       onBound: poolEvents.onBound,
       onStderr: (server, line) => this.vitals.wrote(server, line),
       logger,
@@ -250,11 +251,7 @@ export class Worker {
   async start(): Promise<void> {
     await this.outcomes.start();
     await this.catalog.start();
-    const info = {
-      id: this.parts.workerId,
-      kind: 'worker' as const,
-      details: this.details(),
-    };
+    const info = { id: this.parts.workerId, kind: 'worker' as const, details: this.details() };
     await this.parts.registry.register(info);
     this.parts.registry.describe(info.id, () => this.details());
     await this.questions.start();

@@ -1,11 +1,14 @@
 // Checks that involve several keys, and refusals for safety.
 import { isIP } from 'node:net';
 import { readSigningKey } from '#libs/audit/chain/checkpoint.js';
+import { authProblem } from './servers/auth-problem.js';
 import { formatKey, type ConfigProblem } from './config-error.js';
 import { environmentName } from './environment.js';
+import { isOwnHeader } from './servers/own-headers.js';
 import { parseRedisUrl, RedisUrlError } from './addresses/redis-url.js';
 import type { Config, ServerConfig } from './schema.js';
 import type { Path } from './printing/schema-walk.js';
+import { readVaultKeys, vaultKeyCommand } from '#libs/connections/vault-keys.js';
 
 export function checkConfig(config: Config, originOf: (path: Path) => string | undefined): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
@@ -21,6 +24,9 @@ export function checkConfig(config: Config, originOf: (path: Path) => string | u
   }
   if (config.auth.jwt !== undefined && config.auth.mode === 'off') {
     problem(['auth', 'jwt'], 'tokens are not checked while auth.mode is off');
+  }
+  if (config.vault.key !== undefined && readVaultKeys(config.vault.key) === undefined) {
+    problem(['vault', 'key'], `must be 32 bytes in base64, or several of them: ${vaultKeyCommand}`);
   }
   if (config.audit.signing_key !== undefined && readSigningKey(config.audit.signing_key) === undefined) {
     problem(['audit', 'signing_key'], 'must be a private Ed25519 key in PEM: openssl genpkey -algorithm ed25519');
@@ -87,10 +93,6 @@ function redisProblem(url: string): string | undefined {
   }
 }
 
-const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const ownHeaders =
-  /^(?:host|connection|keep-alive|upgrade|te|trailer|transfer-encoding|expect|accept.*|content-.*|mcp-.*|last-event-id)$/i;
-
 function serverProblem(server: ServerConfig, allowUnsandboxed: boolean): string | undefined {
   const ways = (['builtin', 'command', 'url'] as const).filter((way) => server[way] !== undefined);
   if (ways.length !== 1) {
@@ -102,14 +104,14 @@ function serverProblem(server: ServerConfig, allowUnsandboxed: boolean): string 
   if (server.transport !== undefined && server.url === undefined) return 'has a transport but no url';
   if (server.forward_headers.length > 0 && server.url === undefined) return 'has forward_headers but no url';
   if (server.act_for_caller === true && server.command !== undefined) return 'has act_for_caller but is a command';
-  const refused = server.forward_headers.find((name) => !headerName.test(name) || ownHeaders.test(name));
+  const refused = server.forward_headers.find(isOwnHeader);
   if (refused !== undefined) return `cannot forward the header '${refused}'`;
   if (server.standbys > 0 && (server.command === undefined || server.scope === 'shared')) {
     return 'has standbys but is not a command with scope session';
   }
   if (server.standbys > server.max_instances) return `has more standbys than max_instances (${server.max_instances})`;
   if (server.isolation === 'none' && !allowUnsandboxed) return 'isolation none needs isolation.allow_unsandboxed';
-  return undefined;
+  return authProblem(server);
 }
 
 function isOrigin(text: string): boolean {

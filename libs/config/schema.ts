@@ -99,6 +99,9 @@ export const configSchema = z.strictObject({
     keep_alive_ms: ms('Time without events after which a stream sends a keep-alive').default(15_000),
     stuck_reader_ms: ms('How long a client may read nothing before it is disconnected').default(60_000),
     headers_after_ms: ms('Time after which a stream sends its headers even without an event').default(10_000),
+    public_url: httpUrl(
+      'Address at which people and tool servers reach the gateway, such as https://tools.example.com; default: from host and port',
+    ).optional(),
   }),
   data_dir: z.string().default('.data').describe('Directory of the embedded database and the workspaces'),
   database: section({
@@ -195,6 +198,13 @@ export const configSchema = z.strictObject({
       'keys: every request needs an API key; auto: the same once the first key exists or jwt is set, until then loopback only; off: no request needs a key',
     ).default('auto'),
     jwt: jwtSchema.optional(),
+  }),
+  vault: section({
+    key: secret
+      .optional()
+      .describe(
+        'Key that seals the connections of users to tool servers, 32 bytes in base64; of several, separated by commas, the first seals and all open',
+      ),
   }),
   console: section({
     enabled: flag('Serve the console at /console').default(true),

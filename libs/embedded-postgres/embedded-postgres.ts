@@ -178,7 +178,7 @@ async function checkLogin(url: string): Promise<void> {
 }
 
 /** Does not use `recursive`, with which Node never returns for directories such as `/proc`. */
-async function makeDirectory(path: string): Promise<void> {
+export async function makeDirectory(path: string): Promise<void> {
   const attempt = () =>
     mkdir(path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;

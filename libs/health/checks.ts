@@ -154,7 +154,9 @@ export function serversCheck(states: () => Promise<Readonly<Record<string, strin
   const shown = 10;
   return named('servers', async () => {
     const entries = Object.entries(await states());
-    const away = entries.filter(([, state]) => state !== 'ready' && state !== 'idle');
+    // A server that needs a sign-in waits for its users, and nothing is wrong with it.
+    const fine = new Set(['ready', 'idle', 'needs_sign_in']);
+    const away = entries.filter(([, state]) => !fine.has(state));
     const details = { count: entries.length };
     if (away.length === 0) return result(undefined, details);
     const names = away.slice(0, shown).map(([name, state]) => `${name} (${state})`);

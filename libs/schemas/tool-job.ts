@@ -99,4 +99,6 @@ export const channelNames = {
   approvals: 'approvals',
   /** Deleted sessions, for every process that has one in memory. */
   deletedSessions: 'deleted-sessions',
+  /** Users who have connected to a tool server, or are not any more. */
+  connections: 'connections',
 } as const;

@@ -1,11 +1,16 @@
 // `npm run conformance`: the official MCP conformance suites against the gateway, a server made with the decorators, and
 // the worker's client. Exit codes: 0 nothing failed that applies to us (not-applicable.ts), 1 something did.
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { setTimeout as pause } from 'node:timers/promises';
+import { startEmbeddedPostgres } from '#libs/embedded-postgres/embedded-postgres.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
 import { serveOverHttp } from '#libs/mcp-server/serve-over-http.js';
+import { migrate } from '#libs/postgres/migrate.js';
 import { startWhole } from '../support/whole-start.js';
 import { AskingTools } from './asking-tools.js';
 import { addPromptTrigger, ConformanceContents } from './conformance-contents.js';
@@ -29,6 +34,12 @@ type Suite = (typeof suites)[number];
 
 const client = `"${process.execPath}" "${fileURLToPath(new URL('client.js', import.meta.url))}"`;
 let failed = 0;
+
+// The connections of the client's users.
+const dataDir = await mkdtemp(join(tmpdir(), 'conformance-store-'));
+const store = await startEmbeddedPostgres({ dataDir, disposable: true });
+await migrate(store.url, { signal: AbortSignal.timeout(60_000) });
+process.env['CONFORMANCE_DATABASE_URL'] = store.url;
 
 const parts = [new ConformanceTools(), new AskingTools(), new ConformanceContents()];
 const tools = createMcpServer(parts, { logger: silentLogger });
@@ -61,6 +72,7 @@ try {
   await gateway.remove();
   await own.close();
   await tools.close();
+  await store.stop();
 }
 console.log(failed === 0 ? '\nNothing failed that applies.' : `\n${failed} failed.`);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -4,7 +4,6 @@
 const scenariosWithout: Record<string, string> = {
   'elicitation-sep1034-client-defaults': 'people answer the questions of servers, and fill in what they want',
   'tasks-': 'an extension that is not offered',
-  'auth/': 'our client sends the headers that are configured; it logs in nowhere',
 };
 
 const models = 'the models of the gateway answer tool servers, not those of its client';

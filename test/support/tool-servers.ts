@@ -55,6 +55,7 @@ export interface ServersGiven {
   starts?: Partial<ServerStartsOptions>;
   builtins?: ServerParts['builtins'];
   egress?: ServerParts['egress'];
+  connections?: ServerParts['connections'];
   /** Limits of each workspace. */
   limits?: { maxBytes?: number; maxFiles?: number };
 }
@@ -97,6 +98,7 @@ export async function openToolServers(servers: Record<string, object>, given: Se
     grace: { stdinMs: 500, termMs: 300 },
     ...(given.cache === undefined ? {} : { cache: given.cache }),
     ...(given.egress === undefined ? {} : { egress: given.egress }),
+    connections: given.connections,
     onBound: (server, bound) => void bounds.push(`${server}: ${bound}`),
     logger,
   });

@@ -12,7 +12,7 @@ export interface ToolServerStatus extends ServerReport {
 }
 
 /** Worst state first; a server that starts in one worker may be ready in another. */
-const severity: ServerReport['state'][] = ['refused', 'unavailable', 'ready', 'starting'];
+const severity: ServerReport['state'][] = ['refused', 'unavailable', 'needs_sign_in', 'ready', 'starting'];
 
 export class ToolServers {
   constructor(

@@ -271,6 +271,7 @@ export type ErrorCode =
   | 'result_too_large'
   | 'path_outside_workspace'
   | 'isolation_too_low'
+  | 'connection_needed'
   | 'cancelled';
 
 export interface FileEntry {
@@ -1026,7 +1027,7 @@ export interface ToolResult {
 
 export interface ToolServer {
   name: string;
-  state: 'starting' | 'ready' | 'unavailable' | 'refused';
+  state: 'starting' | 'ready' | 'needs_sign_in' | 'unavailable' | 'refused';
   isolation?: string;
   reason?: string;
   /** How many programs or connections, by their state. */
@@ -1049,7 +1050,7 @@ export interface ToolServer {
   tools: number;
   workers: {
     id: string;
-    state: 'starting' | 'ready' | 'unavailable' | 'refused';
+    state: 'starting' | 'ready' | 'needs_sign_in' | 'unavailable' | 'refused';
     isolation?: string;
     reason?: string;
     /** How many programs or connections, by their state. */
@@ -1063,7 +1064,7 @@ export interface ToolServer {
 
 export interface ToolServerReport {
   name: string;
-  state: 'starting' | 'ready' | 'unavailable' | 'refused';
+  state: 'starting' | 'ready' | 'needs_sign_in' | 'unavailable' | 'refused';
   isolation?: string;
   reason?: string;
   /** How many programs or connections, by their state. */

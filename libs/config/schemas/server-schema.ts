@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { changeGrades } from '#libs/schemas/tool-change.js';
 import { readAllowedHost } from '../addresses/host-name.js';
+import { authSchema } from './auth-schema.js';
 import { bytes, choice, count, flag, httpUrl, ms, secretTexts, text, texts } from '../setting-kinds.js';
 
 const changePolicy = (holds: boolean, what: string) =>
@@ -49,6 +50,7 @@ export const serverSchema = z.strictObject({
   url: httpUrl('URL of an MCP server').optional(),
   transport: choice(['http', 'sse'], 'Transport of the URL; default: discovered').optional(),
   headers: secretTexts('Headers sent to the URL'),
+  auth: authSchema.optional(),
   enabled: flag('false: the entry is ignored').default(true),
   scope: choice(
     ['session', 'shared'],

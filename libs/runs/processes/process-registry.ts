@@ -14,7 +14,7 @@ export interface ProcessInfo {
 /** The state of a tool server in one worker: an element of `details.servers`. */
 export interface ServerReport {
   name: string;
-  state: 'starting' | 'ready' | 'unavailable' | 'refused';
+  state: 'starting' | 'ready' | 'needs_sign_in' | 'unavailable' | 'refused';
   /** Isolation of the server's tools; absent if the server was refused. */
   isolation?: string;
   /** For the operator: files and directories that a command may use beside its program and its workspace. */

@@ -30,4 +30,5 @@ export const stateWords: Readonly<Record<string, StateWord>> = {
   gone: { en: 'gone', zh: '已消失', tone: 'bad' },
   refused: { en: 'refused', zh: '被拒绝', tone: 'bad' },
   unavailable: { en: 'unavailable', zh: '不可用', tone: 'bad' },
+  needs_sign_in: { en: 'needs a sign-in', zh: '需要登录', tone: 'warn' },
 };

@@ -188,7 +188,7 @@ export const toolChange = named('ToolChange', {
   approved: definition,
   held: definition,
 });
-const serverState = z.enum(['starting', 'ready', 'unavailable', 'refused']);
+const serverState = z.enum(['starting', 'ready', 'needs_sign_in', 'unavailable', 'refused']);
 const inOneWorker = {
   state: serverState,
   isolation: text.optional(),

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
+import { ConnectionNeeded } from '#libs/connections/connection-needed.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import type { ConfiguredServer } from '../servers/configured-server.js';
 import type { ToolConnection } from '../servers/connection.js';
@@ -15,26 +16,50 @@ export interface ListParts {
   timeoutMs: number;
 }
 
-/** @throws AppError tool_unavailable, tool_crashed, tool_timeout, invalid_tool_result */
-export async function listTools(
+interface ListHooks {
+  signal: AbortSignal;
+  onConnection: (connection: ToolConnection) => void;
+}
+
+/** @throws ConnectionNeeded; AppError tool_unavailable, tool_crashed, tool_timeout, invalid_tool_result */
+export async function listTools(server: ConfiguredServer, parts: ListParts, hooks: ListHooks): Promise<unknown[]> {
+  const signal = AbortSignal.any([hooks.signal, abortAfter(parts.timeoutMs)]);
+  const listFor = (principal: string) => listAs(principal, server, parts, { ...hooks, signal });
+  try {
+    return await listFor('');
+  } catch (error) {
+    if (!(error instanceof ConnectionNeeded)) throw error;
+    // The server shows its tools to those only who have signed in.
+    const principal = await server.users?.anyConnected();
+    if (principal === undefined) throw error;
+    return listFor(principal);
+  }
+}
+
+async function listAs(
+  principal: string,
   server: ConfiguredServer,
   parts: ListParts,
-  hooks: { signal: AbortSignal; onConnection: (connection: ToolConnection) => void },
+  { signal, onConnection }: ListHooks,
 ): Promise<unknown[]> {
-  const signal = AbortSignal.any([hooks.signal, abortAfter(parts.timeoutMs)]);
-  if (server.scope === 'session') return listOnce(server, parts.workspaces, signal);
-  const user = { principal: '', sessionId: '', directory: '' };
+  if (server.scope === 'session') return listOnce(principal, server, parts.workspaces, signal);
+  const user = { principal, sessionId: '', directory: '' };
   const options = { user, signal, deadline: steadyNow() + parts.timeoutMs, line: 'listing' as const };
   return parts.pool.use(server.name, options, (connection) => {
-    hooks.onConnection(connection);
+    onConnection(connection);
     return connection.listTools(signal);
   });
 }
 
-async function listOnce(server: ConfiguredServer, workspaces: Workspaces, signal: AbortSignal): Promise<unknown[]> {
+async function listOnce(
+  principal: string,
+  server: ConfiguredServer,
+  workspaces: Workspaces,
+  signal: AbortSignal,
+): Promise<unknown[]> {
   const name = `listing_${randomBytes(8).toString('hex')}`;
   try {
-    const connection = await server.open({ principal: '', sessionId: name, directory: name }, signal);
+    const connection = await server.open({ principal, sessionId: name, directory: name }, signal);
     try {
       return await connection.listTools(signal);
     } finally {

@@ -2,6 +2,7 @@
 // server's configuration changes, it stops and publishes nothing more.
 import { strikeOutKnown } from '#libs/audit/known-secrets.js';
 import { GrowingPause } from '#libs/concurrency/growing-pause.js';
+import { ConnectionNeeded } from '#libs/connections/connection-needed.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { ServerReport } from '#libs/runs/processes/process-registry.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -21,6 +22,8 @@ const most = { named: 20, chars: 200 };
 /** Several changes in a row count as one. A server that reports changes endlessly is listed less and less often. */
 const changeDelayMs = { shared: { least: 50, most: 5_000 }, session: { least: 2_000, most: 60_000 } };
 
+type ListingState = Exclude<ServerReport['state'], 'refused'>;
+
 export interface ListingParts {
   pool: ServerPool;
   workspaces: Workspaces;
@@ -29,7 +32,7 @@ export interface ListingParts {
 }
 
 export class ListedServer {
-  private currentState: 'starting' | 'ready' | 'unavailable' = 'starting';
+  private currentState: ListingState = 'starting';
   private timer?: NodeJS.Timeout;
   private due = Infinity;
   private failures = 0;
@@ -66,7 +69,7 @@ export class ListedServer {
   }
 
   get state(): Pick<ServerReport, 'reason' | 'left_out' | 'protocol'> & {
-    state: 'starting' | 'ready' | 'unavailable';
+    state: ListingState;
   } {
     const state = this.currentState;
     if (state === 'unavailable') {
@@ -74,6 +77,7 @@ export class ListedServer {
       const output = isProgram ? ". What it wrote to stderr is in the worker's log" : '';
       return { state, reason: strikeOutKnown(`its tools could not be listed or published${this.failure}${output}`) };
     }
+    if (state === 'needs_sign_in') return { state, reason: 'nobody has signed in who may list its tools' };
     return {
       state,
       ...(this.leftOut.length === 0 ? {} : { left_out: this.leftOut }),
@@ -95,10 +99,15 @@ export class ListedServer {
   onConnected(connection: ToolConnection): void {
     if (this.watched.has(connection)) return;
     this.watch(connection);
-    const { scope, builtin, forwardHeaders } = this.server;
-    if (this.currentState === 'unavailable') this.onChanged();
-    const isForAll = scope === 'shared' && !builtin && forwardHeaders.length === 0;
+    const { scope, builtin, forwardHeaders, users } = this.server;
+    if (['unavailable', 'needs_sign_in'].includes(this.currentState)) this.onChanged();
+    const isForAll = scope === 'shared' && !builtin && forwardHeaders.length === 0 && users === undefined;
     if (isForAll && this.listing === undefined) this.onChanged();
+  }
+
+  /** Somebody has connected to the server. */
+  onSignedIn(): void {
+    if (this.currentState === 'needs_sign_in') this.onChanged();
   }
 
   /** `tookMs`: how long the last attempt took to fail. */
@@ -140,10 +149,18 @@ export class ListedServer {
       logger.info({ metadata: { server: name, tools: published.length } }, 'tools of a server were published');
     } catch (error) {
       if (signal.aborted) return;
+      if (error instanceof ConnectionNeeded) return this.waitForSignIn();
       logger.warn({ error, metadata: { server: name } }, 'the tools of a server could not be published');
       this.failure = error instanceof AppError ? `: ${error.message.slice(0, 300)}` : '';
       await this.markUnavailable(performance.now() - begunAt);
     }
+  }
+
+  /** Its last known tools are still offered: a call asks its caller to sign in. */
+  private waitForSignIn(): void {
+    this.currentState = 'needs_sign_in';
+    this.failures = 0;
+    this.listLater(retryMs.most);
   }
 
   private async markUnavailable(tookMs: number): Promise<void> {

@@ -1,5 +1,6 @@
 // Keeps the catalog up to date with this worker's servers: lists each server, removes those no longer configured, and
 // publishes the order in which bare names of tools are resolved.
+import type { ConnectionKey } from '#libs/connections/connection-store.js';
 import type { ServerReport } from '#libs/runs/processes/process-registry.js';
 import { isSameServer, type ConfiguredServer } from '../servers/configured-server.js';
 import type { ToolConnection } from '../servers/connection.js';
@@ -77,6 +78,12 @@ export class CatalogService implements PoolListener {
 
   onUnreachable(server: ConfiguredServer, tookMs: number): void {
     this.current(server)?.onUnreachable(tookMs);
+  }
+
+  /** A user has connected to a server, or is not any more. */
+  reconnect(key: ConnectionKey): void {
+    this.parts.pool.reconnect(key);
+    this.listed.get(key.server)?.onSignedIn();
   }
 
   private current(server: ConfiguredServer): ListedServer | undefined {

@@ -15,6 +15,7 @@ export const closeReasons = {
   room: 'another instance needed its place',
   changed: 'its configuration has changed',
   removed: 'no longer configured',
+  reconnected: 'its user has connected again, or disconnected',
   forgotten: 'forgotten by the server',
   session_left: 'its session moves to another worker',
   session_gone: 'its session was deleted',

@@ -1,6 +1,10 @@
 // A running instance of a server in the pool: who may use it, and how instances are counted.
 import type { FairSlots } from '#libs/concurrency/fair-slots.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
+import type { ConnectionKey } from '#libs/connections/connection-store.js';
 import type { Logger } from '#libs/logging/logger.js';
+import { AppError } from '#libs/schemas/errors.js';
 import { credentialOf, type ConfiguredServer, type PoolUser } from '../servers/configured-server.js';
 import type { ToolConnection } from '../servers/connection.js';
 import type { CloseReason } from './pool-events.js';
@@ -79,11 +83,21 @@ export interface Instance {
 /** State must not leak: users with another session, principal or headers get another instance. */
 export function instanceKey(server: ConfiguredServer, user: PoolUser): string {
   const owner = server.scope === 'shared' ? [] : [user.principal, user.sessionId, user.directory];
-  return JSON.stringify([server.name, server.configHash, credentialOf(user) ?? null, ...owner]);
+  return JSON.stringify([
+    server.name,
+    server.configHash,
+    credentialOf(user, server.users !== undefined) ?? null,
+    ...owner,
+  ]);
 }
 
 export function isOwn({ server, user }: Instance, session: Pick<PoolUser, 'principal' | 'sessionId'>): boolean {
   return server.scope === 'session' && user.principal === session.principal && user.sessionId === session.sessionId;
+}
+
+/** Whether its calls have the rights of the user's connection. */
+export function isOfUser({ server, user }: Instance, connection: ConnectionKey): boolean {
+  return server.users !== undefined && server.name === connection.server && user.principal === connection.principal;
 }
 
 /** Logs a start or an end, except for builtins, which are part of the worker. */
@@ -134,3 +148,20 @@ function stateOf({ closing, connected, inUse }: Instance): InstanceState {
   if (connected === undefined) return 'connecting';
   return inUse > 0 ? 'busy' : 'idle';
 }
+
+/** A call whose time ends during the start has not run. @throws AppError tool_unavailable; the signal's reason */
+export async function started({ connection, server }: Instance, { signal, deadline }: UseOptions): Promise<ToolConnection> {
+  try {
+    return await unlessAborted(connection, signal);
+  } catch (error) {
+    if (!signal.aborted || steadyNow() < deadline) throw error;
+    const limit = `its start may take ${server.startTimeoutMs} ms (start_timeout_ms)`;
+    const why = `The tool server '${server.name}' is still starting: ${limit}, which is longer than the time left for the call`;
+    throw new AppError('tool_unavailable', why, { cause: error });
+  }
+}
+
+export const isLate = ({ wantedUntil }: Instance): boolean => steadyNow() >= wantedUntil;
+
+/** Each instance key has its own lines, shared by all workers. */
+export const lineOf = ({ key }: Instance, { line = 'calls' }: UseOptions): string => `${key} ${line}`;

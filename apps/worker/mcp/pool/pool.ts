@@ -4,6 +4,8 @@ import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { FairSlots, type SlotWait } from '#libs/concurrency/fair-slots.js';
 import { CircuitBreakers } from '#libs/concurrency/circuit-breaker.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
+import { ConnectionNeeded } from '#libs/connections/connection-needed.js';
+import type { ConnectionKey } from '#libs/connections/connection-store.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { SessionLost } from '../servers/connection-errors.js';
@@ -20,8 +22,12 @@ import {
 import {
   countInstances,
   instanceKey,
+  isLate,
+  isOfUser,
   isOwn,
+  lineOf,
   logInstance,
+  started,
   steppingAside,
   type Instance,
   type InstanceCount,
@@ -189,6 +195,11 @@ export class ServerPool {
     await this.closing.ended((instance) => isOwn(instance, session));
   }
 
+  /** The user's connection to the server has become another: what runs with the old one takes no new calls. */
+  reconnect(key: ConnectionKey): void {
+    for (const each of this.byKey.values()) if (isOfUser(each, key)) this.retire(each, 'reconnected');
+  }
+
   /** Ends the instances of a deleted session at once with their calls; none is started in the directory again. */
   async endIn(directory: string): Promise<void> {
     this.deleted.add(directory);
@@ -287,7 +298,7 @@ export class ServerPool {
   }
 
   private countFailure(server: ConfiguredServer, error: unknown, tookMs: number): void {
-    if (error instanceof StartRefused) return;
+    if (error instanceof StartRefused || error instanceof ConnectionNeeded) return;
     this.events.onConnect(server.name, 'failed');
     const open = this.circuits.failed(server.name);
     this.logger.warn({ error, metadata: { server: server.name } }, 'a tool server could not be connected');
@@ -343,20 +354,3 @@ export class ServerPool {
     this.closing.close(instance, reason);
   }
 }
-
-/** A call whose time ends during the start has not run. @throws AppError tool_unavailable; the signal's reason */
-async function started({ connection, server }: Instance, { signal, deadline }: UseOptions): Promise<ToolConnection> {
-  try {
-    return await unlessAborted(connection, signal);
-  } catch (error) {
-    if (!signal.aborted || steadyNow() < deadline) throw error;
-    const limit = `its start may take ${server.startTimeoutMs} ms (start_timeout_ms)`;
-    const why = `The tool server '${server.name}' is still starting: ${limit}, which is longer than the time left for the call`;
-    throw new AppError('tool_unavailable', why, { cause: error });
-  }
-}
-
-const isLate = ({ wantedUntil }: Instance): boolean => steadyNow() >= wantedUntil;
-
-/** Each instance key has its own lines, shared by all workers. */
-const lineOf = ({ key }: Instance, { line = 'calls' }: UseOptions): string => `${key} ${line}`;

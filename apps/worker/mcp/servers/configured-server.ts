@@ -51,6 +51,8 @@ export interface ConfiguredServer {
   timeoutMs: number;
   maxTimeoutMs: number;
   tools: ServerConfig['tools'];
+  /** Set if calls have the rights of their user: users share no instance, and a listing may need somebody's rights. */
+  users?: { anyConnected(): Promise<string | undefined> } | undefined;
   /** Lower-case names of the caller's headers that are sent to it. */
   forwardHeaders: readonly string[];
   changes: ChangePolicy;
@@ -59,9 +61,10 @@ export interface ConfiguredServer {
   standbys?: { count: number; open(signal: AbortSignal): Promise<StandbyInstance> } | undefined;
 }
 
-/** A hash that distinguishes callers whose headers are sent to the server. */
-export function credentialOf({ principal, headers }: PoolUser): string | undefined {
-  return headers === undefined ? undefined : canonicalHash([principal, headers]);
+/** A hash that distinguishes callers whose rights or headers the server gets. */
+export function credentialOf({ principal, headers }: PoolUser, isOfUser: boolean): string | undefined {
+  if (headers === undefined && !isOfUser) return undefined;
+  return canonicalHash([principal, headers ?? {}]);
 }
 
 type ServerIdentity = Pick<ConfiguredServer, 'name' | 'configHash'>;

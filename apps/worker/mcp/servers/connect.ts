@@ -3,7 +3,7 @@
 import type { PriorDiscovery, Transport } from '@modelcontextprotocol/client';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { asConnectError, isUnknownToHttp, mayBeOlder } from './connection-errors.js';
+import { asConnectError, isUnknownToHttp, mayBeOlder, rootOf } from './connection-errors.js';
 import { ClientConnection, type ConnectOptions, type EstablishOptions, type ToolConnection } from './connection.js';
 import { connectKnowing, type Discovery, readDiscovery } from './discovery.js';
 import { GuardedTransport } from '../wire/guarded-transport.js';
@@ -108,7 +108,7 @@ export async function establish(
   } catch (error) {
     const failure = connection.failure;
     await guard.close().catch(() => undefined);
-    const known = asConnectError(failure ?? error);
+    const known = options.needed?.(rootOf(failure ?? error)) ?? asConnectError(failure ?? error);
     const late = readDiscovery({ kind: 'modern', discover: guard.lateDiscovery });
     throw late === undefined ? known : new AnsweredLate(known, late);
   }

@@ -9,6 +9,7 @@ import {
   SseError,
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
+import { ConnectionNeeded } from '#libs/connections/connection-needed.js';
 import { AppError, type ToolErrorCode } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { missingAnswer, tooLargeAnswer } from '../wire/guarded-transport.js';
@@ -104,7 +105,8 @@ export function asConnectError(error: unknown): AppError {
   return new AppError('tool_unavailable', `Could not connect to the tool server: ${why}`, { cause: error });
 }
 
-function rootOf(error: unknown): unknown {
+/** The error of ours that the SDK has wrapped, or what it has thrown. */
+export function rootOf(error: unknown): unknown {
   return error instanceof SdkError && error.cause instanceof AppError ? error.cause : error;
 }
 
@@ -139,6 +141,7 @@ export function isUnknownToHttp(error: unknown): boolean {
 
 /** Whether a server that failed at the newer greeting may answer the older one, because it is reachable and allows us. */
 export function mayBeOlder(error: unknown): boolean {
+  if (error instanceof ConnectionNeeded) return false;
   const cause = rootOf(error instanceof AppError ? error.cause : error);
   if (cause instanceof UnauthorizedError || cause instanceof InsufficientScopeError) return false;
   // After these statuses the SDK itself has used the older greeting.

@@ -65,6 +65,8 @@ export interface ConnectOptions {
   sampling?: SamplingSettings | undefined;
   memory?: DiscoveryMemory | undefined;
   onBound?: OnServerBound | undefined;
+  /** What a refusal of the server means for the user whose rights the connection has. */
+  needed?: ((error: unknown) => AppError | undefined) | undefined;
 }
 
 export interface EstablishOptions extends ConnectOptions {
@@ -294,6 +296,8 @@ export class ClientConnection implements ToolConnection {
   }
 
   private callError(error: unknown, toolName?: string): AppError {
+    const needed = this.options.needed?.(error);
+    if (needed !== undefined) return needed;
     if (isBrokenQuestion(error)) return new AppError('tool_failed', 'The tool asked a question that cannot be read');
     if (this.guard.sessionId !== undefined && isSessionLost(error)) return new SessionLost();
     const misunderstood = this.unproven ? misunderstanding(error, toolName === undefined) : undefined;

@@ -4,15 +4,23 @@ import type { Cache } from '#libs/backing/cache.js';
 import type { Config, ServerConfig } from '#libs/config/schema.js';
 import { serverSchema } from '#libs/config/schemas/server-schema.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
+import { missingVaultKey } from '#libs/connections/vault.js';
 import type { SharedPlaces } from '#libs/limits/shared-places.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { ChangePolicy } from '#libs/schemas/tool-change.js';
 import { CommandServer, messageBytes, type CommandParts } from './command-server.js';
-import { credentialOf, isSameServer, type ConfiguredServer, type OpenServer } from './configured-server.js';
+import {
+  credentialOf,
+  isSameServer,
+  type ConfiguredServer,
+  type OpenServer,
+  type PoolUser,
+} from './configured-server.js';
 import { connectHttp } from './connect.js';
 import { DiscoveryMemory, type DiscoveryKey } from './discovery.js';
 import { InProcessConnection, type InProcessServer } from './in-process-connection.js';
 import { samplingOf } from './sampling.js';
+import { type Connections, ServerAccess } from './server-access.js';
 import type { ServerBound } from '../wire/server-bound.js';
 import { CommandRefused } from '../../sandbox/resolve-command.js';
 
@@ -35,13 +43,15 @@ export interface ServerParts extends CommandParts {
   cache?: Cache;
   /** Provides places for the calls to servers that all workers share. */
   places?: Pick<SharedPlaces, 'slots'>;
+  /** Tokens for servers with `auth`; absent without a key of the vault. */
+  connections?: Connections | undefined;
   /** The servers of the previous configuration. Unchanged ones are reused. */
   running?: ConfiguredServers;
 }
 
 type Opened = Pick<
   ConfiguredServer,
-  'open' | 'standbys' | 'builtin' | 'isolation' | 'paths' | 'confinement' | 'slots' | 'actsForCaller'
+  'open' | 'standbys' | 'builtin' | 'isolation' | 'paths' | 'confinement' | 'slots' | 'actsForCaller' | 'users'
 >;
 
 const httpConnectMs = 10_000;
@@ -115,7 +125,8 @@ function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opene
   if (url !== undefined) {
     const open = openUrl({ ...server, url }, parts, key);
     const actsForCaller = server.act_for_caller === true;
-    return { builtin: false, isolation: 'remote', actsForCaller, open, slots: sharedSlots(server, parts, key) };
+    const slots = sharedSlots(server, parts, key);
+    return { builtin: false, isolation: 'remote', actsForCaller, open, slots, users: usersOf(name, server, parts) };
   }
   throw new CommandRefused('it names neither a builtin, nor a command, nor a URL');
 }
@@ -138,10 +149,12 @@ function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key
     },
   };
   const shared = memoryOf(key, parts);
-  return (user, signal) => {
-    const credential = credentialOf(user);
-    return connectHttp(
-      { ...http, headers: { ...http.headers, ...user.headers } },
+  const isOfUser = usersOf(key.server, server, parts) !== undefined;
+  return async (user, signal) => {
+    const credential = credentialOf(user, isOfUser);
+    const access = accessOf(server, user, parts, key);
+    const connection = await connectHttp(
+      { ...http, headers: { ...http.headers, ...user.headers }, access },
       {
         signal,
         cancelGraceMs: config.tools.cancel_grace_ms,
@@ -150,9 +163,36 @@ function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key
         startTimeoutMs: server.start_timeout_ms,
         shared: (server.scope ?? 'shared') === 'shared',
         sampling: samplingOf(server),
+        needed: access && ((error) => access.needed(error)),
       },
-    );
+    ).catch((error: unknown) => {
+      access?.close();
+      throw error;
+    });
+    if (access !== undefined) connection.onClosed(() => access.close());
+    return connection;
   };
+}
+
+/** @throws CommandRefused without a key of the vault, which a configuration that is read again may need */
+function connectionsOf({ connections }: ServerParts): Connections {
+  if (connections === undefined) throw new CommandRefused(`it ${missingVaultKey}`);
+  return connections;
+}
+
+function usersOf(name: string, { auth }: ServerConfig, parts: ServerParts): ConfiguredServer['users'] {
+  if (auth === undefined) return undefined;
+  const { store } = connectionsOf(parts);
+  return auth.kind === 'client_credentials' ? undefined : { anyConnected: () => store.anyConnected(name) };
+}
+
+function accessOf(
+  { url, auth }: ServerConfig & { url: string },
+  { principal }: PoolUser,
+  parts: ServerParts,
+  { server: name }: DiscoveryKey,
+): ServerAccess | undefined {
+  return auth && new ServerAccess({ name, url, auth }, principal, connectionsOf(parts));
 }
 
 /** Slots for a server that all workers share. A server of a session needs none, since a session is in one worker. */

@@ -1,7 +1,12 @@
 // The SDK's transports over HTTP, on a bounded fetch. Redirects stay within the server's origin, as in the SDK. An
 // older server's notification stream is requested until it is open: the SDK would give up at the third failure.
 import { setTimeout as delay } from 'node:timers/promises';
-import { SSEClientTransport, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
+import {
+  type AuthProvider,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client';
 import { GrowingPause } from '#libs/concurrency/growing-pause.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -15,6 +20,9 @@ export interface HttpOptions {
   /** Absent: Streamable HTTP, then HTTP+SSE if the server does not support it. */
   transport?: 'http' | 'sse' | undefined;
   bounds: FetchBounds;
+  /** Shows whose rights the connection has. */
+  access?:
+    { provider: AuthProvider; around(fetch: BoundedFetch['fetch']): BoundedFetch['fetch']; close(): void } | undefined;
 }
 
 interface News {
@@ -34,11 +42,13 @@ export interface HttpTransport extends Transport {
   onnewsagain?: () => void;
 }
 
-export function streamableTransport({ url, headers, bounds }: HttpOptions): HttpTransport {
+export function streamableTransport({ url, headers, bounds, access }: HttpOptions): HttpTransport {
   const http = new BoundedFetch(new URL(url).origin, bounds);
-  const fetch = answeredOrRefused(persistentNews(http.fetch, () => over.onnewsagain?.()));
+  const fetch = answeredOrRefused(persistentNews(access?.around(http.fetch) ?? http.fetch, () => over.onnewsagain?.()));
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch,
+    authProvider: access?.provider,
+    onInsufficientScope: 'throw',
     requestInit: { headers },
     reconnectionScheduler: (reconnect, delay) => {
       const timer = setTimeout(reconnect, Math.min(Math.max(delay, reconnectMs.least), reconnectMs.most));
@@ -105,9 +115,11 @@ function isRequest(body: unknown): boolean {
   return isJsonObject(message) && 'method' in message && 'id' in message;
 }
 
-export function sseTransport({ url, headers, bounds }: HttpOptions): HttpTransport {
+export function sseTransport({ url, headers, bounds, access }: HttpOptions): HttpTransport {
   const http = new BoundedFetch(new URL(url).origin, bounds);
-  return endingWith(http, new SSEClientTransport(new URL(url), { fetch: http.fetch, requestInit: { headers } }));
+  const fetch = access?.around(http.fetch) ?? http.fetch;
+  const authProvider = access?.provider;
+  return endingWith(http, new SSEClientTransport(new URL(url), { fetch, authProvider, requestInit: { headers } }));
 }
 
 /** A server that floods us is cut off without `leave`. A failing `leave` is ignored, since the server may be gone. */

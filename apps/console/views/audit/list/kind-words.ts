@@ -14,6 +14,7 @@ const words: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
   definition_change: { en: 'tool definition changed', zh: '工具定义更改' },
   replay: { en: 'replay', zh: '重放' },
   sign_in_failed: { en: 'sign-in failed', zh: '登录失败' },
+  connection: { en: 'connection', zh: '连接' },
 };
 
 export const auditKinds = Object.keys(words);

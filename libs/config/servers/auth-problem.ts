@@ -1,0 +1,34 @@
+// What is wrong with `auth` of a tool server.
+import { isOwnHeader } from './own-headers.js';
+import type { ServerConfig } from '../schema.js';
+import type { ServerAuth } from '../schemas/auth-schema.js';
+
+const members: Record<ServerAuth['kind'], { needed: readonly Member[]; possible: readonly Member[] }> = {
+  oauth: { needed: [], possible: ['scopes', 'client_id', 'client_secret', 'issuer'] },
+  client_credentials: { needed: ['client_id', 'client_secret'], possible: ['scopes', 'issuer'] },
+  headers: { needed: ['names'], possible: [] },
+};
+type Member = Exclude<keyof ServerAuth, 'kind'>;
+
+export function authProblem({ auth, url, headers, forward_headers }: ServerConfig): string | undefined {
+  if (auth === undefined) return undefined;
+  if (url === undefined) return 'has auth but no url';
+  const { kind, ...given } = auth;
+  const { needed, possible } = members[kind];
+  const missing = needed.find((member) => given[member] === undefined || given[member].length === 0);
+  if (missing !== undefined) return `auth of kind ${kind} needs ${missing}`;
+  const known = [...needed, ...possible];
+  const surplus = (Object.keys(given) as Member[]).find(
+    (member) => given[member] !== undefined && !known.includes(member),
+  );
+  if (surplus !== undefined) return `auth of kind ${kind} has no ${surplus}`;
+  if (auth.client_secret !== undefined && auth.client_id === undefined)
+    return 'auth has a client_secret but no client_id';
+  const wrong = auth.names?.find((name) => isOwnHeader(name));
+  if (wrong !== undefined) return `auth cannot send the header '${wrong}'`;
+  const set = new Set((auth.names ?? ['authorization']).map((name) => name.toLowerCase()));
+  const twice = [...Object.keys(headers), ...forward_headers].find((name) => set.has(name.toLowerCase()));
+  return twice === undefined
+    ? undefined
+    : `sends the header '${twice}' twice: by auth, and by headers or forward_headers`;
+}

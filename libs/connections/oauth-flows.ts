@@ -1,0 +1,269 @@
+// Sign-ins of users to tool servers: begun for a principal, opened in a browser, completed by what the issuer sends back with it. The
+// state works once, for ten minutes, and for whom it was begun. How the browser gets here is the gateway's matter.
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  exchangeAuthorization,
+  startAuthorization,
+  validateAuthorizationResponseIssuer,
+} from '@modelcontextprotocol/client';
+import type { Database } from '#libs/postgres/open-database.js';
+import { storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
+import { uuidv7 } from '#libs/schemas/identifiers.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { accountOf, type ConnectionSecrets, connectionOwner, scopesOf, secretsOf } from './connection-secrets.js';
+import type { ConnectionKey, ConnectionStore, StoredConnection } from './connection-store.js';
+import { type IssuerClients, redirectUriOf } from './issuer-clients.js';
+import {
+  askForChallenge,
+  type ConnectedServer,
+  fetchFor,
+  findIssuer,
+  type FoundIssuer,
+  type Issuer,
+  type IssuerClient,
+  IssuerRefused,
+  ofIssuer,
+  unusable,
+} from './issuer.js';
+import { issuerMs } from './issuer-fetch.js';
+import { revokeTokens } from './revoke-tokens.js';
+import type { Vault } from './vault.js';
+
+export interface OAuthFlowsParts {
+  database: Pick<Database, 'query'>;
+  store: ConnectionStore;
+  vault: Vault;
+  clients: IssuerClients;
+  /** Where people reach the gateway, without a slash at the end. */
+  publicUrl: string;
+  /** Servers with `auth`, as they are configured now. */
+  serverNamed: (name: string) => ConnectedServer | undefined;
+  /** Private addresses that issuers may have: `tools.fetch_allow`. */
+  allow: readonly string[];
+  /** Called when the tokens of a connection have become others, or none. */
+  onChanged?: (key: ConnectionKey) => void;
+}
+
+/** What the issuer sends back with the browser. */
+export interface SignInAnswer {
+  state: string;
+  code?: string | undefined;
+  iss?: string | undefined;
+  error?: string | undefined;
+}
+
+export interface CompletedSignIn {
+  connection: StoredConnection;
+  returnTo: string | undefined;
+}
+
+interface OpenedFlow extends Issuer {
+  client: IssuerClient;
+  verifier: string;
+  scope: string | undefined;
+  resourceUrl: string;
+}
+
+interface StoredFlow extends ConnectionKey {
+  id: string;
+  returnTo: string | null;
+  sealed: string | null;
+}
+
+const flowMs = 600_000;
+/** Discovery, registration and what is between. */
+const openMs = 3 * issuerMs;
+const shown = `id, principal, server, return_to as "returnTo", sealed`;
+
+/** Old flows go with each new one. */
+const begin = `/* connection-flows.begin */
+  with gone as (delete from connection_flows where expires_at < clock_timestamp() - interval '1 day')
+  insert into connection_flows (id, principal, server, return_to, expires_at)
+  values ($1, $2, $3, $4, clock_timestamp() + $5::float8 * interval '1 millisecond') returning expires_at as "expiresAt"`;
+const find = `/* connection-flows.find */ select ${shown} from connection_flows where id = $1 and expires_at > clock_timestamp()`;
+const open = `/* connection-flows.open */ update connection_flows set state_hash = $2, sealed = $3
+  where id = $1 and expires_at > clock_timestamp() returning id`;
+const take = `/* connection-flows.take */ delete from connection_flows
+  where state_hash = $1 and expires_at > clock_timestamp() returning ${shown}`;
+
+export class OAuthFlows {
+  constructor(private readonly parts: OAuthFlowsParts) {}
+
+  /** @throws AppError not_found */
+  async begin(principal: string, server: string, returnTo?: string): Promise<{ flowId: string; expiresAt: Date }> {
+    this.known(server);
+    const flowId = `flow_${uuidv7()}`;
+    const values = [flowId, storedText(principal), server, storedTextOrNull(returnTo), flowMs];
+    const [row] = await this.parts.database.query<{ expiresAt: Date }>(begin, values);
+    return { flowId, expiresAt: row!.expiresAt };
+  }
+
+  /**
+   * Asks the server and its issuer, and returns the address at which the user signs in. Opened again, it begins anew.
+   * @throws AppError not_found, tool_unavailable, tool_denied, store_unavailable
+   */
+  async open(flowId: string, signal: AbortSignal): Promise<string> {
+    const { database, store, vault, clients, publicUrl } = this.parts;
+    const [flow] = await database.query<StoredFlow>(find, [storedText(flowId)]);
+    if (flow === undefined) throw gone();
+    const server = this.known(flow.server);
+    const fetch = fetchFor(server, this.parts.allow, AbortSignal.any([signal, AbortSignal.timeout(openMs)]));
+    const found = await findIssuer(server, await askForChallenge(server, fetch), fetch);
+    const { issuer, metadata, resource } = found;
+    if (metadata !== undefined && metadata.code_challenge_methods_supported?.includes('S256') !== true) {
+      throw unusable(server, 'it does not support PKCE with S256');
+    }
+    const scope = scopeFor(server, found, await store.get(flow));
+    const client = await clients.clientFor(server, found, { scope, fetch });
+    const state = randomBytes(32).toString('base64url');
+    const { authorizationUrl, codeVerifier } = await ofIssuer(server, () =>
+      startAuthorization(issuer, {
+        metadata,
+        clientInformation: client,
+        redirectUrl: redirectUriOf(publicUrl),
+        state,
+        resource,
+        ...(scope === undefined ? {} : { scope }),
+      }),
+    );
+    if (!/^https?:$/.test(authorizationUrl.protocol)) throw unusable(server, 'its address for sign-ins is not HTTP');
+    const opened: OpenedFlow = {
+      issuer,
+      metadata,
+      resource,
+      client,
+      verifier: codeVerifier,
+      scope,
+      resourceUrl: server.url,
+    };
+    const sealed = vault.seal(opened, ownerOfFlow(flow));
+    if ((await database.query(open, [flow.id, hashOf(state), sealed])).length === 0) throw gone();
+    return authorizationUrl.href;
+  }
+
+  /**
+   * Uses the state up, whatever comes of it.
+   * @throws AppError not_found, invalid_value, tool_unavailable, store_unavailable
+   */
+  async complete({ state, code, iss, error }: SignInAnswer, signal: AbortSignal): Promise<CompletedSignIn> {
+    const { database, store, vault } = this.parts;
+    const [flow] = await database.query<StoredFlow>(take, [hashOf(state)]);
+    if (flow === undefined || flow.sealed === null) throw gone();
+    const server = this.known(flow.server);
+    const opened = vault.open(flow.sealed, ownerOfFlow(flow)) as OpenedFlow;
+    const { issuer, metadata, resource, client, verifier } = opened;
+    // Checked before anything else of the answer is believed: it may come from another issuer.
+    checkIssuer(opened, iss);
+    if (opened.resourceUrl !== server.url) throw gone();
+    if (error !== undefined || code === undefined) {
+      const reason = error !== undefined && /^[a-z_]{1,60}$/.test(error) ? error : 'no code';
+      throw new AppError('invalid_value', `The issuer did not sign in: ${reason}`, { param: 'error' });
+    }
+    const fetch = fetchFor(server, this.parts.allow, AbortSignal.any([signal, AbortSignal.timeout(issuerMs)]));
+    const given = { metadata, clientInformation: client, authorizationCode: code, iss, codeVerifier: verifier };
+    const tokens = await ofIssuer(server, () =>
+      exchangeAuthorization(issuer, {
+        ...given,
+        redirectUri: redirectUriOf(this.parts.publicUrl),
+        resource,
+        fetchFn: fetch,
+      }),
+    ).catch(async (failure: unknown) => {
+      if (failure instanceof IssuerRefused && failure.reason === 'invalid_client')
+        await this.parts.clients.forget(issuer);
+      throw failure;
+    });
+    const secrets = secretsOf(opened, tokens);
+    const connection = await store.connect({
+      principal: flow.principal,
+      server: flow.server,
+      issuer,
+      resource: server.url,
+      sealed: vault.seal(secrets, connectionOwner(flow, issuer)),
+      // An issuer that names no scopes has given those that were asked for.
+      scopes: scopesOf(tokens.scope ?? opened.scope),
+      account: accountOf(tokens),
+      expiresInMs: secrets.lifeMs,
+    });
+    this.parts.onChanged?.(connection);
+    return { connection, returnTo: flow.returnTo ?? undefined };
+  }
+
+  /** The secrets that a user gives for `kind: headers`. @throws AppError not_found, invalid_value */
+  async connectHeaders(principal: string, name: string, headers: Record<string, string>): Promise<StoredConnection> {
+    const server = this.named(name, 'headers');
+    for (const wanted of server.auth.names ?? []) {
+      const value = headers[wanted];
+      if (value === undefined || value === '' || !/^[\t\x20-\x7e]{1,8192}$/.test(value)) {
+        throw new AppError('invalid_value', `The header '${wanted}' needs a value of printable characters`, {
+          param: wanted,
+        });
+      }
+    }
+    const given = Object.fromEntries((server.auth.names ?? []).map((each) => [each.toLowerCase(), headers[each]!]));
+    const secrets: ConnectionSecrets = { kind: 'headers', headers: given };
+    const key = { principal, server: name };
+    const sealed = this.parts.vault.seal(secrets, connectionOwner(key, ''));
+    const connection = await this.parts.store.connect({ ...key, issuer: '', resource: server.url, sealed, scopes: [] });
+    this.parts.onChanged?.(connection);
+    return connection;
+  }
+
+  /** Removes the connection, and revokes its tokens if the issuer can (RFC 7009). False if there was none. */
+  async revoke(principal: string, name: string, signal: AbortSignal): Promise<boolean> {
+    const removed = await this.parts.store.remove({ principal, server: name });
+    if (removed === undefined) return false;
+    this.parts.onChanged?.(removed);
+    const server = this.parts.serverNamed(name);
+    if (removed.sealed === null || server === undefined) return true;
+    const secrets = this.parts.vault.open(
+      removed.sealed,
+      connectionOwner(removed, removed.issuer),
+    ) as ConnectionSecrets;
+    if (secrets.kind !== 'oauth') return true;
+    const fetch = fetchFor(server, this.parts.allow, AbortSignal.any([signal, AbortSignal.timeout(issuerMs)]));
+    await revokeTokens(secrets, fetch);
+    return true;
+  }
+
+  private known(name: string): ConnectedServer {
+    return this.named(name, 'oauth');
+  }
+
+  private named(name: string, kind: ConnectedServer['auth']['kind']): ConnectedServer {
+    const server = this.parts.serverNamed(name);
+    if (server?.auth.kind === kind) return server;
+    throw new AppError('not_found', 'There is no tool server of this name that users connect to in this way');
+  }
+}
+
+/** RFC 9207. @throws AppError invalid_value */
+function checkIssuer({ issuer, metadata }: Issuer, iss: string | undefined): void {
+  const issParameterSupported = metadata?.authorization_response_iss_parameter_supported === true;
+  try {
+    validateAuthorizationResponseIssuer({ iss, expectedIssuer: metadata && issuer, issParameterSupported });
+  } catch {
+    const message = 'The answer is not from the issuer that the sign-in was begun at';
+    throw new AppError('invalid_value', message, { param: 'iss' });
+  }
+}
+
+/** The configured scopes, else those that the server names; with those that were given before, and those that it asked for since. */
+function scopeFor(
+  server: ConnectedServer,
+  { scope, metadata }: FoundIssuer,
+  row: StoredConnection | undefined,
+): string | undefined {
+  const named = server.auth.scopes ?? scopesOf(scope);
+  const before = row === undefined ? [] : [...(row.wantedScopes.length === 0 ? [] : row.scopes), ...row.wantedScopes];
+  const all = new Set([...named, ...before]);
+  const offers = metadata?.['scopes_supported'];
+  // For a refresh token.
+  if (all.size > 0 && Array.isArray(offers) && offers.includes('offline_access')) all.add('offline_access');
+  return all.size === 0 ? undefined : [...all].join(' ');
+}
+
+const gone = () =>
+  new AppError('not_found', 'The sign-in is over: it was used, has expired, or never began. Begin it again');
+const hashOf = (state: string): string => createHash('sha256').update(state).digest('hex');
+const ownerOfFlow = ({ id, principal, server }: StoredFlow) => ['flow', id, principal, server];

@@ -1,0 +1,23 @@
+export const connectionRequirements = {
+  'connections.apart': 'no two users share an instance of a server whose calls have the rights of their user',
+  'connections.bound': 'a sign-in works once, for ten minutes and for whom it was begun',
+  'connections.client':
+    'the client at an issuer is the configured one, else a metadata document, else a registered one',
+  'connections.guarded': 'addresses that a server or its issuer names are not reached if they are private elsewhere',
+  'connections.headers': 'each user gives secrets of their own for headers of a server',
+  'connections.issuer-checked': 'an answer of another issuer than the one that the sign-in was begun at is refused',
+  'connections.listed':
+    'tools are listed without a token, else with that of somebody who has connected; else their server needs a sign-in',
+  'connections.needed':
+    'a call without a connection, with a refused one or with too few scopes is told what is missing, and runs nothing',
+  'connections.own-client': "the gateway's own client gets a token for all users of a server",
+  'connections.pkce': 'an issuer without PKCE with S256 is refused',
+  'connections.refresh-once': 'of many calls at once over processes, one renews the token at the issuer',
+  'connections.refused-refresh': 'a refused refresh ends the connection, and an issuer that is away does not',
+  'connections.revoked': 'a connection that is removed is revoked at the issuer',
+  'connections.sealed':
+    'tokens are sealed with AES-256-GCM for one principal, server and issuer; keys are replaced one by one',
+  'connections.secret': 'a token is in no log, error and row of the database',
+  'connections.settings':
+    'auth of a server is checked at the start, and without a key of the vault it says how to make one',
+} as const;
