@@ -179,5 +179,6 @@ const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   result_too_large: 'The result is larger than the limit (`tools.max_read_bytes`).',
   path_outside_workspace: 'The path leads outside the workspace of the session.',
   isolation_too_low: 'The server would run with less isolation than required.',
+  connection_needed: 'The caller has not signed in at the tool server; until then the tool does not run.',
   cancelled: 'The call was cancelled: the caller left, or the run was stopped.',
 };

@@ -95,6 +95,7 @@ export const errorTable = {
   result_too_large: tool(),
   path_outside_workspace: tool(),
   isolation_too_low: tool('warn'),
+  connection_needed: tool(),
   cancelled: tool('debug'),
 } as const satisfies Record<string, ErrorRow>;
 
@@ -121,6 +122,7 @@ export const toolErrorCodes = [
   'workspace_disk_full',
   'workspace_unavailable',
   'isolation_too_low',
+  'connection_needed',
   'cancelled',
   'tool_not_found',
 ] as const satisfies readonly ErrorCode[];
