@@ -24,6 +24,7 @@ import { policyRequirements } from './requirements/policy.js';
 import { reliabilityRequirements } from './requirements/reliability.js';
 import { replayRequirements } from './requirements/replay.js';
 import { runListingRequirements } from './requirements/run-listing.js';
+import { signInRequirements } from './requirements/sign-ins.js';
 import { toolRequirements } from './requirements/tools.js';
 
 export const requirements = {
@@ -51,6 +52,7 @@ export const requirements = {
   ...reliabilityRequirements,
   ...replayRequirements,
   ...runListingRequirements,
+  ...signInRequirements,
   ...toolRequirements,
 } as const;
 

@@ -153,6 +153,7 @@ export class Worker {
       replies,
       running: this.running,
       questions: this.questions,
+      signIns: { waits, expiresMs: config.approvals.expires_ms, maxWaiting: config.limits.waiting_approvals },
       isKnown: async (id) => (await parts.registry.alive('worker', anyAgeMs)).some((each) => each.id === id),
       sessions: parts.sessions,
       pool: this.pool,

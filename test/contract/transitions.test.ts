@@ -140,8 +140,7 @@ for (const event of Object.keys(callTable) as CallEvent[]) {
       const { id } = placed.call;
       const seen = async () => {
         const call = await world.journal.get(id);
-        const approved =
-          call?.state === 'parked' && (await world.waitStore.get(call.approvalId!))?.state === 'approved';
+        const approved = call?.state === 'parked' && (await world.waitStore.get(call.waitId!))?.state === 'approved';
         return approved ? 'approved' : (call?.state ?? 'none');
       };
       const happened = await happens(() => apply(placed, world, state), seen, false);

@@ -40,6 +40,7 @@ interface Given {
   job?: Partial<ToolJob>;
   /** Questions that wait for an answer. */
   questions?: Wait[];
+  parkedFor?: Wait[];
   /** Called with each request to a model. */
   onSampling?: (signal: AbortSignal) => void;
   context?: Partial<CallContext>;
@@ -60,7 +61,7 @@ function open(queue: MapQueue, given: Given = {}) {
       inbox: new ReplyInbox(channels, 'gateway-1', silentLogger),
       routes: new SessionRoutes({ takesJobs: () => true }),
       lateCancels: new LateCancels({ journal: journal as Journal, onDropped: () => undefined }),
-      waits: { open: async () => given.questions ?? [] },
+      waits: { open: async () => given.questions ?? [], byIds: async () => given.parkedFor ?? [] },
       sampling: { answer: async (_asked, _caller, signal) => given.onSampling?.(signal), open: async () => [] },
       cancelGraceMs: 1_000,
       logger: silentLogger,

@@ -8,19 +8,28 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolExecution, TurnEvent } from '#libs/schemas/turn-event.js';
 import { ApprovalNeeded } from '../../govern/approval-needed.js';
+import type { Waits } from '../../govern/waits.js';
 import type { ToolCatalog } from '../../tools/tool-catalog.js';
 import type { TakeTurnEvents } from '../record.js';
 import type { StartedTurn } from '../runs/started-turn.js';
 import type { Turns } from '../turns.js';
 import { turnOfOwnCall } from '../turn-request.js';
 import { type ElsewherePorts, outcomeElsewhere, progressEvents } from '../wait.js';
-import { type DirectCalls, type EndedToolCall, failureOf, type ToolCallRequest } from './call-tool.js';
+import {
+  type DirectCalls,
+  type EndedToolCall,
+  failureOf,
+  type PreparedToolCall,
+  type ToolCallRequest,
+} from './call-tool.js';
+import type { ToolProgress } from './tool-runner.js';
 
 export interface KeyedToolCallPorts extends ElsewherePorts {
-  calls: Pick<DirectCalls, 'prepare'>;
+  calls: Pick<DirectCalls, 'prepare' | 'settled'>;
   turns: Pick<Turns, 'start'>;
   catalog: Pick<ToolCatalog, 'find'>;
   approvals: Pick<WaitStore, 'get'>;
+  decisions: Pick<Waits, 'decided'>;
 }
 
 export interface RepeatableToolCallRequest extends ToolCallRequest {
@@ -50,13 +59,30 @@ export class KeyedToolCalls {
     const found = catalog.find(name);
     // What a key of the API does not allow is refused before its Idempotency-Key counts.
     if (idempotencyKey === undefined || (found !== undefined && !allowsTool(from.access, found))) {
-      const { context, run } = await calls.prepare(request, from);
-      const { callId: id } = context;
-      return { id, run: (emit) => run((progress) => progressEvents(id, progress).forEach(emit)) };
+      const prepared = await calls.prepare(request, from);
+      return { id: prepared.context.callId, run: (emit) => this.runOnce(prepared, from, emit) };
     }
     const turn = turnOfOwnCall({ name, argumentsText, timeoutMs }, sessionId);
     const started = await turns.start({ request: turn, context: from, idempotencyKey });
     return new KeyedToolCall(started, name, from, this.ports);
+  }
+
+  /** A caller that stays waits for its sign-in, after which the call begins anew. */
+  private async runOnce(
+    { context, run }: PreparedToolCall,
+    from: RequestContext,
+    emit: (event: TurnEvent) => void,
+  ): Promise<EndedToolCall> {
+    const onProgress = (progress: ToolProgress) => progressEvents(context.callId, progress).forEach(emit);
+    try {
+      return await run(onProgress);
+    } catch (error) {
+      const staysFor = from.questions === 'hold' && error instanceof ApprovalNeeded ? error.approval : undefined;
+      if (staysFor?.kind !== 'sign_in') throw error;
+      onProgress({ status: 'waiting_approval', asks: staysFor });
+      const { calls, decisions } = this.ports;
+      return this.runOnce(await calls.settled(await decisions.decided(staysFor.id, from), from), from, emit);
+    }
   }
 }
 
