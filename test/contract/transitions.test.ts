@@ -12,7 +12,8 @@ import {
 import type { Cell } from '../../apps/gateway/turn/advance/cell.js';
 import { runTableStates, runTable, type RunEvent } from '../../apps/gateway/turn/advance/run-table.js';
 import { verifies } from '../verifies.js';
-import { callEvents, callIn } from './transitions/call-events.js';
+import { callEvents } from './transitions/call-events.js';
+import { callIn } from './transitions/place-call.js';
 import { runEvents, runIn } from './transitions/run-events.js';
 import { openStoreWorld, type StoreWorld } from './transitions/store-world.js';
 
