@@ -4,6 +4,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
+import { decideAt } from '../support/approvals-client.js';
 import { eventsOf } from '../support/events-client.js';
 import { mcpClients } from '../support/mcp-clients.js';
 import { startSignalboxHere } from '../support/services/start-signalbox.js';
@@ -59,10 +60,10 @@ async function call(session_id: string, headers: Record<string, string> = {}, ga
 }
 
 verifies('sign-ins.tools-api', 'without a key, and with one on two gateways', async () => {
-  for (const [session, headers] of [
-    ['tools_plain', {}],
-    ['tools_keyed', { 'idempotency-key': 'once' }],
-  ] as const) {
+  for (const [session, headers] of Object.entries<Record<string, string>>({
+    tools_plain: {},
+    tools_keyed: { 'idempotency-key': 'once' },
+  })) {
     const first = await call(session, headers);
     expect(first).toMatchObject({ status: 202, body: { sign_in: { server: 'hub', tool: 'push' } } });
     const again = await call(session, headers, 1);
@@ -75,17 +76,34 @@ verifies('sign-ins.tools-api', 'without a key, and with one on two gateways', as
   }
 });
 
-verifies('sign-ins.tools-api', 'a stream stays', async () => {
-  const types: unknown[] = [];
-  const body = { name: 'push', arguments: {}, session_id: 'tools_stream' };
-  for await (const event of eventsOf(here.box.url, '/api/tools/call', body)) {
-    types.push(event['type']);
-    if (event['type'] === 'sign_in_required') await here.signIn('tools_stream');
-  }
-  expect(types.filter((type) => type === 'sign_in_required')).toHaveLength(1);
-  expect(types.at(-1)).toBe('tool_result');
-  expect(await here.ranIn('tools_stream')).toEqual(['hello']);
-});
+for (const [session, headers] of Object.entries<Record<string, string>>({
+  stream_plain: {},
+  stream_keyed: { 'idempotency-key': 'streamed' },
+})) {
+  verifies('sign-ins.tools-api', session, async () => {
+    const types: unknown[] = [];
+    const body = { name: 'push', arguments: {}, session_id: session };
+    for await (const event of eventsOf(here.box.url, '/api/tools/call', body, { headers })) {
+      types.push(event['type']);
+      if (event['type'] === 'sign_in_required') await here.signIn(session);
+    }
+    expect(types.filter((type) => type === 'sign_in_required')).toHaveLength(1);
+    expect(types.at(-1)).toBe('tool_result');
+    expect(await here.ranIn(session)).toEqual(['hello']);
+  });
+
+  verifies('sign-ins.tools-api', `${session}, refused`, async () => {
+    const body = { name: 'push', arguments: {}, session_id: `${session}_refused` };
+    const more: Record<string, string> = session === 'stream_keyed' ? { 'idempotency-key': 'refused' } : {};
+    let last: JsonObject = {};
+    for await (const event of eventsOf(here.box.url, '/api/tools/call', body, { headers: more })) {
+      last = event;
+      if (event['type'] !== 'sign_in_required') continue;
+      await decideAt(here.box.url, (event['sign_in'] as JsonObject)['id'] as string, { decision: 'deny' });
+    }
+    expect(JSON.stringify(last)).toContain('connection_needed');
+  });
+}
 
 const _meta = (session: string) => ({ 'signalbox/session_id': session });
 const textOf = (result: { content?: unknown }) => (result.content as { text: string }[])[0]!.text;

@@ -15,6 +15,8 @@ export const signInRequirements = {
     'an MCP client is asked to open the address of the sign-in if it can, in both eras; any other gets the address with the error',
   'sign-ins.alone':
     'a detached run, and a call of the tools API with a key, goes on by itself after the sign-in, whichever process was killed meanwhile',
+  'sign-ins.word-lost':
+    'a gateway that missed the message that a call was parked finds that out, and does not count it as late',
   'sign-ins.bounded': 'a server that refuses every sign-in is asked for no more than three of a call',
   'sign-ins.reserved': 'callers may not bring a tool that is called sign_in_request',
 } as const;

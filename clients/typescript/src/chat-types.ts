@@ -125,6 +125,9 @@ export interface ToolCallDelta {
 export type ApprovalRequest = Omit<RequiredApproval, 'kind' | 'arguments'> &
   Partial<Pick<RequiredApproval, 'kind' | 'arguments'>>;
 
+/** A sign-in that the turn waits for, as shown by a call of `sign_in_request`. */
+export type SignInRequest = Omit<RequiredSignIn, 'tool'>;
+
 /** With `choices`, each event is also a chunk as OpenAI sends it. */
 export interface Chunk {
   id: string;

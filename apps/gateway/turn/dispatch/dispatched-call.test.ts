@@ -304,3 +304,23 @@ verifies('questions.word-lost', 'a caller that does not stay is told, and the ca
   await call.stop('cancelled');
   expect(stopped).toEqual([]);
 });
+
+verifies(
+  'sign-ins.word-lost',
+  'by polling, at the end of its time, and when the sign-in was made meanwhile',
+  async () => {
+    const journal: Partial<Journal> = {
+      get: async () => ({ state: 'parked', waitId: 'appr_1' }) as StoredCall,
+      end: async () => false,
+    };
+    for (const [job, state] of [
+      [{}, 'waiting'],
+      [{ timeoutMs: 20, maxTimeoutMs: 20, deadline: steadyNow() + 20 }, 'waiting'],
+      [{}, 'approved'],
+    ] as const) {
+      const wait: Wait = { ...someQuestion('call_1'), kind: 'sign_in', state };
+      const { call } = open(new MapQueue(), { journal, job, parkedFor: [wait] });
+      await expect(call.run()).rejects.toMatchObject({ approval: wait });
+    }
+  },
+);
