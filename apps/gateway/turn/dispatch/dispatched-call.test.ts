@@ -314,7 +314,6 @@ verifies(
       end: async () => false,
     };
     for (const [job, state] of [
-      [{}, 'waiting'],
       [{ timeoutMs: 20, maxTimeoutMs: 20, deadline: steadyNow() + 20 }, 'waiting'],
       [{}, 'approved'],
     ] as const) {
