@@ -155,7 +155,7 @@ class SettledRound {
   private async waitFor(call: RunnableCall, wait: Wait): Promise<void> {
     const isParked = waitKinds[wait.kind].call === 'parked';
     if (isParked) call.park(wait);
-    if (wait.state === 'waiting' && !(isParked && this.stays)) {
+    if (!isParked || (wait.state === 'waiting' && !this.stays)) {
       this.asked.set(call.id, wait);
       return;
     }
