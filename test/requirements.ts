@@ -25,6 +25,7 @@ import { policyRequirements } from './requirements/policy.js';
 import { reliabilityRequirements } from './requirements/reliability.js';
 import { replayRequirements } from './requirements/replay.js';
 import { runListingRequirements } from './requirements/run-listing.js';
+import { signInRequirements } from './requirements/sign-ins.js';
 import { toolRequirements } from './requirements/tools.js';
 
 export const requirements = {
@@ -53,6 +54,7 @@ export const requirements = {
   ...reliabilityRequirements,
   ...replayRequirements,
   ...runListingRequirements,
+  ...signInRequirements,
   ...toolRequirements,
 } as const;
 

@@ -44,6 +44,7 @@ import { Sampling } from './sampling/sampling.js';
 import { OfflineProvider } from './models/offline/offline-provider.js';
 import { ApprovalWebhook } from './govern/approval-webhook.js';
 import { ApprovalRoom } from './govern/approval-room.js';
+import { signInsAt } from './govern/sign-in-addresses.js';
 import { Waits } from './govern/waits.js';
 import { DirectCalls } from './turn/dispatch/call-tool.js';
 import { KeyedToolCalls } from './turn/dispatch/keyed-tool-calls.js';
@@ -97,7 +98,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const policy = new ToolPolicy(config, catalog, (effect) => metrics.policyDecisions.inc({ effect }));
   const { decide, deniedTool, catalogOf } = policy;
   const lateCancels = new LateCancels({ journal, onDropped: () => metrics.toolCancelsDropped.inc() });
-  const waitStore = new WaitStore(database, audit);
+  const { host, port } = config.server;
+  const waitStore = new WaitStore(database, { ...audit, signIns: signInsAt(`http://${host}:${port}`) });
   const waitAnnouncements = new WaitAnnouncements({ store: waitStore, channels: backing.channels, logger });
   const { webhook: hook, expires_ms: expiresMs } = config.approvals;
   const approval = { expiresMs, notify: hook !== undefined };
@@ -203,6 +205,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     turns,
     catalog,
     approvals: waitStore,
+    decisions: approvals,
     journal,
     questions: sampling,
   });

@@ -154,6 +154,7 @@ export class Worker {
       replies,
       running: this.running,
       questions: this.questions,
+      signIns: { waits, expiresMs: config.approvals.expires_ms, maxWaiting: config.limits.waiting_approvals },
       isKnown: async (id) => (await parts.registry.alive('worker', anyAgeMs)).some((each) => each.id === id),
       sessions: parts.sessions,
       pool: this.pool,
@@ -251,9 +252,9 @@ export class Worker {
   async start(): Promise<void> {
     await this.outcomes.start();
     await this.catalog.start();
-    const info = { id: this.parts.workerId, kind: 'worker' as const, details: this.details() };
-    await this.parts.registry.register(info);
-    this.parts.registry.describe(info.id, () => this.details());
+    const { workerId: id, registry } = this.parts;
+    await registry.register({ id, kind: 'worker', details: this.details() });
+    registry.describe(id, () => this.details());
     await this.questions.start();
     await this.jobs.start();
     await this.announce().catch((error: unknown) => {

@@ -113,11 +113,13 @@ function auditContext({ requestId, traceparent, keyId, ip, model }: AuditContext
 export function toStoredCall(row: CallRow): StoredCall {
   const outcome = row.outcome as unknown as ToolOutcome | null;
   const job = row.job as unknown as ToolJob | null;
-  const { policyRule, approvalId, replayed } = row.audit as {
+  const { policyRule, approvalId, signInId, replayed } = row.audit as {
     policyRule?: string;
     approvalId?: string;
+    signInId?: string;
     replayed?: ReplayedCall;
   };
+  const waitId = signInId ?? approvalId;
   return {
     id: row.id,
     kind: row.kind === 'client' ? 'client' : 'server',
@@ -140,6 +142,7 @@ export function toStoredCall(row: CallRow): StoredCall {
     ...(job === null ? {} : { job }),
     ...(policyRule === undefined ? {} : { policyRule }),
     ...(approvalId === undefined ? {} : { approvalId }),
+    ...(waitId === undefined ? {} : { waitId }),
     ...(replayed === undefined ? {} : { replayed }),
   };
 }

@@ -5,6 +5,7 @@ import type { Database } from '#libs/postgres/open-database.js';
 import { storedJson, storedText } from '#libs/postgres/stored-text.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { neverBegun } from '#libs/schemas/tool-outcome.js';
+import { mayLeave } from '#libs/waits/wait-kinds.js';
 import { endedCallRow, plannedCallRow, toStoredCall } from './call-rows.js';
 import type {
   AuditContext,
@@ -18,6 +19,11 @@ import type {
 } from './run-store.js';
 import { makeSessions, type SessionMaker } from './sessions/make-sessions.js';
 import { StoreWrites } from './store-writes.js';
+
+const replan = `/* journal.replan */
+  update tool_calls set state = 'planned', job = $1::json, planned_at = clock_timestamp(), time_budget_ms = $2::float8
+  where id = $3 and kind = 'server' and (state = 'planned' or (state = 'parked' and ${mayLeave('tool_calls.id')}))
+  returning id`;
 
 const fencePattern = /^\d{1,18}$/;
 
@@ -44,15 +50,8 @@ export class PostgresJournal implements Journal {
   }
 
   async replan(job: ToolJob): Promise<boolean> {
-    const written = await this.database.call(
-      (prisma) => prisma.$executeRaw`/* journal.replan */
-        update tool_calls set state = 'planned', job = ${storedJson(job)}::json, planned_at = clock_timestamp(),
-          time_budget_ms = ${job.deadline - job.queuedAt}::float8
-        where id = ${storedText(job.callId)} and kind = 'server' and (state = 'planned' or (state = 'parked'
-          and exists (select from approvals where call_id = tool_calls.id and approvals.kind = 'approval'
-            and approvals.state = 'approved')))`,
-    );
-    return written === 1;
+    const values = [storedJson(job), job.deadline - job.queuedAt, storedText(job.callId)];
+    return (await this.database.query(replan, values)).length === 1;
   }
 
   claim({ callId, worker, withArguments = false }: CallClaim): Promise<Claimed | undefined> {

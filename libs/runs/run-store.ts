@@ -125,6 +125,8 @@ export interface StoredCall extends Omit<PlannedCall, 'approval' | 'approvedBefo
   worker: string | null;
   /** Set for a call that needed an approval, whatever was decided. */
   approvalId?: string;
+  /** What the call is, or was last, parked for: its approval, or a sign-in. */
+  waitId?: string;
 }
 
 export interface CallPlace {
@@ -236,7 +238,7 @@ export interface Journal {
   /** Journals one call: outside of runs (tools API, MCP endpoint), or in a round that is stored already. */
   plan(call: PlannedCall, audit: AuditContext, place?: CallPlace): Promise<void>;
   /**
-   * Gives a planned call that is taken over, or a parked call that was approved, a job and its arguments, and starts its
+   * Gives a planned call that is taken over, or a parked call whose waits permit it, a job and its arguments, and starts its
    * time now. False for any other call.
    */
   replan(job: ToolJob): Promise<boolean>;

@@ -1,7 +1,7 @@
 // The statements that write runs, rounds, calls, events and sessions, as parts that can be combined in one statement.
 // Each part takes its rows as one JSON array, and writes terminal states and audit rows together or not at all.
 // Rows are found by `id = any(array(…))`: with a plain join PostgreSQL scans the whole of a young table.
-import { parkedKinds } from '#libs/waits/wait-kinds.js';
+import { mayLeave } from '#libs/waits/wait-kinds.js';
 import { endedCallColumns, plannedCallColumns } from './call-rows.js';
 
 export interface WritePart {
@@ -169,9 +169,9 @@ const claim: WritePart = {
     else json_build_object('fence', fence::text, 'attempt', attempt, 'arguments', arguments) end from claim_done`,
 };
 
-/** Only a refusal ends a parked call that nobody has approved; no worker has a parked call. */
-const mayEndParked = `call.state = 'parked' and outcome_rows.worker is null and (outcome_rows.state in ('denied', 'cancelled')
-          or exists (select from approvals where call_id = call.id and kind in ${parkedKinds} and state = 'approved'))`;
+/** Only a refusal ends a parked call that may not run; no worker has a parked call. */
+const mayEndParked = `call.state = 'parked' and outcome_rows.worker is null
+          and (outcome_rows.state in ('denied', 'cancelled') or ${mayLeave('call.id')})`;
 
 /**
  * With a fence the claim must still hold. Without one the call must be unclaimed, or be safe and claimed by the

@@ -72,6 +72,8 @@ export type TurnEvent =
     }
   | { type: 'tool_result'; callId: string; result: ShownToolResult }
   | { type: 'approval_required'; approval: JsonObject & { id: string; tool_call_id: string } }
+  /** The caller has to sign in at a tool server before the call can begin. */
+  | { type: 'sign_in_required'; signIn: JsonObject & { id: string; tool_call_id: string } }
   | {
       type: 'done';
       finishReason: FinishReason;

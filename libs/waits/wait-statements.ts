@@ -1,6 +1,7 @@
 // The statements about waits, all over the table `approvals`. What differs between kinds comes from wait-kinds.ts.
 import { endedCallColumns } from '#libs/runs/call-rows.js';
 import { insertAudit } from '#libs/runs/write-parts.js';
+import { maxSignInsOfCall } from './sign-in.js';
 import { kindsForPeople, parkedKinds } from './wait-kinds.js';
 
 export const waitColumns = `id, kind, call_id as "callId", request_id as "requestId", principal, key_id as "keyId",
@@ -94,6 +95,30 @@ export const ask = `/* waits.ask */
   from tool_calls where id = $2 and state = 'dispatched' and fence = $3::bigint
   on conflict (id) do update set id = excluded.id returning id`;
 
+/**
+ * Parks a call whose tool has not begun, under its claim (`$3`), or if it has none, for a sign-in at the server `$5`. The call is then as
+ * it was before a worker took it.
+ */
+export const park = `/* waits.park */ with
+  parked as (
+    update tool_calls call set state = 'parked', fence = null, worker = null, dispatched_at = null,
+      attempt = call.attempt - case call.state when 'dispatched' then 1 else 0 end,
+      audit = call.audit || jsonb_build_object('signInId', $1::text)
+    where id = $2 and kind = 'server'
+      and case when $3::bigint is not null then state = 'dispatched' and fence = $3::bigint
+        else state = 'planned' or (state = 'dispatched' and safe and worker = $4) end
+      and (select count(*) from approvals where call_id = $2 and approvals.kind = 'sign_in') < ${maxSignInsOfCall}
+      and (select count(*) from approvals where approvals.principal = call.principal and approvals.kind in ${parkedKinds}
+        and approvals.state = 'waiting' and expires_at > clock_timestamp()) < $9
+    returning *)
+  insert into approvals (id, kind, call_id, request_id, principal, key_id, session_id, run_id, server, tool, name,
+    definition_hash, arguments, arguments_hash, asked_hash, schema, created_at, expires_at)
+  select $1, 'sign_in', id, coalesce(audit->>'requestId', ''), principal, audit->>'keyId', session_id, run_id, $5, tool,
+    name, definition_hash, arguments, $6,
+    coalesce((select asked_hash from approvals where call_id = $2 and kind = 'approval'), $6), $7::json,
+    clock_timestamp(), clock_timestamp() + $8::float8 * interval '1 millisecond'
+  from parked returning id`;
+
 /** Gives a wait to one gateway, which must take it again before its lease is over. */
 export const take = `/* waits.take */ update approvals set decided_by = $2,
     expires_at = clock_timestamp() + $3::float8 * interval '1 millisecond'
@@ -110,7 +135,7 @@ export const takeUnused = `/* waits.take-unused */ update approvals set call_id 
     where approvals.principal = $2 and approvals.name = $3 and approvals.arguments_hash = $4
       and approvals.definition_hash = $5 and ($6::text is null or approvals.session_id = $6)
       and (approvals.run_id is not null) = $7::boolean
-      and approvals.kind in ${parkedKinds} and approvals.state = 'approved' and approvals.expires_at > clock_timestamp()
+      and approvals.kind = 'approval' and approvals.state = 'approved' and approvals.expires_at > clock_timestamp()
       and call.state = 'cancelled' and call.attempt = 0 and call.fence is null
       and call.outcome->'error'->>'code' = 'tool_unavailable'
     order by approvals.created_at limit 1 for update of approvals skip locked)

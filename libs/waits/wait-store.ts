@@ -1,6 +1,6 @@
-// Waits in the database: what a call waits for that somebody outside of its gateway or worker gives. A parked call's wait is written
-// with the call (libs/runs/write-parts.ts), a running call's by its worker. One conditional statement ends a wait, so the first end
-// counts; the journal runs a parked call only if its wait permits it.
+// Waits in the database: what a call waits for that somebody outside of its gateway or worker gives. An approval is written with its
+// call (libs/runs/write-parts.ts), every other wait by the call's worker. One conditional statement ends a wait, so the first end
+// counts; the journal runs a parked call only if its waits permit it.
 import { auditArguments } from '#libs/audit/call-audit.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Database } from '#libs/postgres/open-database.js';
@@ -10,8 +10,9 @@ import { uuidv7 } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { Question } from './question.js';
 import type { Sampled, SamplingRequest } from './sampling-request.js';
-import { refusedOutcome, type Wait, type WaitDecision, type WaitState } from './wait.js';
-import { isForPeople, kindsForPeople, waitKinds } from './wait-kinds.js';
+import type { NewSignIn, SignIns } from './sign-in.js';
+import type { Wait, WaitDecision, WaitState } from './wait.js';
+import { isForPeople, kindsForPeople, parkedKinds, parkedOutcome, waitKinds } from './wait-kinds.js';
 import * as statements from './wait-statements.js';
 
 /** Who decides: a person, or a gateway for a model. */
@@ -75,13 +76,15 @@ interface Settling {
 
 export class WaitStore {
   private readonly audit: boolean;
+  private readonly signIns: SignIns | undefined;
 
   constructor(
     private readonly database: Pick<Database, 'query'>,
-    /** `audit: false` writes no audit rows (`audit.enabled`). */
-    { audit = true }: { audit?: boolean } = {},
+    /** `audit: false` writes no audit rows (`audit.enabled`). `signIns`: absent where nobody is told where to sign in. */
+    { audit = true, signIns }: { audit?: boolean; signIns?: SignIns } = {},
   ) {
     this.audit = audit;
+    this.signIns = signIns;
   }
 
   async get(id: string): Promise<Wait | undefined> {
@@ -108,20 +111,26 @@ export class WaitStore {
     );
   }
 
-  /** What these running calls wait for, oldest first. */
+  /** What these calls wait for, oldest first. */
   async open(callIds: readonly string[]): Promise<Wait[]> {
     if (callIds.length === 0) return [];
     return this.select(
       'open',
-      `call_id = any($1) and fence is not null and state = 'waiting' and expires_at > clock_timestamp()
+      `call_id = any($1) and kind <> 'approval' and state = 'waiting' and expires_at > clock_timestamp()
         and ${statements.isHeld} order by created_at, id`,
       [callIds.map(storedText)],
     );
   }
 
-  /** The newest approval for a call outside of runs with these arguments that is waiting, or approved and not used yet. */
+  /** The waiting sign-ins of a principal at a server, `limit` at once, by their ids. */
+  signInsOf(principal: string, server: string, after: string, limit: number): Promise<Wait[]> {
+    const where = `principal = $1 and server = $2 and id > $3 and kind = 'sign_in' and state = 'waiting' order by id limit $4`;
+    return this.select('sign-ins', where, [storedText(principal), storedText(server), after, limit]);
+  }
+
+  /** The newest wait of a parked call outside of runs with these arguments that is waiting, or approved and not used yet. */
   async ofRepeatedCall(call: RepeatedCall): Promise<Wait | undefined> {
-    const held = `kind = 'approval' and (state = 'approved' or (state = 'waiting' and expires_at > clock_timestamp()))
+    const held = `kind in ${parkedKinds} and (state = 'approved' or (state = 'waiting' and expires_at > clock_timestamp()))
       and ${statements.isHeld} order by created_at desc limit 1`;
     return (await this.select('repeated', `${repeated} and ${held}`, repeatedValues(call)))[0];
   }
@@ -146,6 +155,17 @@ export class WaitStore {
     const hash = canonicalHash(args);
     const values = [id, storedText(callId), fence, hash, message, storedJson(schema), expiresMs, notify, kind];
     return (await this.database.query(statements.ask, values)).length > 0;
+  }
+
+  /**
+   * Parks a call that its worker could not begin, until its caller has signed in. False if the call is not the worker's any more, has
+   * waited for sign-ins too often, or the principal has too many parked calls.
+   */
+  async park(signIn: NewSignIn): Promise<boolean> {
+    const { id, callId, fence, worker, server, scopes, arguments: args, expiresMs, maxWaiting } = signIn;
+    const call = [id, storedText(callId), fence ?? null, worker, storedText(server)];
+    const values = [...call, canonicalHash(args), storedJson({ scopes: [...scopes] }), expiresMs, maxWaiting];
+    return (await this.database.query(statements.park, values)).length > 0;
   }
 
   /** Takes a wait that a gateway answers. False if another gateway has it, or nobody waits any more. */
@@ -199,8 +219,10 @@ export class WaitStore {
   private async settle(wait: Ending, { state, by, reason, answer, audit }: Settling): Promise<Wait | undefined> {
     const decisionReason = reason ?? wait.decisionReason;
     const isParked = waitKinds[wait.kind].call === 'parked';
-    const outcome = isParked ? refusedOutcome({ ...wait, state, decisionReason }) : undefined;
+    const outcome = parkedOutcome({ ...wait, state, decisionReason, answer: null });
     const edited = isParked ? answer : undefined;
+    // The sign-in is no approval of the call.
+    const approver = by === undefined || wait.kind === 'sign_in' ? {} : { approver: storedText(by) };
     const [settled] = await this.database.query<Wait>(statements.settle, [
       storedText(wait.id),
       state,
@@ -210,12 +232,12 @@ export class WaitStore {
       edited === undefined ? null : canonicalHash(edited),
       isParked || answer === undefined ? null : storedJson(answer),
       JSON.stringify(outcome === undefined ? [] : [{ id: wait.id, state: outcome.state, ...outcomeMembers(outcome) }]),
-      JSON.stringify(by === undefined ? {} : { approver: storedText(by), ...(edited && auditArguments(edited)) }),
+      JSON.stringify({ ...approver, ...(edited && auditArguments(edited)) }),
       uuidv7(),
       JSON.stringify(audit === undefined ? [] : [audit]),
       this.audit,
     ]);
-    return settled;
+    return settled && this.addressed(settled);
   }
 
   lapsed(limit: number): Promise<Wait[]> {
@@ -245,9 +267,14 @@ export class WaitStore {
     await this.database.query(`/* waits.notified */ update approvals set notify_at = null where id = $1`, [id]);
   }
 
-  private select(name: string, where: string, values: readonly unknown[]): Promise<Wait[]> {
+  private async select(name: string, where: string, values: readonly unknown[]): Promise<Wait[]> {
     const statement = `/* waits.${name} */ select ${statements.waitColumns} from approvals where ${where}`;
-    return this.database.query<Wait>(statement, values);
+    return (await this.database.query<Wait>(statement, values)).map((wait) => this.addressed(wait));
+  }
+
+  private addressed(wait: Wait): Wait {
+    if (wait.kind === 'sign_in' && this.signIns !== undefined) wait.authorizationUrl = this.signIns.addressOf(wait);
+    return wait;
   }
 }
 

@@ -1,5 +1,5 @@
-// What a call waits for that somebody outside gives: an approval, or the answer of people or a model to its tool server. Pure; how
-// one kind differs from the next is in wait-kinds.ts.
+// What a call waits for that somebody outside gives: an approval, a sign-in, or the answer of people or a model to its tool server.
+// Pure; how one kind differs from the next is in wait-kinds.ts.
 import type { JsonObject } from '#libs/schemas/json.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 
@@ -19,8 +19,11 @@ export interface NewApproval {
 
 export interface Wait {
   id: string;
-  /** `question`: the tool server asks the caller while the call runs. `sampling`: the tool server asks a model; no person sees it. */
-  kind: 'approval' | 'question' | 'sampling';
+  /**
+   * `sign_in`: the call did not begin, because its caller has to sign in at the tool server. `question`: the tool server asks the
+   * caller while the call runs. `sampling`: the tool server asks a model; no person sees it.
+   */
+  kind: 'approval' | 'sign_in' | 'question' | 'sampling';
   callId: string;
   principal: string;
   keyId: string | null;
@@ -34,12 +37,12 @@ export interface Wait {
   /** The arguments that run after the approval: those of the call, or the approver's edited version. */
   arguments: JsonObject;
   argumentsHash: string;
-  /** Null for a question. */
+  /** Null for everything but an approval. */
   rule: string | null;
   reason: string | null;
   /** The text of the question. Null for an approval, like the next two. */
   message: string | null;
-  /** The flat schema of an answer's content, as MCP defines it; for sampling, the request. */
+  /** The flat schema of an answer's content, as MCP defines it; for sampling, the request; for a sign-in, its `scopes`. */
   schema: JsonObject | null;
   /** The content of the answer, once somebody has answered. */
   answer: JsonObject | null;
@@ -50,6 +53,8 @@ export interface Wait {
   decidedBy: string | null;
   decisionReason: string | null;
   edited: boolean;
+  /** Where the caller signs in. Only of a sign-in, and only where addresses are known: in gateways. */
+  authorizationUrl?: string;
 }
 
 export interface WaitDecision {
@@ -118,5 +123,10 @@ export function shownWait(approval: Wait): JsonObject {
     decided_by: approval.decidedBy,
     decision_reason: approval.decisionReason,
     edited: approval.edited,
+    ...(approval.kind === 'sign_in' && {
+      schema: null,
+      scopes: approval.schema?.['scopes'] ?? [],
+      authorization_url: approval.authorizationUrl ?? null,
+    }),
   };
 }

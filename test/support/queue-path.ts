@@ -197,6 +197,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     turns,
     catalog,
     approvals: store,
+    decisions: approvals,
     journal,
     questions: sampling,
   });

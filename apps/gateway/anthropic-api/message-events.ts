@@ -69,6 +69,7 @@ export class MessageEvents {
         break;
       case 'tool_progress':
       case 'approval_required':
+      case 'sign_in_required':
       case 'error':
       case 'rewind':
         break;

@@ -250,6 +250,7 @@ const faults: [string, object, string, string?][] = [
   ['a tool without a name', { tools: [{ input_schema: {} }] }, 'tools[0].name'],
   ['a tool without a schema', { tools: [{ name: 'x' }] }, 'tools[0].input_schema'],
   ['a name of ours', tool({ name: 'approval_request' }), 'tools[0].name', 'reserved_name'],
+  ['another name of ours', tool({ name: 'sign_in_request' }), 'tools[0].name', 'reserved_name'],
   ['two tools of one name', { tools: [...tool({}).tools, ...tool({}).tools] }, 'tools[1].name'],
   ['a schema that is too deep', tool({ input_schema: deep(limits.tool_schema_depth + 1) }), 'tools[0].input_schema'],
   ['a toolset without a server', { tools: [{ type: 'mcp_toolset' }] }, 'tools[0].mcp_server_name'],

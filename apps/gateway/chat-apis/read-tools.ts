@@ -4,6 +4,7 @@ import { mendSchema } from '#libs/json-schema/mend-schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage, ToolMessage } from '#libs/schemas/message.js';
+import { reservedNames } from '#libs/waits/wait-kinds.js';
 import type { RequestedTool } from '../turn/turn-request.js';
 
 export interface GivenFunction {
@@ -22,8 +23,8 @@ export interface FunctionPaths {
 /** @throws AppError reserved_name, invalid_value */
 export function readFunction(given: GivenFunction, paths: FunctionPaths, limits: Config['limits']): RequestedTool {
   const { name, description, parameters, strict } = given;
-  if (name === 'approval_request') {
-    throw new AppError('reserved_name', "The tool name 'approval_request' is reserved", {
+  if (reservedNames.includes(name)) {
+    throw new AppError('reserved_name', `The tool name '${name}' is reserved`, {
       param: paths.name,
       toolName: name,
     });

@@ -1,5 +1,6 @@
 // Checks what people give with a decision, by what the kind of the wait takes: edited arguments are checked as a model's are, and
-// judged by the policy again; the content of an answer by the schema that the tool server sent, without what was not asked for.
+// judged by the policy again; the content of an answer by the schema that the tool server sent, without what was not asked for. A
+// sign-in can only be refused here.
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -26,6 +27,10 @@ export async function checkDecision(
 ): Promise<WaitDecision> {
   const { arguments: given, ...rest } = decision;
   if (decision.decision === 'deny') return rest;
+  if (waitKinds[wait.kind].answer === 'connection') {
+    const message = `Only signing in at the tool server '${wait.server}' lets this call run: open ${wait.authorizationUrl}`;
+    throw new AppError('invalid_value', message, { param: 'decision' });
+  }
   if (waitKinds[wait.kind].answer === 'content') return { ...rest, arguments: contentOf(wait, given ?? {}, ports) };
   return given === undefined ? rest : { ...rest, arguments: editedOf(wait, given, ports, caller) };
 }

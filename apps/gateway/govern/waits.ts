@@ -84,6 +84,23 @@ export class Waits {
     return decided;
   }
 
+  /** The principal has a connection with the server now: its calls that waited for that may run. */
+  async connected(principal: string, server: string, from: Omit<Approver, 'principal'> = unnamed): Promise<void> {
+    const { store, announcements, onDecided, onEnded } = this.ports;
+    for (let after = ''; ;) {
+      const waiting = await store.signInsOf(principal, server, after, maxSwept);
+      for (const wait of waiting) {
+        const settled = await store.decide(wait, { decision: 'approve' }, { ...from, principal });
+        if (settled === undefined) continue;
+        onEnded(settled.state);
+        await announcements.announce(wait.id);
+      }
+      if (waiting.length < maxSwept) break;
+      after = waiting.at(-1)!.id;
+    }
+    onDecided();
+  }
+
   /**
    * Waits until people have decided, or it is too late. The caller's time stands still meanwhile. `onWaiting` is called once if
    * nobody has decided yet.
@@ -133,6 +150,9 @@ export class Waits {
     webhook?.send();
   }
 }
+
+/** The end of a wait that no request of the API brought about. */
+const unnamed = { requestId: '' };
 
 /** Without keys, all callers are the same principal. */
 function decidesForOthers({ access, roles }: RequestContext): boolean {

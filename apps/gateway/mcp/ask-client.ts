@@ -1,6 +1,6 @@
-// Asks the client of an MCP call a question with a form (elicitation). In a session of an older era the question is a request on
-// the call's stream; since 2026-07-28 it is the call's result, and the client comes back with the answer. The answer is not
-// checked here.
+// Asks the client of an MCP call a question with a form, or to open an address (elicitation). In a session of an older era the
+// question is a request on the call's stream; since 2026-07-28 it is the call's result, and the client comes back with the answer.
+// The answer is not checked here.
 import {
   type ElicitRequestFormParams,
   inputRequired,
@@ -12,13 +12,20 @@ import {
 import { exchangeOf } from '#libs/mcp-server/endpoint/exchange.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 
-export interface ClientQuestion {
-  /** Id of the approval or question. A client of 2026-07-28 returns the id as `requestState`, which its reader must check. */
+export type ClientQuestion = {
+  /** Id of the wait. A client of 2026-07-28 returns the id as `requestState`, which its reader must check. */
   id: string;
   message: string;
-  /** An object of strings, numbers, booleans and enums, as the protocol defines. */
-  schema: ElicitRequestFormParams['requestedSchema'];
-}
+} & (
+  | {
+      /** An object of strings, numbers, booleans and enums, as the protocol defines. */
+      schema: ElicitRequestFormParams['requestedSchema'];
+    }
+  | {
+      /** What the client's user does there is not part of the answer. */
+      url: string;
+    }
+);
 
 /** `content`: unchecked. */
 export type ClientAnswer = { action: 'accept'; content: JsonObject } | { action: 'decline' } | { action: 'cancel' };
@@ -39,10 +46,11 @@ const hasSent = new WeakSet<Server>();
  * `hold`: the client is asked while its call goes on. `return`: the call's result asks, and the client repeats the call. Undefined:
  * the client cannot be asked.
  */
-export function howToAsk({ server, request }: AskingCall): 'hold' | 'return' | undefined {
+export function howToAsk({ server, request }: AskingCall, by: 'form' | 'url' = 'form'): 'hold' | 'return' | undefined {
   const { elicitation } = server.getClientCapabilities() ?? {};
+  if (elicitation === undefined || (by === 'url' && elicitation.url === undefined)) return undefined;
   // A client that names no mode supports forms, which were once the only mode.
-  if (elicitation === undefined || (elicitation.form === undefined && elicitation.url !== undefined)) return undefined;
+  if (by === 'form' && elicitation.form === undefined && elicitation.url !== undefined) return undefined;
   if ((server.getNegotiatedProtocolVersion() ?? '') >= firstStateless) return 'return';
   // An answer that is not a stream cannot carry a question.
   return exchangeOf(request.http?.req).streams ? 'hold' : undefined;
@@ -54,17 +62,15 @@ export function howToAsk({ server, request }: AskingCall): 'hold' | 'return' | u
  * @throws the signal's reason
  */
 export async function askClient(
-  { id, message, schema }: ClientQuestion,
+  question: ClientQuestion,
   { server, request }: AskingCall,
   signal: AbortSignal,
 ): Promise<ClientAnswer | InputRequiredResult | undefined> {
-  const how = howToAsk({ server, request });
+  const how = howToAsk({ server, request }, 'url' in question ? 'url' : 'form');
   if (how === undefined) return undefined;
-  const params = { message, requestedSchema: schema };
   if (how === 'return') {
-    const given = inputResponse(request.mcpReq.inputResponses, id);
-    if (given.kind === 'elicit') return toAnswer(given);
-    return inputRequired({ inputRequests: { [id]: inputRequired.elicit(params) }, requestState: id });
+    const given = inputResponse(request.mcpReq.inputResponses, question.id);
+    return given.kind === 'elicit' ? toAnswer(given) : askByResult(question);
   }
   if (!hasSent.has(server)) {
     hasSent.add(server);
@@ -73,13 +79,31 @@ export async function askClient(
   }
   try {
     return toAnswer(
-      await request.mcpReq.send({ method: 'elicitation/create', params }, { signal, timeout: noTimeoutMs }),
+      await request.mcpReq.send(
+        { method: 'elicitation/create', params: paramsOf(question) },
+        { signal, timeout: noTimeoutMs },
+      ),
     );
   } catch {
     signal.throwIfAborted();
     return undefined;
   }
 }
+
+/** The result that asks the client, which repeats its call with an answer. */
+export function askByResult(question: ClientQuestion): InputRequiredResult {
+  const { id, message } = question;
+  const request =
+    'url' in question
+      ? inputRequired.elicitUrl({ message, url: question.url })
+      : inputRequired.elicit({ message, requestedSchema: question.schema });
+  return inputRequired({ inputRequests: { [id]: request }, requestState: id });
+}
+
+const paramsOf = (question: ClientQuestion) =>
+  'url' in question
+    ? { mode: 'url' as const, message: question.message, url: question.url, elicitationId: question.id }
+    : { message: question.message, requestedSchema: question.schema };
 
 function toAnswer(given: { action: ClientAnswer['action']; content?: object | undefined }): ClientAnswer {
   const { action, content = {} } = given;

@@ -5,8 +5,11 @@ import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Wait, WaitDecision } from '#libs/waits/wait.js';
 import type { Waits } from '../govern/waits.js';
-import { askClient, type AskingCall } from './ask-client.js';
+import { askByResult, askClient, type AskingCall, type ClientQuestion, howToAsk } from './ask-client.js';
 import { formOf } from './client-forms.js';
+
+/** Most clients wait a minute for an answer. */
+const comeBackMs = 25_000;
 
 export type WaitDecisions = Pick<Waits, 'decide' | 'decided'>;
 
@@ -31,10 +34,21 @@ export async function askForApproval(
     const answer = await askClient(question, asking, signal);
     if (isInputRequiredResult(answer)) return answer;
     const decision = read(answer);
+    if (decision === 'elsewhere') return howToAsk(asking, 'url') === 'return' ? soon(question) : ended;
     return decision === undefined ? wait : decide(wait, decision, waits, caller);
   };
+  const { deadline } = caller;
+  const ended = waits.decided(wait.id, { signal, deadline });
+  /** A client that comes back is asked again after a while, before it gives up its request. */
+  const soon = (question: ClientQuestion) =>
+    waits
+      .decided(wait.id, { signal: AbortSignal.any([signal, AbortSignal.timeout(comeBackMs)]), deadline })
+      .catch(() => {
+        signal.throwIfAborted();
+        return askByResult(question);
+      });
   try {
-    return await Promise.race([waits.decided(wait.id, { signal, deadline: caller.deadline }), ask()]);
+    return await Promise.race([ended, ask()]);
   } finally {
     caller.signal.removeEventListener('abort', stop);
     // Cancels the question to the client.

@@ -1,4 +1,5 @@
-// The forms in which MCP clients are asked for what their calls wait for, one for each kind of answer, and how they are read.
+// The forms in which MCP clients are asked for what their calls wait for, one for each kind of answer, and how they are read. A client
+// whose user has to sign in gets an address instead.
 import { z } from 'zod';
 import { redact } from '#libs/audit/redact.js';
 import { maxReasonLength, type Wait, type WaitDecision, whyAsked } from '#libs/waits/wait.js';
@@ -7,16 +8,37 @@ import type { ClientAnswer, ClientQuestion } from './ask-client.js';
 
 export interface ClientForm {
   question: ClientQuestion;
-  /** Undefined if the client made no decision that the form allows, or could not be asked. */
-  read: (answer: ClientAnswer | undefined) => WaitDecision | undefined;
+  /**
+   * Undefined if the client made no decision that the form allows, or could not be asked. `elsewhere`: its user has agreed to open the
+   * address, and ends the wait there.
+   */
+  read: (answer: ClientAnswer | undefined) => WaitDecision | 'elsewhere' | undefined;
 }
 
-export const formOf = (wait: Wait): ClientForm =>
-  waitKinds[wait.kind].answer === 'content' ? contentForm(wait) : decisionForm(wait);
+export function formOf(wait: Wait): ClientForm {
+  switch (waitKinds[wait.kind].answer) {
+    case 'content':
+      return contentForm(wait);
+    case 'connection':
+      return signInForm(wait);
+    default:
+      return decisionForm(wait);
+  }
+}
+
+const signInForm = ({ id, name, server, authorizationUrl: url = '' }: Wait): ClientForm => ({
+  question: { id, message: `Sign in at '${server}', which the call of '${name}' needs`, url },
+  read: (answer) => {
+    if (answer === undefined || answer.action === 'cancel') return undefined;
+    return answer.action === 'accept' ? 'elsewhere' : { decision: 'deny' };
+  },
+});
+
+type FormSchema = Extract<ClientQuestion, { schema: unknown }>['schema'];
 
 /** The tool server's own form. A client that does not answer has declined, because the tool waits. */
 const contentForm = ({ id, message, schema }: Wait): ClientForm => ({
-  question: { id, message: message ?? '', schema: schema as unknown as ClientQuestion['schema'] },
+  question: { id, message: message ?? '', schema: schema as unknown as FormSchema },
   read: (answer) =>
     answer?.action === 'accept' ? { decision: 'approve', arguments: answer.content } : { decision: 'deny' },
 });

@@ -40,6 +40,8 @@ export class EventsSseRenderer extends ChunkRenderer {
       }
       case 'approval_required':
         return chunks.chunk({}, { first: { type: event.type, approval: event.approval } });
+      case 'sign_in_required':
+        return chunks.chunk({}, { first: { type: event.type, sign_in: event.signIn } });
       case 'done':
         return chunks.chunk(
           {},

@@ -29,6 +29,7 @@ export class OpenAiSseRenderer extends ChunkRenderer {
       case 'tool_progress':
       case 'tool_result':
       case 'approval_required':
+      case 'sign_in_required':
       case 'error':
       case 'rewind':
         return '';

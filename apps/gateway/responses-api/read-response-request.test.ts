@@ -204,6 +204,7 @@ const faults: [string, object, string, string?][] = [
   ],
   ['a tool without a name', { tools: [{ type: 'function' }] }, 'tools[0].name'],
   ['a name of ours', tool({ name: 'approval_request' }), 'tools[0].name', 'reserved_name'],
+  ['another name of ours', tool({ name: 'sign_in_request' }), 'tools[0].name', 'reserved_name'],
   ['two tools of one name', { tools: [...tool({}).tools, ...tool({}).tools] }, 'tools[1].name'],
   ['a server of the caller’s', mcp({ server_url: 'https://x.example/mcp' }), 'tools[0].server_url'],
   ['a connector', mcp({ connector_id: 'connector_gmail' }), 'tools[0].connector_id'],

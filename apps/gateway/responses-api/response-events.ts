@@ -82,6 +82,7 @@ export class ResponseEvents {
         break;
       case 'tool_progress':
       case 'approval_required':
+      case 'sign_in_required':
       case 'error':
       case 'rewind':
         break;

@@ -1,6 +1,6 @@
 // One call that a model, or a caller of the tools API, asked for: the text as it comes in, who runs the call, its row in the
 // journal, its job in the queue, its approval, and its outcome.
-import type { NewApproval } from '#libs/waits/wait.js';
+import type { NewApproval, Wait } from '#libs/waits/wait.js';
 import { mintSealedReference, type SealedReference } from '#libs/backing/sealed-values.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { AuditContext, PlannedCall, StoredCall } from '#libs/runs/run-store.js';
@@ -60,7 +60,8 @@ export class Call {
   state: CallState = 'planned';
   /** The approval that the statement that plans the call also writes. */
   approval: NewApproval | undefined = undefined;
-  approvalId: string | undefined = undefined;
+  /** What the call is, or was last, parked for. */
+  waitId: string | undefined = undefined;
   approvedBefore: PlannedCall['approvedBefore'] = undefined;
   /** The tool as offered. An approver may edit the arguments, so `toolOfCall` is applied again after the decision. */
   offered: CatalogTool | undefined = undefined;
@@ -83,7 +84,7 @@ export class Call {
     call.job = row.job;
     call.again = true;
     call.state = row.state;
-    call.approvalId = row.approvalId;
+    call.waitId = row.waitId;
     call.outcome = row.outcome;
     if (context !== undefined) call.setContext(context);
     return call;
@@ -153,13 +154,20 @@ export class Call {
   /** Parks the call until somebody decides, unless its approval was given before, or there is no room for another. */
   needs(needed: NeededApproval, offered: CatalogTool): void {
     if ('refusal' in needed) return this.refuse(needed.refusal);
-    this.approvalId = 'given' in needed ? needed.given.id : needed.asked.id;
+    this.waitId = 'given' in needed ? needed.given.id : needed.asked.id;
     if ('given' in needed) {
       this.approvedBefore = { id: needed.given.id, approver: needed.given.decidedBy ?? '' };
       return;
     }
     this.approval = needed.asked;
     this.offered = offered;
+    this.state = 'parked';
+  }
+
+  /** The call was planned, and is parked now: its caller has to sign in at the tool server. */
+  park({ id }: Pick<Wait, 'id'>): void {
+    this.waitId = id;
+    this.offered ??= this.tool;
     this.state = 'parked';
   }
 

@@ -78,6 +78,7 @@ export class TurnFold {
       case 'tool_progress':
       case 'tool_result':
       case 'approval_required':
+      case 'sign_in_required':
       case 'error':
       case 'rewind':
         break;

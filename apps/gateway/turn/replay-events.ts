@@ -72,9 +72,10 @@ export function* storedEvents(run: StoredRun, rounds: readonly StoredRound[]): G
     }
     for (const call of round.calls) yield callEvent(call, round, numbering);
     const requested = new Set(round.calls.map(askedBy));
+    const isAsked = (id: string | undefined) => id !== undefined && requested.has(id);
     for (const call of round.calls) {
-      // If the caller was asked for an approval, the result of the call belongs to a later turn.
-      if (call.kind === 'client' || (call.approvalId !== undefined && requested.has(call.approvalId))) continue;
+      // If the caller was asked for an approval or a sign-in, the result of the call belongs to a later turn.
+      if (call.kind === 'client' || isAsked(call.approvalId) || isAsked(call.waitId)) continue;
       yield { type: 'tool_result', callId: call.id, result: toShownResult(call.outcome ?? unknownOutcome) };
     }
   }

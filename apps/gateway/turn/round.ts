@@ -2,7 +2,8 @@
 // A round that was planned a moment ago, the last round of a continued turn, and a round of an earlier turn whose calls the
 // messages of this turn answer are settled alike. Calls that change the same session run one after the other, in call order;
 // all other calls run at the same time.
-import { type Wait, refusedOutcome } from '#libs/waits/wait.js';
+import type { Wait } from '#libs/waits/wait.js';
+import { parkedOutcome, waitKinds } from '#libs/waits/wait-kinds.js';
 import type { WaitStore } from '#libs/waits/wait-store.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Journal } from '#libs/runs/run-store.js';
@@ -49,7 +50,7 @@ export function settleRound(
 class SettledRound {
   private readonly events: CallEvents;
   private readonly stays: boolean;
-  /** Questions to people, by the id of the call that asks. The call goes on without this turn, whose caller does not stay. */
+  /** Questions and sign-ins, by the id of the call that waits. Its caller, which does not stay, comes back for the call. */
   private readonly asked = new Map<string, Wait>();
   private over: AbortController | undefined;
 
@@ -85,10 +86,10 @@ class SettledRound {
 
   /** @throws ApprovalNeeded for an own call that waits for a person */
   private async askElsewhere(): Promise<void> {
-    const { id, state, approvalId } = this.round.calls[0]!;
+    const { id, state, waitId } = this.round.calls[0]!;
     const question = this.asked.get(id);
     if (question === undefined && state !== 'parked') return;
-    const [asked] = question === undefined ? await this.ports.waitStore.byIds([approvalId!]) : [question];
+    const [asked] = question === undefined ? await this.ports.waitStore.byIds([waitId!]) : [question];
     if (asked === undefined) throw new AppError('approval_not_found', 'The approval of this call no longer exists');
     throw new ApprovalNeeded(asked);
   }
@@ -96,7 +97,7 @@ class SettledRound {
   /** Reads the decisions about calls that were parked before this turn. */
   private async readDecisions(): Promise<void> {
     const parked = this.round.calls.filter(({ state }) => state === 'parked');
-    const approvals = await this.ports.waitStore.byIds(parked.flatMap(({ approvalId }) => approvalId ?? []));
+    const approvals = await this.ports.waitStore.byIds(parked.flatMap(({ waitId }) => waitId ?? []));
     for (const approval of approvals) {
       const call = parked.find(({ id }) => id === approval.callId);
       if (call !== undefined && approval.state !== 'waiting') this.decided(call, approval);
@@ -108,7 +109,7 @@ class SettledRound {
     const { calls, places } = this.round;
     const requests = calls.filter((call) => !call.emitted && askedBy(call) !== undefined);
     if (places === undefined) return requests;
-    const waiting = new Set(calls.filter(({ state }) => state === 'parked').map(({ approvalId }) => approvalId));
+    const waiting = new Set(calls.filter(({ state }) => state === 'parked').map(({ waitId }) => waitId));
     return this.stays ? [] : requests.filter((call) => waiting.has(askedBy(call)));
   }
 
@@ -143,10 +144,24 @@ class SettledRound {
       .then(
         (outcome) => call.end(outcome),
         (error: unknown) => {
-          if (error instanceof ApprovalNeeded) this.asked.set(call.id, error.approval);
-          else call.end(this.failureOf(error));
+          if (error instanceof ApprovalNeeded) return this.waitFor(call, error.approval);
+          call.end(this.failureOf(error));
+          return undefined;
         },
       );
+  }
+
+  /** For a call that asks a question and goes on, or that a worker has parked: then it runs once it may. */
+  private async waitFor(call: RunnableCall, wait: Wait): Promise<void> {
+    const isParked = waitKinds[wait.kind].call === 'parked';
+    if (isParked) call.park(wait);
+    if (!isParked || (wait.state === 'waiting' && !this.stays)) {
+      this.asked.set(call.id, wait);
+      return;
+    }
+    if (wait.state === 'waiting') await this.whenDecided(call);
+    else this.decided(call, wait);
+    if (call.outcome === undefined) await this.run(call);
   }
 
   private failureOf(error: unknown): ToolOutcome {
@@ -163,19 +178,19 @@ class SettledRound {
     call.end(skippedOutcome);
   }
 
-  /** Emits the approval to the caller, who stays, and waits until somebody has decided. */
+  /** Emits the wait to the caller, who stays, and waits until somebody has ended it. */
   private async whenDecided(call: Call): Promise<void> {
     const { signal, deadline } = this.turn.context;
     this.over ??= new AbortController();
     const waiting = { signal: AbortSignal.any([signal, this.over.signal]), deadline };
-    const approval = await this.ports.approvals.decided(call.approvalId!, waiting, (asks) => {
+    const approval = await this.ports.approvals.decided(call.waitId!, waiting, (asks) => {
       this.progressed(call, { status: 'waiting_approval', asks });
     });
     this.decided(call, approval);
   }
 
   private decided(call: Call, approval: Wait): void {
-    const refusal = refusedOutcome(approval);
+    const refusal = parkedOutcome(approval);
     if (refusal !== undefined) return call.end(refusal);
     call.again = true;
     call.state = 'planned';
@@ -187,9 +202,14 @@ class SettledRound {
     const { context } = this.turn;
     let until = steadyNow() + this.patienceWith(call);
     let left = false;
+    let parkedFor: string | undefined;
     const outcome = await outcomeElsewhere(call.id, { ...context, runId: this.turn.runId }, this.ports, {
-      mayWait: () => !left && steadyNow() <= until,
+      mayWait: ({ state, waitId }) => {
+        if (state === 'parked') parkedFor = waitId;
+        return parkedFor === undefined && !left && steadyNow() <= until;
+      },
       onAsked: async (question) => {
+        if (waitKinds[question.kind].call === 'parked') return;
         left = call.context.questions !== 'hold';
         if (left) return void this.asked.set(call.id, question);
         await this.record.emit(progressEvents(call.id, { status: 'waiting_approval', asks: question }));
@@ -197,7 +217,9 @@ class SettledRound {
         until = steadyNow() + this.patienceWith(call);
       },
     });
+    const [wait] = parkedFor === undefined ? [] : await this.ports.waitStore.byIds([parkedFor]);
     if (outcome !== undefined) call.end(outcome);
+    else if (wait !== undefined) await this.waitFor(call as RunnableCall, wait);
     else if (!left)
       throw new AppError('store_unavailable', 'Tools of this run are still running', { retryAfterSeconds: 5 });
   }

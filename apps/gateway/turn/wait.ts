@@ -1,10 +1,10 @@
-// What a call waits for outside of this gateway: the decision or answer of people, by libs/waits, or the end of the call in another
-// process. A caller that stays (`hold`) gets an event. Any other caller is given a call of a reserved function,
+// What a call waits for outside of this gateway: the decision, answer or sign-in of people, by libs/waits, or the end of the call in
+// another process. A caller that stays (`hold`) gets an event. Any other caller is given a call of a reserved function,
 // and the turn that answers that call continues the open round. Only the stored call runs, never the caller's copy of a call.
 // Decisions are taken in govern/waits.ts.
 import { setTimeout as delay } from 'node:timers/promises';
 import { maxReasonLength, shownWait, type Wait, type WaitDecision } from '#libs/waits/wait.js';
-import { waitKinds } from '#libs/waits/wait-kinds.js';
+import { reservedNames, waitKinds } from '#libs/waits/wait-kinds.js';
 import type { Journal, StoredCall, StoredRound } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -18,9 +18,6 @@ import { Call } from './call.js';
 import type { SamplingDesk } from './dispatch/dispatch-services.js';
 import type { ToolProgress } from './dispatch/tool-runner.js';
 
-/** Reserved: callers may not bring a tool of this name. */
-export const requestName = 'approval_request';
-
 /** The call of the reserved function that asks for the approval of `call`. */
 export function approvalRequest({ approval, context, toolName, arguments: args, policyRule }: Call): Call {
   const { id, reason = null, expiresMs } = approval!;
@@ -29,13 +26,13 @@ export function approvalRequest({ approval, context, toolName, arguments: args, 
   return request('approval', { ...members, expires_at: expires }, context);
 }
 
-/** The call of the reserved function that asks for what a running call waits for. */
+/** The call of the reserved function that asks for what a call waits for since a worker had it. */
 export function waitRequest(wait: Wait, context: CallContext): Call {
   return request(wait.kind, shownWait(wait), context);
 }
 
 function request(kind: Wait['kind'], members: JsonObject, context: CallContext): Call {
-  const call = new Call(mintCallId(true), requestName);
+  const call = new Call(mintCallId(true), waitKinds[kind].requestName!);
   call.sentText = JSON.stringify(chosen(members, waitKinds[kind].request));
   return call.of('client', context);
 }
@@ -55,21 +52,29 @@ export function requestEvents(requests: readonly Call[], numbering: CallNumberin
   });
 }
 
-/** The id of the approval or question that a call of the reserved function asks for. Undefined for any other call. */
+/** The id of the wait that a call of a reserved function asks for. Undefined for any other call. */
 export function askedBy({ kind, name, arguments: args }: Pick<StoredCall, 'kind' | 'name' | 'arguments'>) {
   const { id } = args;
-  return kind === 'client' && name === requestName && typeof id === 'string' ? id : undefined;
+  return kind === 'client' && reservedNames.includes(name) && typeof id === 'string' ? id : undefined;
 }
 
 const memberNames = 'id kind tool_call_id tool arguments expires_at rule reason message schema'.split(' ');
 
 /** The event that shows a wait to a caller that stays. */
 export function waitEvent(asked: Wait): TurnEvent {
+  if (asked.kind === 'sign_in') return { type: 'sign_in_required', signIn: shownSignIn(asked) };
   return {
     type: 'approval_required',
     approval: { id: asked.id, tool_call_id: asked.callId, ...chosen(shownWait(asked), memberNames) },
   };
 }
+
+/** What a caller is shown who has to sign in. */
+export const shownSignIn = (asked: Wait) => ({
+  id: asked.id,
+  tool_call_id: asked.callId,
+  ...chosen(shownWait(asked), [...waitKinds.sign_in.request!, 'tool']),
+});
 
 /** The events for a call's progress, with what the call waits for, if it is people. */
 export function progressEvents(callId: string, { asks, ...progress }: ToolProgress): TurnEvent[] {
@@ -96,11 +101,12 @@ export interface AnsweredRound {
   answers: ReadonlyMap<string, readonly string[]>;
 }
 
-/** How often a caller is asked again after answers without a decision. */
+/** How often a caller is asked again after answers without a decision, or without having signed in. */
 const maxAsked = 3;
 
 /**
- * Applies the decisions in a caller's messages; earlier decisions stay.
+ * Applies the decisions in a caller's messages; earlier decisions stay. Any answer says that the caller has signed in, but `deny`: whether
+ * that is so is known already.
  * @throws AppError invalid_value for a caller that never decides; the errors of Waits.decide for edited arguments
  */
 export async function takeDecisions(
@@ -111,15 +117,16 @@ export async function takeDecisions(
   for (const { round, answers } of answered) {
     for (const call of round.calls) {
       const id = askedBy(call);
-      if (id === undefined || !(await isUndecided(id, context, approvals))) continue;
+      const wait = id === undefined ? undefined : await undecided(id, context, approvals);
+      if (id === undefined || wait === undefined) continue;
       const given = answers.get(call.id) ?? [];
-      const decision = given.map(readDecision).find((read) => read !== undefined);
+      const decision = wait.kind === 'sign_in' ? readSignIn(given) : readFirst(given);
       if (decision !== undefined) {
         // The API or another request decided, or the approval expired, just before: the first decision counts.
         await unless('approval_already_decided', approvals.decide(id, decision, context));
-      } else if (given.length > maxAsked) {
+      } else if (wait.kind !== 'sign_in' && given.length > maxAsked) {
         const message =
-          `A call of ${requestName} must be answered with {"decision": "approve"} or {"decision": "deny"}; ` +
+          `A call of ${call.name} must be answered with {"decision": "approve"} or {"decision": "deny"}; ` +
           'these answers contain no decision';
         throw new AppError('invalid_value', message, { param: 'messages' });
       }
@@ -127,8 +134,19 @@ export async function takeDecisions(
   }
 }
 
-async function isUndecided(id: string, context: RequestContext, approvals: Pick<Waits, 'get'>): Promise<boolean> {
-  return (await unless('approval_not_found', approvals.get(id, context)))?.state === 'waiting';
+const readFirst = (given: readonly string[]): WaitDecision | undefined =>
+  given.map(readDecision).find((read) => read !== undefined);
+
+/** The caller is asked again while it may still sign in. */
+function readSignIn(given: readonly string[]): WaitDecision | undefined {
+  const refused = given.map(readDecision).find((read) => read?.decision === 'deny');
+  if (refused !== undefined || given.length <= maxAsked) return refused;
+  return { decision: 'deny', reason: `the caller came back ${given.length} times without having signed in` };
+}
+
+async function undecided(id: string, context: RequestContext, approvals: Pick<Waits, 'get'>) {
+  const wait = await unless('approval_not_found', approvals.get(id, context));
+  return wait?.state === 'waiting' ? wait : undefined;
 }
 
 /** The result of `work`; undefined if `work` fails with this code. */
@@ -147,7 +165,7 @@ const askAgainMs = { first: 50, most: 500 };
 
 /**
  * Waits for the end of a call that another process, or an earlier request, has begun. Such a call ends by itself, or the reaper
- * ends it when its worker is lost. `onAsked` gets each question of the tool server once. Polls, because the journal sends no
+ * ends it when its worker is lost. `onAsked` gets once what the call then waits for. Polls, because the journal sends no
  * events of other gateways' calls. Undefined: there is no such call, or `mayWait` returned false.
  */
 export async function outcomeElsewhere(
@@ -160,7 +178,8 @@ export async function outcomeElsewhere(
   for (let pause = askAgainMs.first; ; pause = Math.min(pause * 2, askAgainMs.most)) {
     const stored = await journal.get(callId);
     if (stored === undefined || isEnded(stored.state)) return stored?.outcome;
-    const [question] = stored.job?.questions === undefined ? [] : await questions.open([callId], caller);
+    const mayAsk = stored.state === 'parked' || stored.job?.questions !== undefined;
+    const [question] = mayAsk ? await questions.open([callId], caller) : [];
     if (question !== undefined && question.id !== shown) {
       shown = question.id;
       await onAsked(question);

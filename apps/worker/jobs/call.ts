@@ -12,6 +12,7 @@ import { stopClocks, type WaitKind, waitKinds } from '#libs/waits/wait-kinds.js'
 import { holdSecrets } from '#libs/audit/known-secrets.js';
 import { Deadline } from '#libs/concurrency/deadline.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { ConnectionNeeded } from '#libs/connections/connection-needed.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { CallEnd, Journal } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -66,6 +67,8 @@ export class WorkerCall implements UseOptions, ToolCallOptions {
   /** The isolation of the server, as in the audit. */
   isolation: string | undefined;
   outcome: ToolOutcome | undefined;
+  /** Why the tool could not begin, if its caller has to sign in first. */
+  connectionNeeded: ConnectionNeeded | undefined;
   /** The outcome as JSON, once it is written. */
   outcomeText: string | undefined;
   forgetSecrets: (() => void) | undefined;

@@ -2,10 +2,14 @@
 // No Nest, no BullMQ. Reliability rules: an unsafe call runs at most once, a late outcome is dropped.
 import { PutBack, type JobDelivery } from '#libs/backing/job-queue.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { ConnectionNeeded } from '#libs/connections/connection-needed.js';
 import { requestFields } from '#libs/logging/request-fields.js';
 import type { Journal, StoredCall } from '#libs/runs/run-store.js';
+import { mintApprovalId } from '#libs/schemas/identifiers.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { isEnded, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import type { NewSignIn } from '#libs/waits/sign-in.js';
+import type { WaitStore } from '#libs/waits/wait-store.js';
 import { WorkerCall, type CallParts } from './call.js';
 import { type Ended, untilStoreAnswers, type OutcomeWriter } from './outcome-writer.js';
 import { failed } from './read-result.js';
@@ -16,6 +20,8 @@ export interface CallRunnerParts extends ToolRunParts, CallParts {
   journal: Journal;
   outcomes: OutcomeWriter;
   running: RunningCalls;
+  /** Where calls wait for the sign-ins of their callers, for how long, and how many of a principal. */
+  signIns: { waits: Pick<WaitStore, 'park'> } & Pick<NewSignIn, 'expiresMs' | 'maxWaiting'>;
   /** Whether a worker is still registered: the reaper removes those that stopped. */
   isKnown: (worker: string) => Promise<boolean>;
 }
@@ -53,7 +59,9 @@ export class CallRunner {
         replies.send(replyTo, { kind: 'started', callId, worker: workerId });
         await runTool(this.parts, call);
       }
-      if (step === 'run' || step === 'write') {
+      const isParked = call.connectionNeeded !== undefined && (await this.park(call, call.connectionNeeded));
+      if (isParked) call.outcome = undefined;
+      else if (step === 'run' || step === 'write') {
         const ended = await outcomes.end(call.written());
         this.log(call, ended);
         // A retried write may have found its own outcome. The gateway reads the outcome that counts from the journal.
@@ -69,6 +77,34 @@ export class CallRunner {
       call.forgetSecrets?.();
       running.end(callId);
       call.span?.end(call.outcome?.error?.code);
+    }
+  }
+
+  /**
+   * Parks the call until its caller has signed in. False if it may not wait, or the store does not answer: then it ends without its tool
+   * having run.
+   */
+  private async park(call: WorkerCall, { server, scopes }: ConnectionNeeded): Promise<boolean> {
+    const { job, fence, arguments: args = {} } = call;
+    const { logger, running, signIns, workerId: worker } = this.parts;
+    const { waits, ...bounds } = signIns;
+    const signIn = {
+      id: mintApprovalId(),
+      callId: job.callId,
+      fence,
+      worker,
+      server,
+      scopes,
+      arguments: args,
+      ...bounds,
+    };
+    try {
+      const parked = await untilStoreAnswers(() => waits.park(signIn), steadyNow() + storePatienceMs);
+      if (parked) running.markUnstarted(job.callId);
+      return parked;
+    } catch (error) {
+      logger.warn({ error, tool: job.name }, 'a call could not be parked for a sign-in');
+      return false;
     }
   }
 

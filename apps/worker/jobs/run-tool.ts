@@ -6,7 +6,8 @@ import type { SealedValues } from '#libs/backing/sealed-values.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Faults } from '#libs/config/fault-points.js';
 import type { Logger } from '#libs/logging/logger.js';
-import { callMetaKeys, callTokenMetaKey, toCallMeta } from '#libs/mcp-server/call-meta.js';
+import { ConnectionNeeded } from '#libs/connections/connection-needed.js';
+import { callMetaKeys, callTokenMetaKey, readErrorCode, toCallMeta } from '#libs/mcp-server/call-meta.js';
 import type { SessionStore } from '#libs/runs/sessions/session-store.js';
 import { AppError, toAppError, toolErrorCodes, type ToolErrorCode } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
@@ -70,6 +71,7 @@ export async function runTool(parts: ToolRunParts, call: WorkerCall): Promise<vo
     );
     outcome = clamped instanceof Promise ? await clamped : clamped;
   } catch (error) {
+    if (error instanceof ConnectionNeeded) call.connectionNeeded = error;
     outcome = toOutcome(error, call, parts.logger);
   }
   const claiming = call.end(outcome.error === undefined ? outcome : withoutSecrets(outcome));
@@ -91,7 +93,10 @@ async function askTool(
     if (server.actsForCaller) meta[callTokenMetaKey] = await callTokenOf(call, parts);
     const result = await connection.callTool({ tool, arguments: call.arguments!, meta }, call);
     span?.end(result.isError === true ? toolErrorType : undefined);
-    return server.builtin ? result : { ...result, _meta: undefined };
+    if (!server.builtin) return { ...result, _meta: undefined };
+    if (result.isError === true && readErrorCode(result._meta) === 'connection_needed')
+      throw new ConnectionNeeded(server.name);
+    return result;
   } catch (error) {
     span?.end(error instanceof Stopped ? error.reason : toAppError(error).code);
     throw error;

@@ -34,6 +34,11 @@ export class RunningCalls {
     remember(this.started, callId);
   }
 
+  /** The tool was not started after all: the server refused the caller. */
+  markUnstarted(callId: string): void {
+    this.started.delete(callId);
+  }
+
   end(callId: string): void {
     this.running.delete(callId);
   }

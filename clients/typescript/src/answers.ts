@@ -35,8 +35,8 @@ export interface ApiKey {
 
 export interface Approval {
   id: string;
-  /** `question`: the call runs, and its tool server asks something. */
-  kind: 'approval' | 'question';
+  /** `sign_in`: the call has not begun, its caller has to sign in at the tool server. `question`: the call runs, and its tool server asks something. */
+  kind: 'approval' | 'sign_in' | 'question';
   state: 'waiting' | 'approved' | 'denied' | 'expired' | 'cancelled';
   tool_call_id: string;
   tool: string;
@@ -51,6 +51,10 @@ export interface Approval {
   message: string | null;
   /** JSON schema of the answer to a question. */
   schema: JsonObject | null;
+  /** Of a sign-in: what it must cover; often empty. */
+  scopes?: string[];
+  /** Of a sign-in: where the caller signs in, in a browser. */
+  authorization_url?: string | null;
   principal: string;
   session_id: string;
   run_id: string | null;
@@ -643,6 +647,16 @@ export interface RequiredApproval {
   /** Of a question: what its answer looks like. */
   schema?: JsonObject;
   expires_at: string;
+}
+
+export interface RequiredSignIn {
+  id: string;
+  server: string;
+  /** To be opened in a browser by whoever the call is for. */
+  authorization_url: string;
+  expires_at: string;
+  tool_call_id: string;
+  tool: string;
 }
 
 export interface Run {

@@ -1,5 +1,5 @@
 // Requests of the other endpoints below `/api`.
-import type { Approval, ListedRun } from './answers.js';
+import type { Approval, ListedRun, RequiredSignIn } from './answers.js';
 import type { GatewayEvent, JsonObject } from './chat-types.js';
 
 export type Decision =
@@ -22,7 +22,7 @@ export interface ToolCallBody {
 }
 
 /** What happens while a call runs: it is queued, begins, tells its progress, or its tool server asks something. */
-export type ToolCallEvent = Extract<GatewayEvent, { type: 'tool_progress' | 'approval_required' }>;
+export type ToolCallEvent = Extract<GatewayEvent, { type: 'tool_progress' | 'approval_required' | 'sign_in_required' }>;
 
 /** Which runs are listed: those that fulfil all that is given. */
 export interface RunFilters {
@@ -56,6 +56,13 @@ export interface ReplayBody {
 export interface WaitingCall {
   approval: Approval;
   /** The call runs once it is approved; repeated with this key, it returns its outcome. */
+  idempotencyKey: string;
+}
+
+/** The call did not run yet: whoever it is for has to sign in at its tool server. */
+export interface UnconnectedCall {
+  sign_in: RequiredSignIn;
+  /** The call runs once that has happened; repeated with this key, it returns its outcome. */
   idempotencyKey: string;
 }
 

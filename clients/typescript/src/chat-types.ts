@@ -1,6 +1,6 @@
 // Requests, answers and events of `/api/chat/completions`, as they are on the wire. docs/api.md describes them; a test
 // compares them with the gateway's own.
-import type { RequiredApproval, ToolExecution, ToolResult, Usage, Warning } from './answers.js';
+import type { RequiredApproval, RequiredSignIn, ToolExecution, ToolResult, Usage, Warning } from './answers.js';
 import type { Json, JsonObject } from './json.js';
 
 export type { Json, JsonObject };
@@ -125,6 +125,9 @@ export interface ToolCallDelta {
 export type ApprovalRequest = Omit<RequiredApproval, 'kind' | 'arguments'> &
   Partial<Pick<RequiredApproval, 'kind' | 'arguments'>>;
 
+/** A sign-in that the turn waits for, as shown by a call of `sign_in_request`. */
+export type SignInRequest = Omit<RequiredSignIn, 'tool'>;
+
 /** With `choices`, each event is also a chunk as OpenAI sends it. */
 export interface Chunk {
   id: string;
@@ -156,6 +159,8 @@ export type GatewayEvent = Chunk &
       }
     | { type: 'tool_result'; tool_call_id: string; result: ToolResult }
     | { type: 'approval_required'; approval: RequiredApproval }
+    /** Whoever the call is for opens `authorization_url` in a browser; then the turn goes on by itself. */
+    | { type: 'sign_in_required'; sign_in: RequiredSignIn }
     | RewindEvent
     | ({ type: 'done'; finish_reason: FinishReason; usage: Usage } & GatewayAnswer)
   );

@@ -1,7 +1,7 @@
 // The exports of the package.
 export type * from './answers.js';
 export type * from './api-types.js';
-export { approvalRequests, decisionMessage } from './approval-requests.js';
+export { approvalRequests, decisionMessage, signInRequests } from './approval-requests.js';
 export type * from './chat-types.js';
 export { type LocalErrorCode, SignalboxError } from './errors.js';
 export type { CallOptions, ClientOptions, KeyedCallOptions } from './http.js';

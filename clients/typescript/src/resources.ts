@@ -18,6 +18,7 @@ import type {
   RunFilters,
   ToolCallEvent,
   ToolCallBody,
+  UnconnectedCall,
   WaitingCall,
 } from './api-types.js';
 import { type ShownError, SignalboxError, toSignalboxError } from './errors.js';
@@ -212,19 +213,19 @@ export class ToolResource {
   }
 
   /**
-   * Runs one tool, without a chat. If the call needs an approval, it is returned without having run.
+   * Runs one tool, without a chat. If the call needs an approval or a sign-in, it is returned without having run.
    * @throws SignalboxError also for a tool that fails: its code says how
    */
   async call(
     call: ToolCallBody,
     { idempotencyKey = makeKey(), ...options }: KeyedCallOptions = {},
-  ): Promise<EndedCall | WaitingCall> {
+  ): Promise<EndedCall | WaitingCall | UnconnectedCall> {
     const path = '/api/tools/call';
-    const answer = await this.http.json<EndedCall | Omit<WaitingCall, 'idempotencyKey'>>(
+    const answer = await this.http.json<EndedCall | Unkeyed<WaitingCall> | Unkeyed<UnconnectedCall>>(
       { method: 'POST', path, json: call, idempotencyKey, timeoutMs: longCallMs },
       options,
     );
-    return 'approval' in answer ? { ...answer, idempotencyKey } : answer;
+    return 'approval' in answer || 'sign_in' in answer ? { ...answer, idempotencyKey } : answer;
   }
 
   /** Like `call`, and tells meanwhile how it goes on. A tool that fails is a result here. */
@@ -232,14 +233,17 @@ export class ToolResource {
     call: ToolCallBody,
     onEvent: (event: ToolCallEvent) => void,
     { idempotencyKey = makeKey(), ...options }: KeyedCallOptions = {},
-  ): Promise<ToolResult | WaitingCall> {
+  ): Promise<ToolResult | WaitingCall | UnconnectedCall> {
     const headers = { accept: 'text/event-stream' };
     const path = '/api/tools/call';
     return this.http.send(
       { method: 'POST', path, json: call, idempotencyKey, headers, timeoutMs: longCallMs },
       options,
       async (response) => {
-        if (response.status === 202) return { ...((await response.json()) as { approval: Approval }), idempotencyKey };
+        if (response.status === 202) {
+          const waiting = (await response.json()) as Unkeyed<WaitingCall> | Unkeyed<UnconnectedCall>;
+          return { ...waiting, idempotencyKey };
+        }
         for await (const { data } of readEvents(response.body!, noIdleClock)) {
           if (data === '[DONE]') break;
           const event = JSON.parse(data) as
@@ -253,6 +257,8 @@ export class ToolResource {
     );
   }
 }
+
+type Unkeyed<Call> = Omit<Call, 'idempotencyKey'>;
 
 /** The deadline of the call covers the pauses between events. */
 const noIdleClock = { touch: () => undefined, stopClock: () => undefined };

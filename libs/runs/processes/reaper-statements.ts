@@ -73,13 +73,13 @@ const belongsToRun = (turnMs: string, expiry: string): string => `exists (
     select from runs where runs.id = call.run_id
       and (${canBeContinued(turnMs)} or (runs.state = 'running' and not ${nobody('runs.owner', expiry)})))`;
 
-/** `$4` is how long a turn may take. A call that was approved after its run may belong to a later turn. */
+/** `$4` is how long a turn may take. A call that was parked may have left that state after its run, for a later turn. */
 export const cancelOrphans = endCallsWhere(
   'cancel-orphans',
   `call.state = 'planned' and exists (
     select from runs where runs.id = call.run_id and runs.state <> 'running'
       and not ${canBeContinued('$4')}
-      and not (runs.state = 'done' and call.audit->>'approvalId' is not null))`,
+      and not (runs.state = 'done' and call.audit ?| array['approvalId', 'signInId']))`,
 );
 
 export const judgeUnsafe = endCallsWhere(

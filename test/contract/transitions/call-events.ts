@@ -1,38 +1,26 @@
-// How each event of a call comes about, by the operation of the store that it causes, and how a call gets into each state.
+// How each event of a call comes about, by the operation of the store that it causes.
 import type { Wait } from '#libs/waits/wait.js';
-import type { AuditContext, NewRun, PlannedCall } from '#libs/runs/run-store.js';
+import type { PlannedCall } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { failedOutcome, skippedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { noUsage as usage } from '#libs/schemas/usage.js';
 import type { CallEvent, CallTableState } from '../../../apps/gateway/turn/advance/call-table.js';
 import { forever } from '../../support/runnable-call.js';
-import { someCall, someJob, someOutcome, someRound, someRun } from '../../support/stored-rows.js';
+import { someCall, someOutcome } from '../../support/stored-rows.js';
+import {
+  approval,
+  audit,
+  caller,
+  type CallFacts,
+  noClaim,
+  plan,
+  type PlacedCall,
+  question,
+  questionId,
+  signIn,
+  signInId,
+} from './place-call.js';
 import { gateway, goneGateway, goneWorker, type StoreWorld, worker } from './store-world.js';
-
-const audit: AuditContext = { requestId: 'req_1' };
-const caller = { principal: 'local', requestId: 'req_2', signal: new AbortController().signal, deadline: forever };
-
-interface CallFacts {
-  safe?: boolean;
-  /** In a run of this kind; else outside of runs. */
-  run?: 'plain' | 'keyed' | 'detached';
-  /** It was parked before it was planned. */
-  approved?: boolean;
-  /** Its tool server asks something while it runs. */
-  asks?: boolean;
-  /** Workers that had it before, and were lost. */
-  lost?: number;
-  replyTo?: string;
-}
-
-/** A call in its state. */
-export interface PlacedCall {
-  call: PlannedCall;
-  run: NewRun | undefined;
-  /** Of its claim, and of the one before. */
-  fence: string;
-  earlierFence: string;
-}
 
 export interface CallEventPath {
   facts?: CallFacts;
@@ -41,94 +29,10 @@ export interface CallEventPath {
   apply: (placed: PlacedCall, world: StoreWorld, state: CallTableState) => Promise<unknown>;
 }
 
-const approval = { id: 'appr_1', argumentsHash: 'hash', expiresMs: 600_000, notify: false };
-const questionId = 'appr_2';
-const noClaim = '1';
-
-/** In this state, by the store's own methods. */
-export async function callIn(state: CallTableState, facts: CallFacts, world: StoreWorld): Promise<PlacedCall> {
-  const { safe = false, replyTo = gateway } = facts;
-  const plain = someCall({ safe });
-  const call = { ...plain, job: { ...someJob(plain), replyTo } };
-  const run =
-    facts.run &&
-    someRun({
-      owner: gateway,
-      detached: facts.run === 'detached',
-      ...(facts.run === 'keyed' ? { idempotencyKey: 'key' } : {}),
-    });
-  const placed: PlacedCall = { call, run, fence: noClaim, earlierFence: noClaim };
-  if (run !== undefined) await world.runs.begin(run);
-  if (state === 'none') return placed;
-  if (state === 'parked' || state === 'approved' || facts.approved) {
-    await plan(placed, { approval }, world);
-    if (state === 'parked') return placed;
-    await world.waits.decide(approval.id, { decision: 'approve' }, caller);
-    if (state === 'approved') return placed;
-    await world.journal.replan(call.job);
-  } else await plan(placed, {}, world);
-  await loseWorkers(placed, facts, state, world);
-  if (state === 'planned') return placed;
-  await claim(placed, worker, facts, world);
-  if (state === 'ended')
-    await world.journal.end({ ...audit, callId: call.id, fence: placed.fence, outcome: someOutcome });
-  return placed;
-}
-
-const plan = (
-  { call, run }: PlacedCall,
-  members: Partial<PlannedCall>,
-  { runs, journal }: StoreWorld,
-): Promise<void> => {
-  const planned = { ...call, ...members };
-  return run === undefined
-    ? journal.plan(planned, audit)
-    : runs.planRound(someRound(run.id, { calls: [planned] }), audit);
-};
-
-async function claim(
-  placed: PlacedCall,
-  by: string,
-  { asks }: CallFacts,
-  { journal, waitStore }: StoreWorld,
-): Promise<void> {
-  const { id: callId } = placed.call;
-  const claimed = await journal.claim({ callId, worker: by });
-  placed.earlierFence = placed.fence;
-  placed.fence = claimed!.fence;
-  if (asks) await waitStore.ask(question(placed));
-}
-
-/** A planned call that was asked about had a worker before, too. */
-async function loseWorkers(
-  placed: PlacedCall,
-  facts: CallFacts,
-  state: CallTableState,
-  world: StoreWorld,
-): Promise<void> {
-  const { asks = false, lost = asks && state === 'planned' ? 1 : 0 } = facts;
-  for (let count = lost; count > 0; count -= 1) {
-    await claim(placed, goneWorker, facts, world);
-    await world.reap();
-    world.queue.jobs.clear();
-  }
-}
-
-const question = ({ call, fence }: PlacedCall) => ({
-  kind: 'question' as const,
-  id: questionId,
-  callId: call.id,
-  fence,
-  arguments: {},
-  message: 'Which?',
-  schema: {},
-  expiresMs: 600_000,
-  notify: false,
-});
-
 const timedOut = failedOutcome('failed', 'tool_timeout', 'late');
 const cancelled = failedOutcome('cancelled', 'cancelled', 'cancelled');
 const safe: CallFacts = { safe: true };
+const signedIn: CallFacts = { signedIn: true };
 
 const plans = (members: Partial<PlannedCall>): CallEventPath => ({
   apply: (placed, world) => plan(placed, members, world),
@@ -141,9 +45,13 @@ const ends = (
   facts,
   apply: (placed, { journal }) => journal.end({ ...audit, callId: placed.call.id, outcome, ...claimOf(placed) }),
 });
-const decides = (decision: 'approve' | 'deny'): CallEventPath => ({
-  facts: { approved: true },
-  apply: (_placed, { waits }) => waits.decide(approval.id, { decision }, caller),
+const decides = (
+  decision: 'approve' | 'deny',
+  id = approval.id,
+  facts: CallFacts = { approved: true },
+): CallEventPath => ({
+  facts,
+  apply: (_placed, { waits }) => waits.decide(id, { decision }, caller),
 });
 const sweeps = (facts: CallFacts, before: CallEventPath['before']): CallEventPath => ({
   facts,
@@ -267,6 +175,19 @@ export const callEvents: Record<CallEvent, CallEventPath> = {
   'question expired': sweeps(
     { ...safe, asks: true },
     moves(`update approvals set expires_at = clock_timestamp() where id = '${questionId}'`),
+  ),
+
+  'a sign-in is needed': {
+    facts: safe,
+    apply: (placed, { waitStore }, state) =>
+      waitStore.park(signIn(placed, state === 'dispatched' ? placed.fence : undefined)),
+  },
+  'signed in': { facts: signedIn, apply: ({ call }, { waits }) => waits.connected(call.principal, 'hub') },
+  'sign-in refused': decides('deny', signInId, signedIn),
+  'sign-in expired': sweeps(signedIn, moves('update approvals set expires_at = clock_timestamp()')),
+  'signed in, not used for a day': sweeps(
+    signedIn,
+    moves(`update approvals set decided_at = decided_at - interval '25 hours'`),
   ),
 
   outcome: ends(someOutcome, ({ fence }) => ({ fence, worker })),

@@ -15,6 +15,7 @@ import { requireObject, validated } from '../../chat-apis/invalid-value.js';
 import { CallEvents } from '../../turn/dispatch/call-events.js';
 import type { TakeTurnEvents } from '../../turn/record.js';
 import { toShownResult } from '../../turn/turn-state.js';
+import { shownSignIn } from '../../turn/wait.js';
 import { EventsSseRenderer } from '../../openai-api/render-events.js';
 import { ApprovalNeeded } from '../../govern/approval-needed.js';
 import { failureOf, toolNotFound, type EndedToolCall } from '../../turn/dispatch/call-tool.js';
@@ -111,7 +112,10 @@ export class ToolsController {
       await this.callTool(request, reply);
     } catch (error) {
       if (!(error instanceof ApprovalNeeded)) throw error;
-      await reply.status(202).send({ approval: shownWait(error.approval) });
+      const { approval } = error;
+      const shown =
+        approval.kind === 'sign_in' ? { sign_in: shownSignIn(approval) } : { approval: shownWait(approval) };
+      await reply.status(202).send(shown);
     } finally {
       leave();
     }

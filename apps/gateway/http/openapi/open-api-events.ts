@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { errorTable } from '#libs/schemas/errors.js';
 import { auditProgress, auditVerification } from './audit-shapes.js';
-import { added, anything, usage, named } from './open-api-shapes.js';
+import { added, anything, usage, named, requiredSignIn } from './open-api-shapes.js';
 
 const text = z.string();
 const count = z.int();
@@ -97,6 +97,7 @@ export const chatEvents = [
   }),
   event('tool_result', { tool_call_id: text, result: toolResult }),
   event('approval_required', { approval: requiredApproval }),
+  event('sign_in_required', { sign_in: requiredSignIn }),
   event('rewind', { to: z.number() }),
   event('done', { finish_reason: text, usage, ...added }),
 ] as const;

@@ -12,6 +12,7 @@ import { runOperations } from './run-operations.js';
 import {
   anything,
   approval,
+  requiredSignIn,
   endedCall,
   fileList,
   health,
@@ -79,10 +80,14 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     summary: 'Runs one tool through the same queue and journal as a chat',
     description:
       'With `Accept: text/event-stream`, it streams `tool_progress` events, then one `tool_result`. 202: the call needs ' +
-      'an approval; once it is given, the same request gets its outcome.',
+      'an approval; once it is given, the same request gets its outcome. Or its caller has to sign in at the tool server, and ' +
+      'then repeats the request.',
     headers: { 'Idempotency-Key': 'The same key and body again returns the same call' },
     body: callToolSchema,
-    answers: { 200: { ...json(endedCall), ...sse('ChatEvent') }, 202: json(z.object({ approval })) },
+    answers: {
+      200: { ...json(endedCall), ...sse('ChatEvent') },
+      202: json(z.object({ approval }).or(z.object({ sign_in: requiredSignIn }))),
+    },
   },
   'POST /mcp': {
     summary: 'The gateway as an MCP server over Streamable HTTP, 2026-07-28 and before (docs/mcp.md)',

@@ -101,7 +101,12 @@ export const run = named('Run', {
 
 export const approval = named('Approval', {
   id: text,
-  kind: z.enum(['approval', 'question']).describe('`question`: the call runs, and its tool server asks something'),
+  kind: z
+    .enum(['approval', 'sign_in', 'question'])
+    .describe(
+      '`sign_in`: the call has not begun, its caller has to sign in at the tool server. ' +
+        '`question`: the call runs, and its tool server asks something',
+    ),
   state: z.enum(waitStates),
   tool_call_id: text,
   tool: text,
@@ -112,6 +117,8 @@ export const approval = named('Approval', {
   reason: text.nullable(),
   message: text.nullable().describe('What the tool server asks'),
   schema: anything.nullable().describe('JSON schema of the answer to a question'),
+  scopes: z.array(text).optional().describe('Of a sign-in: what it must cover; often empty'),
+  authorization_url: text.nullable().optional().describe('Of a sign-in: where the caller signs in, in a browser'),
   principal: text,
   session_id: text,
   run_id: text.nullable(),
@@ -121,6 +128,15 @@ export const approval = named('Approval', {
   decided_by: text.nullable(),
   decision_reason: text.nullable(),
   edited: z.boolean(),
+});
+
+export const requiredSignIn = named('RequiredSignIn', {
+  id: text,
+  server: text,
+  authorization_url: text.describe('To be opened in a browser by whoever the call is for'),
+  expires_at: text,
+  tool_call_id: text,
+  tool: text,
 });
 
 export const session = named('Session', {

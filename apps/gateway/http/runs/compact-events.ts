@@ -52,6 +52,8 @@ function membersOf(event: TurnEvent): JsonObject & { type: string } {
       return known({ type: event.type, tool_call_id: event.callId, result: event.result as unknown as JsonObject });
     case 'approval_required':
       return { type: event.type, approval: event.approval };
+    case 'sign_in_required':
+      return { type: event.type, sign_in: event.signIn };
     case 'done': {
       const { type, finishReason, usage } = event;
       return known({ type, finish_reason: finishReason, usage });

@@ -2,7 +2,7 @@
 import type { TerminalState } from '#libs/schemas/tool-outcome.js';
 import { type Cell, ignored, impossible, to, type Write } from './cell.js';
 
-/** `approved`: the call is still parked in the journal, but its approval was given. `ended`: any terminal state. */
+/** `approved`: the call is still parked in the journal, but what it waits for was given. `ended`: any terminal state. */
 export const callTableStates = ['none', 'planned', 'parked', 'approved', 'dispatched', 'ended'] as const;
 export type CallTableState = (typeof callTableStates)[number];
 
@@ -35,6 +35,7 @@ const cancelled = (write: Write) => to('cancelled' as const, [write], 'cancelled
 const closed = to('cancelled' as const, ['waits.close'] as const, 'cancelled');
 const timedOut = to('failed' as const, ['journal.end'] as const, 'tool_timeout');
 const completed = to('completed' as const, ['journal.end'] as const, 'tool_result');
+const parks = to('parked' as const, ['waits.park'] as const, 'sign_in_required');
 const refused = to('cancelled' as const, ['journal.cancelPlanned'] as const, 'tool_unavailable');
 const refusal = { none: forgotten, planned: refused, parked: unapproved };
 
@@ -65,9 +66,9 @@ const delivery = (dispatched: CallRow['dispatched']): CallRow => ({
 });
 
 /**
- * A server call. A call of the caller is audited when it is planned, and nothing changes it later. An end, a decision and an answer
- * are each written with one row of the audit. `journal.plan` stands for `runs.planRound` too. The end of a call emits the code of
- * its outcome, or `tool_result` if the outcome has no code.
+ * A server call. A call of the caller is audited when it is planned, and nothing changes it later. An end, a decision, and an answer
+ * or its lack are each written with one row of the audit. `journal.plan` stands for `runs.planRound` too. The end of a call emits
+ * the code of its outcome, or `tool_result` if the outcome has no code.
  */
 export const callTable = {
   'planned, allowed': plans(to('planned', ['journal.plan'], 'tool_call')),
@@ -134,6 +135,27 @@ export const callTable = {
       ended: to('same', ['waits.close'], 'nothing'),
     },
     asksNothing,
+  ),
+
+  // The tool has not begun: its server refused the caller. Its worker is free for other calls.
+  'a sign-in is needed': call(
+    {
+      planned: parks,
+      parked: impossible('No worker has the call.'),
+      approved: notTakenUp,
+      ended: ignored('Nobody is asked any more.', 'tool_result'),
+    },
+    parks,
+  ),
+  'signed in': decision(to('approved', ['waits.decide'], 'nothing')),
+  'sign-in refused': decision(to('denied', ['waits.decide'], 'connection_needed')),
+  'sign-in expired': call(
+    { parked: to('denied', ['waits.close'], 'connection_needed') },
+    ignored('The sign-in was made in time.'),
+  ),
+  'signed in, not used for a day': call(
+    { parked: waits, approved: to('denied', ['waits.close'], 'connection_needed') },
+    ignored('The call has run since, or waits for something else.'),
   ),
 
   outcome: call({ dispatched: completed }, noFence),

@@ -1,10 +1,10 @@
 // Calls one tool outside of a chat (tools API, MCP endpoint): resolves, validates, decides, journals and runs the call as a
 // model's call is. A refused call is journaled and audited too.
 import { allowsTool } from '#libs/access/access.js';
-import { refusedOutcome, type Wait } from '#libs/waits/wait.js';
+import type { Wait } from '#libs/waits/wait.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { AuditNotes } from '#libs/audit/audit-notes.js';
-import { waitKinds } from '#libs/waits/wait-kinds.js';
+import { parkedOutcome, waitKinds } from '#libs/waits/wait-kinds.js';
 import type { WaitStore } from '#libs/waits/wait-store.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { PolicyDecision } from '#libs/policy/decision.js';
@@ -153,7 +153,7 @@ export class DirectCalls {
     const tool = this.ports.catalog.find(name);
     if (tool === undefined) throw toolNotFound(name);
     const context: CallContext = { ...from, callId, sessionId, priority: 'interactive' };
-    const refusal = isParked ? refusedOutcome(wait) : undefined;
+    const refusal = parkedOutcome(wait);
     const outcome = async () => refusal ?? (await this.outcomeOf(context));
     return Promise.resolve({
       tool,
@@ -199,7 +199,7 @@ export class DirectCalls {
     }
     await journal.plan(call.row, call.audit);
     approvals.notify();
-    const written = await approvals.store.get(call.approvalId!);
+    const written = await approvals.store.get(call.waitId!);
     if (written === undefined) throw toolNotFound(name);
     throw new ApprovalNeeded(written);
   }

@@ -30,7 +30,7 @@ export interface DispatchServices {
   inbox: ReplyInbox;
   routes: SessionRoutes;
   lateCancels: LateCancels;
-  waits: Pick<WaitStore, 'open'>;
+  waits: Pick<WaitStore, 'open' | 'byIds'>;
   sampling: SamplingDesk;
   /** How long a cancelled tool may take to stop, ms. */
   cancelGraceMs: number;

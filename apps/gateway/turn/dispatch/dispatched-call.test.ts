@@ -40,6 +40,7 @@ interface Given {
   job?: Partial<ToolJob>;
   /** Questions that wait for an answer. */
   questions?: Wait[];
+  parkedFor?: Wait[];
   /** Called with each request to a model. */
   onSampling?: (signal: AbortSignal) => void;
   context?: Partial<CallContext>;
@@ -60,7 +61,7 @@ function open(queue: MapQueue, given: Given = {}) {
       inbox: new ReplyInbox(channels, 'gateway-1', silentLogger),
       routes: new SessionRoutes({ takesJobs: () => true }),
       lateCancels: new LateCancels({ journal: journal as Journal, onDropped: () => undefined }),
-      waits: { open: async () => given.questions ?? [] },
+      waits: { open: async () => given.questions ?? [], byIds: async () => given.parkedFor ?? [] },
       sampling: { answer: async (_asked, _caller, signal) => given.onSampling?.(signal), open: async () => [] },
       cancelGraceMs: 1_000,
       logger: silentLogger,
@@ -303,3 +304,22 @@ verifies('questions.word-lost', 'a caller that does not stay is told, and the ca
   await call.stop('cancelled');
   expect(stopped).toEqual([]);
 });
+
+verifies(
+  'sign-ins.word-lost',
+  'by polling, at the end of its time, and when the sign-in was made meanwhile',
+  async () => {
+    const journal: Partial<Journal> = {
+      get: async () => ({ state: 'parked', waitId: 'appr_1' }) as StoredCall,
+      end: async () => false,
+    };
+    for (const [job, state] of [
+      [{ timeoutMs: 20, maxTimeoutMs: 20, deadline: steadyNow() + 20 }, 'waiting'],
+      [{}, 'approved'],
+    ] as const) {
+      const wait: Wait = { ...someQuestion('call_1'), kind: 'sign_in', state };
+      const { call } = open(new MapQueue(), { journal, job, parkedFor: [wait] });
+      await expect(call.run()).rejects.toMatchObject({ approval: wait });
+    }
+  },
+);

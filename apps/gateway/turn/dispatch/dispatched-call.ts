@@ -218,6 +218,11 @@ export class DispatchedCall implements ReplyListener {
     return true;
   }
 
+  /** A worker has parked the call. But a parked call that may run is also what this gateway has just begun to plan. */
+  private parkedFor([wait]: Wait[]): void {
+    if (wait !== undefined && (wait.state === 'waiting' || this.queuedIsReported)) this.fail(new ApprovalNeeded(wait));
+  }
+
   gap(): void {
     void this.lookIntoJournal();
   }
@@ -299,6 +304,7 @@ export class DispatchedCall implements ReplyListener {
       if (stored?.outcome !== undefined) return this.settle(stored.outcome);
       if (stored?.state === 'planned' && !this.stopping) await this.queued.addAgainWhenLost();
       if (stored?.state === 'dispatched') await this.lookForQuestion();
+      if (stored?.state === 'parked') this.parkedFor(await this.services.waits.byIds([stored.waitId!]));
     } catch (error) {
       this.services.logger.debug({ error }, 'the journal could not be read for an outcome');
     } finally {
@@ -325,8 +331,7 @@ export class DispatchedCall implements ReplyListener {
   }
 
   private async end(outcome: ToolOutcome, fence?: string): Promise<boolean> {
-    const { callId } = this.job;
-    const end = { callId, outcome, ...this.call.audit, ...(fence === undefined ? {} : { fence }) };
+    const end = { callId: this.job.callId, outcome, fence, ...this.call.audit };
     try {
       return await this.services.journal.end(end);
     } catch (error) {

@@ -41,7 +41,7 @@ export interface QueuedToolRunnerParts {
   sessions: Pick<PostgresSessionStore, 'known'>;
   registry: ProcessRegistry;
   lateCancels: LateCancels;
-  waits: Pick<WaitStore, 'open'>;
+  waits: Pick<WaitStore, 'open' | 'byIds'>;
   approval: ApprovalSettings;
   sampling: SamplingDesk;
   limits: {

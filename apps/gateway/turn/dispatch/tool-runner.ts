@@ -24,7 +24,8 @@ export interface ToolRunner {
    * continues the run, the promise rejects with the signal's reason, and nothing of the call is ended. The context's deadline is
    * paused while the tool server asks a person.
    * @throws AppError queue_full, store_unavailable, no_worker before dispatch only; ApprovalNeeded if the tool server asks a
-   * question and the caller does not stay: the call then continues without this process.
+   * question and the caller does not stay: the call then continues without this process; ApprovalNeeded too if the caller has to
+   * sign in at the tool server: the call is then parked, and is planned again once it may run.
    */
   run(call: RunnableCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome>;
   /** Ends a planned call that must not run. @throws AppError store_unavailable */

@@ -122,6 +122,7 @@ export class TurnMeasure {
         if (event.toolExecution !== undefined) this.noteTools(event.toolExecution);
         break;
       case 'approval_required':
+      case 'sign_in_required':
       case 'error':
       case 'rewind':
         break;

@@ -12,7 +12,7 @@ type Ports = Pick<RestorePorts, 'runs'> & Pick<RoundPorts, 'waitStore' | 'questi
 export async function throwIfWaits(run: StoredRun, caller: RequestContext, ports: Ports): Promise<void> {
   const [call] = (await ports.runs.rounds(run.id)).at(-1)?.calls ?? [];
   let asked: Wait[] = [];
-  if (call?.state === 'parked') asked = await ports.waitStore.byIds([call.approvalId!]);
+  if (call?.state === 'parked') asked = await ports.waitStore.byIds([call.waitId!]);
   else if (call?.state === 'dispatched' && caller.questions !== 'hold') {
     asked = await ports.questions.open([call.id], { ...caller, runId: run.id });
   }

@@ -95,6 +95,7 @@ function belongingTo(round: StoredRound, events: NumberedEvent[]): NumberedEvent
     event.type === 'tool_progress' ||
     event.type === 'tool_result' ||
     event.type === 'approval_required' ||
+    event.type === 'sign_in_required' ||
     (event.type === 'tool_call' && event.id !== undefined && requests.has(event.id));
   const end = events.findIndex(({ n, event }) => n > round.lastEvent && !ofCalls(event));
   return end === -1 ? events : events.slice(0, end);

@@ -39,6 +39,7 @@ export class TurnMilestones {
         return;
       case 'tool_progress':
       case 'approval_required':
+      case 'sign_in_required':
         this.noteArguments();
         return;
       case 'start':

@@ -150,7 +150,10 @@ function stateOf({ closing, connected, inUse }: Instance): InstanceState {
 }
 
 /** A call whose time ends during the start has not run. @throws AppError tool_unavailable; the signal's reason */
-export async function started({ connection, server }: Instance, { signal, deadline }: UseOptions): Promise<ToolConnection> {
+export async function started(
+  { connection, server }: Instance,
+  { signal, deadline }: UseOptions,
+): Promise<ToolConnection> {
   try {
     return await unlessAborted(connection, signal);
   } catch (error) {

@@ -46,20 +46,19 @@ async function run(call: ToolCallBody, signal: AbortSignal, tell: (state: CallSt
   let idempotencyKey: string | undefined;
   for (;;) {
     tell({ state: 'running' });
-    const onEvent = (event: ToolCallEvent) =>
-      tell(
-        event.type === 'tool_progress'
-          ? { state: 'running', progress: event }
-          : { state: 'running', question: event.approval },
-      );
+    const onEvent = (event: ToolCallEvent) => {
+      if (event.type === 'tool_progress') tell({ state: 'running', progress: event });
+      else if (event.type === 'approval_required') tell({ state: 'running', question: event.approval });
+    };
     const answer = await api.tools.callWithProgress(call, onEvent, {
       signal,
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     });
-    if (!('approval' in answer)) return tell({ state: 'ended', result: answer });
+    if (!('idempotencyKey' in answer)) return tell({ state: 'ended', result: answer });
     idempotencyKey = answer.idempotencyKey;
-    tell({ state: 'waiting', approval: answer.approval });
-    const decided = await decision(answer.approval, signal);
+    const approval = 'approval' in answer ? answer.approval : await api.approvals.get(answer.sign_in.id, { signal });
+    tell({ state: 'waiting', approval });
+    const decided = await decision(approval, signal);
     if (decided.state !== 'approved') return tell({ state: 'refused', approval: decided });
   }
 }
