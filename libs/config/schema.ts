@@ -83,6 +83,10 @@ const jwtSchema = z.strictObject({
   ).optional(),
   admin_role: text('Role that grants the scope admin').optional(),
   admin_scope: text('Name of the scope admin in tokens; default: no token scope grants it').optional(),
+  mcp_scopes: z
+    .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'it must be the name of a scope'))
+    .optional()
+    .describe('Scopes that MCP clients ask the issuer for; default: tools'),
   console_client_id: text(
     'Client at the issuer by which people sign in to the console; unset: by API key only',
   ).optional(),
@@ -99,6 +103,9 @@ export const configSchema = z.strictObject({
     keep_alive_ms: ms('Time without events after which a stream sends a keep-alive').default(15_000),
     stuck_reader_ms: ms('How long a client may read nothing before it is disconnected').default(60_000),
     headers_after_ms: ms('Time after which a stream sends its headers even without an event').default(10_000),
+    public_url: httpUrl(
+      'Address at which people and tool servers reach the gateway, such as https://tools.example.com; default: from host and port',
+    ).optional(),
   }),
   data_dir: z.string().default('.data').describe('Directory of the embedded database and the workspaces'),
   database: section({
