@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { openUsage } from './govern/open-usage.js';
 import { CallTokenKeys } from '#libs/access/call-token-keys.js';
 import { CallTokenRing } from '#libs/access/call-tokens.js';
+import { IdentityKeys } from '#libs/access/identity/identity-keys.js';
 import { KeyRing } from '#libs/access/key-ring.js';
 import { KeyStore } from '#libs/access/key-store.js';
 import { TokenRing } from '#libs/access/jwt/token-ring.js';
@@ -237,6 +238,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     keyRing,
     tokenRing,
     callTokens,
+    identityKeys: new IdentityKeys(database),
     sessions,
     registry,
     places: runner.places,

@@ -160,6 +160,7 @@ export async function startGateway(
   registerDirectRoutes(fastify, controllersOf(app), (controller) => app.get<object>(controller), filter);
   setupOpenApi(app);
   serveProtectedResource(fastify, config);
+  fastify.get('/.well-known/jwks.json', async () => ({ keys: await gateway.identityKeys.toPublish() }));
   if (config.console.enabled) serveConsole(fastify, config.auth.jwt);
   // Asks the providers now, so that the first report of health knows, and the log says what is wrong.
   void gateway.models.health(new AbortController().signal);

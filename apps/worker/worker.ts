@@ -5,6 +5,7 @@ import { WaitAnnouncements } from '#libs/waits/wait-announcements.js';
 import type { WaitStore } from '#libs/waits/wait-store.js';
 import type { Backing } from '#libs/backing/backing.js';
 import type { CallTokenMint } from '#libs/access/call-tokens.js';
+import type { StatementMint } from '#libs/access/identity/caller-statement.js';
 import { SealedValues } from '#libs/backing/sealed-values.js';
 import type { Faults } from '#libs/config/fault-points.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
@@ -63,6 +64,7 @@ export interface WorkerParts {
   /** Servers inside this process, by name. */
   builtins: ReadonlyMap<string, InProcessServer>;
   callTokens: CallTokenMint;
+  statements: StatementMint;
   faults?: Faults;
   /** Called when a tool's definition has changed. */
   onToolChange?: (grade: ChangeGrade, outcome: ChangeOutcome) => void;
@@ -116,6 +118,7 @@ export class Worker {
       egress: () => this.openEgress(),
       cache: backing.cache,
       places: this.places,
+      statements: parts.statements,
       onBound: poolEvents.onBound,
       onStderr: (server, line) => this.vitals.wrote(server, line),
       logger,

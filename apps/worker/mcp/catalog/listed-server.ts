@@ -95,9 +95,9 @@ export class ListedServer {
   onConnected(connection: ToolConnection): void {
     if (this.watched.has(connection)) return;
     this.watch(connection);
-    const { scope, builtin, forwardHeaders } = this.server;
+    const { scope, builtin, forwardHeaders, statement } = this.server;
     if (this.currentState === 'unavailable') this.onChanged();
-    const isForAll = scope === 'shared' && !builtin && forwardHeaders.length === 0;
+    const isForAll = scope === 'shared' && !builtin && forwardHeaders.length === 0 && statement === undefined;
     if (isForAll && this.listing === undefined) this.onChanged();
   }
 

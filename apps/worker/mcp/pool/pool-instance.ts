@@ -39,7 +39,8 @@ export interface Instance {
 
 /** State must not leak: users with another session, principal or headers get another instance. */
 export function instanceKey(server: ConfiguredServer, user: PoolUser): string {
-  const owner = server.scope === 'shared' ? [] : [user.principal, user.sessionId, user.directory];
+  const sharing = server.statement === undefined ? [] : [user.principal];
+  const owner = server.scope === 'shared' ? sharing : [user.principal, user.sessionId, user.directory];
   return JSON.stringify([server.name, server.configHash, credentialOf(user) ?? null, ...owner]);
 }
 
