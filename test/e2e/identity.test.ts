@@ -137,10 +137,14 @@ afterAll(async () => {
   await issuer?.stop();
 });
 
-async function call(
-  sub: string,
-  { server = 'crm' as keyof typeof tools, roles = ['dev'], gateway = 0, session = 'work' } = {},
-) {
+interface CallGiven {
+  server?: keyof typeof tools;
+  roles?: string[];
+  gateway?: number;
+  session?: string;
+}
+
+async function call(sub: string, { server = 'crm', roles = ['dev'], gateway = 0, session = 'work' }: CallGiven = {}) {
   const token = await issuer.token({ claims: { sub, roles } });
   const body = { name: tools[server], arguments: {}, session_id: session };
   const answer = await post(box.gateways[gateway]!.url, '/api/tools/call', body, { authorization: `Bearer ${token}` });

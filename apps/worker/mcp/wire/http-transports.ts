@@ -115,8 +115,8 @@ export function sseTransport({ url, headers, bounds, fresh }: HttpOptions): Http
 
 function withFresh(fetch: BoundedFetch['fetch'], fresh: HttpOptions['fresh']): BoundedFetch['fetch'] {
   if (fresh === undefined) return fetch;
-  return async (url, init = {}) => {
-    const headers = new Headers(init.headers);
+  return async (url, init) => {
+    const headers = new Headers(init?.headers);
     headers.set(fresh.name, await fresh.value());
     return fetch(url, { ...init, headers });
   };
