@@ -5,7 +5,6 @@ import { WaitAnnouncements } from '#libs/waits/wait-announcements.js';
 import type { WaitStore } from '#libs/waits/wait-store.js';
 import type { Backing } from '#libs/backing/backing.js';
 import type { CallTokenMint } from '#libs/access/call-tokens.js';
-import type { StatementMint } from '#libs/access/identity/caller-statement.js';
 import { SealedValues } from '#libs/backing/sealed-values.js';
 import type { Faults } from '#libs/config/fault-points.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
@@ -44,7 +43,7 @@ import type { Isolation } from './sandbox/isolation.js';
 import { isolationLevels } from './sandbox/levels.js';
 import { EgressProxy, type EgressOptions } from './sandbox/egress-proxy.js';
 
-export interface WorkerParts {
+export interface WorkerParts extends Required<Pick<ServerParts, 'statements'>> {
   workerId: string;
   config: Config;
   backing: Backing;
@@ -64,7 +63,6 @@ export interface WorkerParts {
   /** Servers inside this process, by name. */
   builtins: ReadonlyMap<string, InProcessServer>;
   callTokens: CallTokenMint;
-  statements: StatementMint;
   faults?: Faults;
   /** Called when a tool's definition has changed. */
   onToolChange?: (grade: ChangeGrade, outcome: ChangeOutcome) => void;
@@ -96,7 +94,7 @@ export class Worker {
   private readonly vitals = new ServerVitals();
 
   constructor(private readonly parts: WorkerParts) {
-    const { config, backing, logger, workerId } = parts;
+    const { config, backing, logger, waits, workerId } = parts;
     const poolEvents = noteEnds(parts.poolEvents ?? noPoolEvents, this.vitals);
     const limits = { maxBytes: config.limits.tool_schema_bytes, maxDepth: config.limits.tool_schema_depth };
     const environment = inheritedEnvironment();
@@ -146,7 +144,6 @@ export class Worker {
       logger,
     });
     const { channels } = backing;
-    const { waits } = parts;
     const announcements = new WaitAnnouncements({ store: waits, channels, logger });
     this.questions = new Questions({ waits, announcements, replies, logger });
     const calls = new CallRunner({

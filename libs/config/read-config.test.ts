@@ -316,14 +316,6 @@ test('headers are forwarded to addresses, and only those that are the caller’s
     expect(linesOf(servers({ url, forward_headers: [header] })).join()).toContain('cannot forward the header');
   }
   expect(linesOf(servers({ command: 'node', forward_headers: ['x'] })).join()).toContain('no url');
-  expect(linesOf(servers({ command: 'node', identity: 'jwt' })).join()).toContain('has identity but no url');
-  for (const identity of [
-    { kind: 'jwt', header: 'Host' },
-    { kind: 'jwt', header: 'a b' },
-  ]) {
-    expect(linesOf(servers({ url, identity })).join()).toContain('cannot send the identity in the header');
-  }
-  expect(linesOf(servers({ url, identity: 'saml' })).join()).toContain('it must be jwt');
 });
 
 test('what becomes of changed definitions: safe unless said, a server may differ', () => {

@@ -62,7 +62,7 @@ export class IdentityKeys {
 
 function publicHalf({ id, privateJwk }: StoredIdentityKey): JWK {
   const { kty, crv, x, y } = JSON.parse(privateJwk) as JWK;
-  return { kty, crv, x, y, kid: id, alg: statementAlgorithm, use: 'sig' } as JWK;
+  return { kty, crv, x, y, kid: id, alg: statementAlgorithm, use: 'sig' };
 }
 
 /** What was read, for a time. Concurrent callers share a read; a failed one is repeated. */
