@@ -13,6 +13,7 @@ import { consoleKeysRequirements } from './requirements/console-keys.js';
 import { consoleWorkRequirements } from './requirements/console-work.js';
 import { deploymentRequirements } from './requirements/deployment.js';
 import { chatApisRequirements } from './requirements/chat-apis.js';
+import { identityRequirements } from './requirements/identity.js';
 import { limitsRequirements } from './requirements/limits.js';
 import { knowledgeRequirements } from './requirements/knowledge.js';
 import { mcpRequirements } from './requirements/mcp.js';
@@ -42,6 +43,7 @@ export const requirements = {
   ...deploymentRequirements,
   ...docsRequirements,
   ...chatApisRequirements,
+  ...identityRequirements,
   ...limitsRequirements,
   ...chimechAnalyzeRequirements,
   ...knowledgeRequirements,

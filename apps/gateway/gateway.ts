@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { openUsage } from './govern/open-usage.js';
 import { CallTokenKeys } from '#libs/access/call-token-keys.js';
 import { CallTokenRing } from '#libs/access/call-tokens.js';
+import { IdentityKeys } from '#libs/access/identity/identity-keys.js';
 import { KeyRing } from '#libs/access/key-ring.js';
 import { KeyStore } from '#libs/access/key-store.js';
 import { TokenRing } from '#libs/access/jwt/token-ring.js';
@@ -10,6 +11,7 @@ import { WaitAnnouncements } from '#libs/waits/wait-announcements.js';
 import { WaitStore } from '#libs/waits/wait-store.js';
 import { AuditNotes } from '#libs/audit/audit-notes.js';
 import { readFaults } from '#libs/config/fault-points.js';
+import { ownResources } from '#libs/config/addresses/public-address.js';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
@@ -73,7 +75,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const keyRing = new KeyRing({ store: keys, mode: jwt !== undefined && mode === 'auto' ? 'keys' : mode, logger });
   const tokenKeys = new CallTokenKeys(database);
   const callTokens = new CallTokenRing({ keys: tokenKeys, ring: keyRing, hasIssuer: jwt !== undefined });
-  const tokenRing = jwt === undefined ? undefined : new TokenRing({ settings: jwt, logger });
+  const resources = ownResources(config.server);
+  const tokenRing = jwt === undefined ? undefined : new TokenRing({ settings: jwt, resources, logger });
   const writes = new StoreWrites(database, audit);
   const idempotencyTtlMs = config.runs.idempotency_ttl_ms;
   const sessions = new PostgresSessionStore(database, {
@@ -238,6 +241,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     keyRing,
     tokenRing,
     callTokens,
+    identityKeys: new IdentityKeys(database),
     sessions,
     registry,
     places: runner.places,

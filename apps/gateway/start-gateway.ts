@@ -46,6 +46,7 @@ import { serveConsole } from './http/console/serve-console.js';
 import { registerDirectRoutes } from './http/turns/direct-routes.js';
 import { registerFileUploads } from './http/files/file-uploads.js';
 import { controllersOf, setupOpenApi } from './http/openapi/open-api.js';
+import { serveProtectedResource } from './http/mcp/protected-resource.js';
 import { McpController } from './http/mcp/mcp.controller.js';
 import { TurnAdmission, turnsOfPrincipal } from './govern/turn-admission.js';
 import { openGatewayEndpoint } from './mcp/gateway-server.js';
@@ -158,6 +159,8 @@ export async function startGateway(
   });
   registerDirectRoutes(fastify, controllersOf(app), (controller) => app.get<object>(controller), filter);
   setupOpenApi(app);
+  serveProtectedResource(fastify, config);
+  fastify.get('/.well-known/jwks.json', async () => ({ keys: await gateway.identityKeys.toPublish() }));
   if (config.console.enabled) serveConsole(fastify, config.auth.jwt);
   // Asks the providers now, so that the first report of health knows, and the log says what is wrong.
   void gateway.models.health(new AbortController().signal);

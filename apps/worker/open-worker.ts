@@ -3,8 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { dirname, join, resolve } from 'node:path';
 import { CallTokenKeys } from '#libs/access/call-token-keys.js';
 import { CallTokenMint } from '#libs/access/call-tokens.js';
+import { StatementMint } from '#libs/access/identity/caller-statement.js';
+import { IdentityKeys } from '#libs/access/identity/identity-keys.js';
 import { WaitStore } from '#libs/waits/wait-store.js';
 import { openBacking } from '#libs/backing/open-backing.js';
+import { publicAddress } from '#libs/config/addresses/public-address.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import { configurationFiles } from '#libs/config/load-config.js';
 import type { Config } from '#libs/config/schema.js';
@@ -133,6 +136,7 @@ export async function openWorker(
     waits: new WaitStore(database, audit),
     callTokens: new CallTokenMint(new CallTokenKeys(database)),
     connections: vault && openConnections(database, vault, config),
+    statements: new StatementMint({ keys: new IdentityKeys(database), issuer: publicAddress(config.server) }),
     registry,
     workspaces,
     workspacesMark: await workspaces.mark().catch(() => undefined),

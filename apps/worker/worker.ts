@@ -43,7 +43,7 @@ import type { Isolation } from './sandbox/isolation.js';
 import { isolationLevels } from './sandbox/levels.js';
 import { EgressProxy, type EgressOptions } from './sandbox/egress-proxy.js';
 
-export interface WorkerParts extends Pick<ServerParts, 'connections'> {
+export interface WorkerParts extends Pick<ServerParts, 'connections'>, Required<Pick<ServerParts, 'statements'>> {
   workerId: string;
   config: Config;
   backing: Backing;
@@ -94,7 +94,7 @@ export class Worker {
   private readonly vitals = new ServerVitals();
 
   constructor(private readonly parts: WorkerParts) {
-    const { config, backing, logger, workerId } = parts;
+    const { config, backing, logger, waits, workerId } = parts;
     const poolEvents = noteEnds(parts.poolEvents ?? noPoolEvents, this.vitals);
     const limits = { maxBytes: config.limits.tool_schema_bytes, maxDepth: config.limits.tool_schema_depth };
     const environment = inheritedEnvironment();
@@ -117,6 +117,7 @@ export class Worker {
       cache: backing.cache,
       places: this.places,
       connections: parts.connections,
+      statements: parts.statements,
       onBound: poolEvents.onBound,
       onStderr: (server, line) => this.vitals.wrote(server, line),
       logger,
@@ -144,7 +145,6 @@ export class Worker {
       logger,
     });
     const { channels } = backing;
-    const { waits } = parts;
     const announcements = new WaitAnnouncements({ store: waits, channels, logger });
     this.questions = new Questions({ waits, announcements, replies, logger });
     const calls = new CallRunner({

@@ -103,9 +103,12 @@ function serverProblem(server: ServerConfig, allowUnsandboxed: boolean): string 
   if (typeof server.network === 'object' && server.command === undefined) return 'has network.allow but no command';
   if (server.transport !== undefined && server.url === undefined) return 'has a transport but no url';
   if (server.forward_headers.length > 0 && server.url === undefined) return 'has forward_headers but no url';
+  if (server.identity !== undefined && server.url === undefined) return 'has identity but no url';
   if (server.act_for_caller === true && server.command !== undefined) return 'has act_for_caller but is a command';
   const refused = server.forward_headers.find(isOwnHeader);
   if (refused !== undefined) return `cannot forward the header '${refused}'`;
+  const { header } = typeof server.identity === 'object' ? server.identity : {};
+  if (header !== undefined && isOwnHeader(header)) return `cannot send the identity in the header '${header}'`;
   if (server.standbys > 0 && (server.command === undefined || server.scope === 'shared')) {
     return 'has standbys but is not a command with scope session';
   }

@@ -83,6 +83,10 @@ const jwtSchema = z.strictObject({
   ).optional(),
   admin_role: text('Role that grants the scope admin').optional(),
   admin_scope: text('Name of the scope admin in tokens; default: no token scope grants it').optional(),
+  mcp_scopes: z
+    .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'it must be the name of a scope'))
+    .optional()
+    .describe('Scopes that MCP clients ask the issuer for; default: tools'),
   console_client_id: text(
     'Client at the issuer by which people sign in to the console; unset: by API key only',
   ).optional(),

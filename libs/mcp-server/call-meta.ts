@@ -27,6 +27,8 @@ const callMetaMembers = Object.entries(callMetaKeys) as [keyof CallMeta, string]
  * gateway checks the token.
  */
 export const callTokenMetaKey = 'signalbox/call_token';
+/** In `_meta` of a call to a server with `identity: jwt`: the signed statement about the caller, as in the request's header. */
+export const identityMetaKey = 'signalbox/identity';
 /** In `_meta` of an `isError` result: one of the tool codes, so that the reader need not parse the text. */
 export const errorCodeMetaKey = 'signalbox/error_code';
 /** In `_meta` of a listed tool: its author's `{version, category, tags}`. */

@@ -73,6 +73,8 @@ export interface CatalogTool {
   forwardHeaders?: string[];
   /** The server gets tokens of its calls, with which it asks models of the gateway as the caller. */
   actsForCaller?: boolean;
+  /** The server is told who calls, with roles. */
+  tellsCaller?: boolean;
   /** Isolation of the tool's calls: `builtin`, `remote`, or a level of isolation. */
   isolation?: string;
   /** Deadline of one call, and how far progress may extend it. */

@@ -37,6 +37,8 @@ const toolJobMembers = z.object({
   stateful: z.boolean().optional(),
   /** Where the caller's sealed headers are stored, and the key that opens them. */
   sealedHeaders: z.object({ ref: z.string(), key: z.string() }).optional(),
+  /** Roles of the caller, for a server that is told who calls. */
+  roles: z.array(z.string()).optional(),
   /** The tool server may ask the caller; a question expires after `expiresMs`. Absent: nobody can be asked. */
   questions: z.object({ expiresMs: z.number().positive(), notify: z.boolean() }).optional(),
   priority: z.enum(['interactive', 'batch']),

@@ -120,9 +120,13 @@ export const commands = {
   },
   doctor: {
     summary: 'checks whether Signalbox can start and work here, and says what to fix',
-    usage: [''],
-    example: 'doctor',
-    exits: '0 it can start, 1 it cannot',
+    usage: ['', 'server NAME [--as PRINCIPAL] [--json]'],
+    more:
+      'With the name of a tool server that has a url: what a worker meets there, whom it would sign in at, and what it says of\n' +
+      'a caller. No tool is called.',
+    example: 'doctor server crm --as alice',
+    exits: '0 nothing is wrong, 1 something is, 2 wrong usage',
+    npm: 'run doctor --',
   },
 } satisfies Record<string, CommandHelp>;
 

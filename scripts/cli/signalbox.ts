@@ -17,7 +17,7 @@ const programs: Record<CommandName, () => Promise<unknown>> = {
   doctor: () => import('./doctor.js'),
 };
 const helps = new Set(['--help', '-h', 'help']);
-const takeNothing: ReadonlySet<string> = new Set(['start', 'doctor']);
+const takeNothing: ReadonlySet<string> = new Set(['start']);
 
 const [name, ...words] = process.argv.slice(2);
 if (name === undefined || (helps.has(name) && words.length === 0)) {

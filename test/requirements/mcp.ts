@@ -11,6 +11,8 @@ export const mcpRequirements = {
     'sessions and subscriptions of MCP clients are bounded in number and idle time, and refused with a code',
   'mcp.calls': 'an MCP client runs a tool on the path of every other call: queue, journal, structured result',
   'mcp.cancels': 'an MCP client that cancels, or goes away, stops the tool',
+  'mcp.challenges':
+    'a refusal of /mcp and /sse names the document of the resource, the scope, and what is wrong with the token',
   'mcp.client-entries':
     'the entries for Cursor and Claude Desktop in the documents are valid, and what they start is there',
   'mcp.failures': 'what a tool fails with is a result that carries the code; an unknown tool or method is an error',
@@ -23,6 +25,9 @@ export const mcpRequirements = {
     'clients and tool servers on the SDKs 1.x and 2.x meet through the gateway in every pairing, progress included',
   'mcp.plain-json': 'an MCP client that takes no stream, or has no session, is answered plain JSON',
   'mcp.progress': 'progress of a tool reaches the MCP client that asked for it, growing',
+  'mcp.protected-resource':
+    'with a token issuer, the documents of /mcp and /sse as protected resources name it, at every address of the gateway',
+  'mcp.sign-in': 'an MCP client that knows only the address of the gateway signs in at the token issuer',
   'mcp.sse': 'clients of 2024 (HTTP+SSE) are served at /sse by the same code, and get their answers on its stream',
   'mcp.stdio': 'npm run mcp:stdio is an MCP server on standard input and output, and the gateway behind it',
   'mcp.stops': 'a stop of the gateway ends the MCP streams that only wait, and waits for the calls',

@@ -73,6 +73,8 @@ export const operationsRequirements = {
   'operations.redis-warnings': 'a Redis that may lose jobs is warned of, with what to set',
   'operations.program':
     'every command is one program’s, signalbox, with help, an example and sentences for what goes wrong',
+  'operations.doctor-server':
+    'signalbox doctor server NAME says what is met at a tool server, who signs people in there, and what it is told of a caller',
   'operations.doctor':
     'signalbox doctor says what stops a start on this machine, with what to do, and exits with 1 then',
   'operations.package':

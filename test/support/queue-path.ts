@@ -2,6 +2,8 @@
 import { AuditNotes } from '#libs/audit/audit-notes.js';
 import { CallTokenKeys } from '#libs/access/call-token-keys.js';
 import { CallTokenMint } from '#libs/access/call-tokens.js';
+import { StatementMint } from '#libs/access/identity/caller-statement.js';
+import { IdentityKeys } from '#libs/access/identity/identity-keys.js';
 import { WaitAnnouncements } from '#libs/waits/wait-announcements.js';
 import { WaitStore } from '#libs/waits/wait-store.js';
 import { randomBytes } from 'node:crypto';
@@ -255,6 +257,7 @@ export async function openWorker(services: Services, dataDir = services.config.d
     isolation: await findTestIsolation(),
     builtins: new Map([['workspace', server]]),
     callTokens: new CallTokenMint(new CallTokenKeys(database)),
+    statements: new StatementMint({ keys: new IdentityKeys(database), issuer: 'http://signalbox.test' }),
     logger: silentLogger,
   });
   await worker.start();

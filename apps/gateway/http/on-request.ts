@@ -11,13 +11,14 @@ import type { Authentication } from './admin/authenticate.js';
 import type { LimitRequests } from './admin/limit-requests.js';
 import { markUpload } from './files/file-uploads.js';
 import { sendToConsole } from './console/send-to-console.js';
+import { signInChallenges } from './mcp/protected-resource.js';
 import { originGuard } from './origin-guard.js';
 import { giveContext, requestContext } from './request-context.js';
 import { logAtEnd, quietRoutes } from './request-log.js';
 import { answered, requestSpan } from '#libs/tracing/spans.js';
 
 export interface OnRequestParts {
-  config: Pick<Config, 'server' | 'limits' | 'console'>;
+  config: Pick<Config, 'server' | 'limits' | 'console' | 'auth'>;
   /** Decides who may read the documentation. */
   access: OperatorAccess;
   /** If absent, all callers are the keyless principal. */
@@ -32,12 +33,14 @@ export function registerOnRequest(fastify: FastifyInstance, parts: OnRequestPart
   const { config, access, authentication, rates, logger } = parts;
   const routes = watchRoutes(fastify);
   const guard = originGuard(config.server);
+  const challengeOf = signInChallenges(config);
   fastify.decorateRequest('signalboxContext', undefined);
   authentication?.watchRoutes(fastify);
   // With a callback, because a promise for every request would cost more than all these checks.
   fastify.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
     const fail = (error: unknown) => {
-      if (error instanceof AppError && error.http === 401) reply.header('www-authenticate', 'Bearer');
+      const challenge = error instanceof AppError ? challengeOf(request, error) : undefined;
+      if (challenge !== undefined) reply.header('www-authenticate', challenge);
       done(error as Error);
     };
     const finish = () => {

@@ -4,7 +4,7 @@ import type { Config } from '#libs/config/schema.js';
 import { hostAllowed, originAllowed } from '#libs/http-server/allowed-caller.js';
 import { AppError } from '#libs/schemas/errors.js';
 
-const exposedHeaders = 'x-request-id, x-run-id, retry-after, etag, mcp-session-id';
+const exposedHeaders = 'x-request-id, x-run-id, retry-after, etag, mcp-session-id, www-authenticate';
 
 /** Returns true if it has answered the request (a CORS preflight). @throws AppError host_forbidden, origin_forbidden */
 export type OriginGuard = (request: FastifyRequest, reply: FastifyReply) => boolean;
@@ -14,6 +14,7 @@ export function originGuard(server: Config['server']): OriginGuard {
     'localhost',
     server.host.toLowerCase(),
     ...server.allowed_hosts.map((host) => host.toLowerCase()),
+    ...(server.public_url === undefined ? [] : [new URL(server.public_url).hostname]),
   ]);
   const origins = new Set(server.allowed_origins);
 

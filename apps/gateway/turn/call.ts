@@ -141,6 +141,7 @@ export class Call {
       safe: tool.safe,
       stateful: tool.stateful === true ? true : undefined,
       sealedHeaders: this.sealedHeaders,
+      roles: tool.tellsCaller === true && context.roles !== undefined ? [...context.roles] : undefined,
       questions: context.questions === undefined ? undefined : questions,
       priority: context.priority,
       timeoutMs: times.timeoutMs,

@@ -105,8 +105,9 @@ export class WorkerCall implements UseOptions, ToolCallOptions {
     this.user = { principal: job.principal, sessionId: job.sessionId, directory: '', headers: undefined };
   }
 
-  /** Redacts the secrets from logs and results until `forgetSecrets`. */
+  /** Redacts the secrets from logs and results until `forgetSecrets`. An ended call sends some last requests: they hold nothing. */
   holdSecrets(secrets: readonly string[]): void {
+    if (this.outcome !== undefined) return;
     const others = this.forgetSecrets;
     const forget = holdSecrets(secrets);
     this.forgetSecrets = () => {

@@ -7,7 +7,13 @@ import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Faults } from '#libs/config/fault-points.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { ConnectionNeeded } from '#libs/connections/connection-needed.js';
-import { callMetaKeys, callTokenMetaKey, readErrorCode, toCallMeta } from '#libs/mcp-server/call-meta.js';
+import {
+  callMetaKeys,
+  callTokenMetaKey,
+  identityMetaKey,
+  readErrorCode,
+  toCallMeta,
+} from '#libs/mcp-server/call-meta.js';
 import type { SessionStore } from '#libs/runs/sessions/session-store.js';
 import { AppError, toAppError, toolErrorCodes, type ToolErrorCode } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
@@ -91,6 +97,7 @@ async function askTool(
   const meta = metaOf(call, server, span?.traceparent ?? parent);
   try {
     if (server.actsForCaller) meta[callTokenMetaKey] = await callTokenOf(call, parts);
+    if (server.statement !== undefined) meta[identityMetaKey] = await server.statement(call.user, call);
     const result = await connection.callTool({ tool, arguments: call.arguments!, meta }, call);
     span?.end(result.isError === true ? toolErrorType : undefined);
     if (!server.builtin) return { ...result, _meta: undefined };

@@ -37,6 +37,8 @@ const form = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/;
 
 export interface TokenRingParts {
   settings: JwtSettings;
+  /** Audiences besides the configured ones: addresses of this gateway, to which an issuer binds tokens (RFC 8707). */
+  resources?: readonly string[];
   logger: Logger;
 }
 
@@ -51,10 +53,12 @@ export class TokenRing {
   /** Equal accesses share one object, because derived data is cached per object. */
   private readonly accesses = new Map<string, Access>();
   private readonly keys: IssuerKeys;
+  private readonly audience: string[];
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly parts: TokenRingParts) {
-    const { settings, logger } = parts;
+    const { settings, resources = [], logger } = parts;
+    this.audience = [settings.audience, resources].flat();
     this.keys = openIssuerKeys({ issuer: settings.issuer, jwksUrl: settings.jwks_url, logger });
   }
 
@@ -95,11 +99,10 @@ export class TokenRing {
   }
 
   private async verify(token: string, id: string): Promise<SignIn> {
-    const { issuer, audience } = this.parts.settings;
     try {
       const { payload, protectedHeader } = await jwtVerify(token, this.keys.find, {
-        issuer,
-        audience,
+        issuer: this.parts.settings.issuer,
+        audience: this.audience,
         algorithms,
         clockTolerance: toleranceSeconds,
         requiredClaims: ['sub', 'exp'],

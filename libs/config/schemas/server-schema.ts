@@ -42,6 +42,18 @@ const allowedHost = z.string().refine((entry) => readAllowedHost(entry) !== unde
   error: 'it must be a name such as api.github.com, *.npmjs.org or db.internal:5432, or an IP address',
 });
 
+const identitySchema = z.union(
+  [
+    z.literal('jwt'),
+    z.strictObject({
+      kind: z.literal('jwt'),
+      header: text('Header with the statement alone; default: Authorization, as a Bearer token').optional(),
+      audience: text('Who the statement is for; default: the URL of the server').optional(),
+    }),
+  ],
+  { error: 'it must be jwt, or kind: jwt with header and audience' },
+);
+
 export const serverSchema = z.strictObject({
   builtin: text('A server inside the worker: `workspace`, or the name of own tools').optional(),
   command: text('Program that speaks MCP over stdio').optional(),
@@ -103,5 +115,10 @@ export const serverSchema = z.strictObject({
     'Whether it asks models of the gateway as its caller; default: as own tools declare it, else false',
   ).optional(),
   tools: toolRulesSchema.prefault({}),
+  identity: identitySchema
+    .optional()
+    .describe(
+      'Sends a signed statement about the caller with each request to a URL: `jwt`, or `{ kind: jwt, header: …, audience: … }`',
+    ),
   forward_headers: texts("Headers of the caller's request that are sent to it").default([]),
 });

@@ -10,7 +10,7 @@ const members: Record<ServerAuth['kind'], { needed: readonly Member[]; possible:
 };
 type Member = Exclude<keyof ServerAuth, 'kind'>;
 
-export function authProblem({ auth, url, headers, forward_headers }: ServerConfig): string | undefined {
+export function authProblem({ auth, url, headers, forward_headers, identity }: ServerConfig): string | undefined {
   if (auth === undefined) return undefined;
   if (url === undefined) return 'has auth but no url';
   const { kind, ...given } = auth;
@@ -27,8 +27,10 @@ export function authProblem({ auth, url, headers, forward_headers }: ServerConfi
   const wrong = auth.names?.find((name) => isOwnHeader(name));
   if (wrong !== undefined) return `auth cannot send the header '${wrong}'`;
   const set = new Set((auth.names ?? ['authorization']).map((name) => name.toLowerCase()));
-  const twice = [...Object.keys(headers), ...forward_headers].find((name) => set.has(name.toLowerCase()));
+  const statement =
+    identity === undefined ? [] : [(typeof identity === 'object' && identity.header) || 'authorization'];
+  const twice = [...Object.keys(headers), ...forward_headers, ...statement].find((name) => set.has(name.toLowerCase()));
   return twice === undefined
     ? undefined
-    : `sends the header '${twice}' twice: by auth, and by headers or forward_headers`;
+    : `sends the header '${twice}' twice: by auth, and by headers, forward_headers or identity`;
 }

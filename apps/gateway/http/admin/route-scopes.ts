@@ -75,6 +75,9 @@ export const routeScopes: Readonly<Record<string, RouteAccess>> = {
   'GET /console': 'open',
   'GET /console/*': 'open',
   'GET /console/assets/*': 'open',
+  'GET /.well-known/jwks.json': 'open',
+  'GET /.well-known/oauth-protected-resource': 'open',
+  'GET /.well-known/oauth-protected-resource/*': 'open',
   'GET /health/live': 'open',
   'GET /health/ready': 'open',
 };

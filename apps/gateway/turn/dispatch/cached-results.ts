@@ -127,9 +127,9 @@ function cacheable(outcome: ToolOutcome): ToolOutcome | undefined {
   return outcome.state === 'completed' && outcome.truncated !== true ? outcome : undefined;
 }
 
-/** Results are shared within one principal and set of forwarded headers; also within one session if they depend on it. */
-function keyOf({ tool, arguments: args, context, forwarded = {} }: RunnableCall, file: string): string {
+/** Results are shared within one principal, with what its server is told of it; also within one session if they depend on it. */
+function keyOf({ tool, arguments: args, context, forwarded = {}, job }: RunnableCall, file: string): string {
   const session = tool.stateful === true || tool.cachePerSession === true ? context.sessionId : null;
-  const caller = [context.principal, session, forwarded, file];
+  const caller = [context.principal, session, forwarded, job.roles ?? null, file];
   return `tool-result:${canonicalHash([tool.server, tool.tool, tool.definitionHash, args, ...caller])}`;
 }

@@ -99,9 +99,10 @@ export class ListedServer {
   onConnected(connection: ToolConnection): void {
     if (this.watched.has(connection)) return;
     this.watch(connection);
-    const { scope, builtin, forwardHeaders, users } = this.server;
+    const { scope, builtin, forwardHeaders, users, statement } = this.server;
     if (['unavailable', 'needs_sign_in'].includes(this.currentState)) this.onChanged();
-    const isForAll = scope === 'shared' && !builtin && forwardHeaders.length === 0 && users === undefined;
+    const isOfUser = forwardHeaders.length > 0 || users !== undefined || statement !== undefined;
+    const isForAll = scope === 'shared' && !builtin && !isOfUser;
     if (isForAll && this.listing === undefined) this.onChanged();
   }
 

@@ -192,6 +192,7 @@ function publishedTool(tool: ReadTool, definitionHash: string, server: Configure
     ...cacheOf(tool, server, readOnlyWhen !== undefined),
     ...(server.forwardHeaders.length === 0 ? {} : { forwardHeaders: [...server.forwardHeaders] }),
     ...(server.actsForCaller ? { actsForCaller: true } : {}),
+    ...(server.statement === undefined ? {} : { tellsCaller: true }),
     isolation: server.isolation,
     timeoutMs,
     maxTimeoutMs: Math.max(timeoutMs, server.maxTimeoutMs),

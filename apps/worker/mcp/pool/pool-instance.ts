@@ -82,13 +82,10 @@ export interface Instance {
 
 /** State must not leak: users with another session, principal or headers get another instance. */
 export function instanceKey(server: ConfiguredServer, user: PoolUser): string {
-  const owner = server.scope === 'shared' ? [] : [user.principal, user.sessionId, user.directory];
-  return JSON.stringify([
-    server.name,
-    server.configHash,
-    credentialOf(user, server.users !== undefined) ?? null,
-    ...owner,
-  ]);
+  const { name, configHash, scope, users, statement } = server;
+  const sharing = statement === undefined ? [] : [user.principal];
+  const owner = scope === 'shared' ? sharing : [user.principal, user.sessionId, user.directory];
+  return JSON.stringify([name, configHash, credentialOf(user, users !== undefined) ?? null, ...owner]);
 }
 
 export function isOwn({ server, user }: Instance, session: Pick<PoolUser, 'principal' | 'sessionId'>): boolean {

@@ -3,6 +3,7 @@ import type { FairSlots } from '#libs/concurrency/fair-slots.js';
 import type { ServerConfig } from '#libs/config/schema.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { ChangePolicy } from '#libs/schemas/tool-change.js';
+import type { ToolCallOptions } from '../wire/call-scope.js';
 import type { ToolConnection } from './connection.js';
 
 export interface PoolUser {
@@ -35,6 +36,8 @@ export interface ConfiguredServer {
   trusted: boolean;
   /** Whether the server gets a token for each call, to ask models of the gateway as the caller. */
   actsForCaller: boolean;
+  /** Signs who makes a request to the server; undefined: the server is not told. */
+  statement?: ((user: Pick<PoolUser, 'principal'>, call?: ToolCallOptions) => Promise<string>) | undefined;
   /** Isolation as in the audit: `builtin`, `remote`, or a level of isolation. */
   isolation: string;
   paths?: { read: readonly string[]; write: readonly string[] };

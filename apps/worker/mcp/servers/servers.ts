@@ -4,6 +4,7 @@ import type { Cache } from '#libs/backing/cache.js';
 import type { Config, ServerConfig } from '#libs/config/schema.js';
 import { serverSchema } from '#libs/config/schemas/server-schema.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
+import type { StatementMint } from '#libs/access/identity/caller-statement.js';
 import { missingVaultKey } from '#libs/connections/vault.js';
 import type { SharedPlaces } from '#libs/limits/shared-places.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -21,6 +22,7 @@ import { DiscoveryMemory, type DiscoveryKey } from './discovery.js';
 import { InProcessConnection, type InProcessServer } from './in-process-connection.js';
 import { samplingOf } from './sampling.js';
 import { type Connections, ServerAccess } from './server-access.js';
+import { callScope } from '../wire/call-scope.js';
 import type { ServerBound } from '../wire/server-bound.js';
 import { CommandRefused } from '../../sandbox/resolve-command.js';
 
@@ -39,6 +41,8 @@ export interface ServerParts extends CommandParts {
   config: Pick<Config, 'mcpServers' | 'tools' | 'worker' | 'isolation' | 'data_dir'>;
   /** Servers inside this worker, by builtin name. */
   builtins: ReadonlyMap<string, InProcessServer>;
+  /** Signs who calls, for servers with `identity`. */
+  statements?: Pick<StatementMint, 'state'>;
   /** Shares discoveries about servers with other workers. */
   cache?: Cache;
   /** Provides places for the calls to servers that all workers share. */
@@ -51,7 +55,16 @@ export interface ServerParts extends CommandParts {
 
 type Opened = Pick<
   ConfiguredServer,
-  'open' | 'standbys' | 'builtin' | 'isolation' | 'paths' | 'confinement' | 'slots' | 'actsForCaller' | 'users'
+  | 'open'
+  | 'standbys'
+  | 'builtin'
+  | 'isolation'
+  | 'paths'
+  | 'confinement'
+  | 'slots'
+  | 'actsForCaller'
+  | 'users'
+  | 'statement'
 >;
 
 const httpConnectMs = 10_000;
@@ -123,16 +136,50 @@ function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opene
     return { builtin: false, isolation, paths, confinement, actsForCaller: false, open, standbys };
   }
   if (url !== undefined) {
-    const open = openUrl({ ...server, url }, parts, key);
+    const statement = statementOf({ ...server, url }, parts);
+    const open = openUrl({ ...server, url }, parts, { key, statement });
     const actsForCaller = server.act_for_caller === true;
     const slots = sharedSlots(server, parts, key);
-    return { builtin: false, isolation: 'remote', actsForCaller, open, slots, users: usersOf(name, server, parts) };
+    const users = usersOf(name, server, parts);
+    return { builtin: false, isolation: 'remote', actsForCaller, statement, open, slots, users };
   }
   throw new CommandRefused('it names neither a builtin, nor a command, nor a URL');
 }
 
+export type UrlServer = ServerConfig & { url: string };
+export type UrlParts = Pick<ServerParts, 'cache' | 'onBound' | 'statements' | 'connections' | 'logger'> & {
+  config: Pick<Config, 'tools'>;
+};
+
+/** The principal is that of the instance, whatever call it is used for. @throws CommandRefused */
+export function statementOf({ identity, url }: UrlServer, { statements }: UrlParts): ConfiguredServer['statement'] {
+  if (identity === undefined) return undefined;
+  if (statements === undefined) throw new CommandRefused('nothing here can sign who calls it');
+  const audience = (typeof identity === 'object' ? identity.audience : undefined) ?? url;
+  return async ({ principal }, call) => {
+    const { roles, sessionId, runId } = call?.job ?? {};
+    const statement = await statements.state({ principal, roles, sessionId, runId }, audience);
+    call?.holdSecrets?.([statement]);
+    return statement;
+  };
+}
+
+/** The header of each request, which may belong to a call of the user, or be the connection's own. */
+function statementHeader({ identity }: UrlServer, statement: ConfiguredServer['statement'], user: PoolUser) {
+  if (statement === undefined) return undefined;
+  const value = () => statement(user, callScope.getStore());
+  const { header } = typeof identity === 'object' ? identity : {};
+  return header === undefined
+    ? { name: 'authorization', value: async () => `Bearer ${await value()}` }
+    : { name: header, value };
+}
+
 /** The operator has chosen the URL, so it may be private. Redirects are not followed. */
-function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key: DiscoveryKey): OpenServer {
+export function openUrl(
+  server: UrlServer,
+  parts: UrlParts,
+  { key, statement }: { key: DiscoveryKey } & Pick<ConfiguredServer, 'statement'>,
+): OpenServer {
   const { config } = parts;
   const maxTimeoutMs = server.max_timeout_ms ?? config.tools.max_timeout_ms;
   const onBound = (bound: ServerBound) => parts.onBound?.(key.server, bound);
@@ -153,8 +200,9 @@ function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key
   return async (user, signal) => {
     const credential = credentialOf(user, isOfUser);
     const access = accessOf(server, user, parts, key);
+    const fresh = statementHeader(server, statement, user);
     const connection = await connectHttp(
-      { ...http, headers: { ...http.headers, ...user.headers }, access },
+      { ...http, headers: { ...http.headers, ...user.headers }, access, fresh },
       {
         signal,
         cancelGraceMs: config.tools.cancel_grace_ms,
@@ -175,12 +223,12 @@ function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key
 }
 
 /** @throws CommandRefused without a key of the vault, which a configuration that is read again may need */
-function connectionsOf({ connections }: ServerParts): Connections {
+function connectionsOf({ connections }: Pick<ServerParts, 'connections'>): Connections {
   if (connections === undefined) throw new CommandRefused(`it ${missingVaultKey}`);
   return connections;
 }
 
-function usersOf(name: string, { auth }: ServerConfig, parts: ServerParts): ConfiguredServer['users'] {
+function usersOf(name: string, { auth }: ServerConfig, parts: UrlParts): ConfiguredServer['users'] {
   if (auth === undefined) return undefined;
   const { store } = connectionsOf(parts);
   return auth.kind === 'client_credentials' ? undefined : { anyConnected: () => store.anyConnected(name) };
@@ -189,7 +237,7 @@ function usersOf(name: string, { auth }: ServerConfig, parts: ServerParts): Conf
 function accessOf(
   { url, auth }: ServerConfig & { url: string },
   { principal }: PoolUser,
-  parts: ServerParts,
+  parts: UrlParts,
   { server: name }: DiscoveryKey,
 ): ServerAccess | undefined {
   return auth && new ServerAccess({ name, url, auth }, principal, connectionsOf(parts));
@@ -206,7 +254,7 @@ function sharedSlots(
   return places?.slots({ ...limit, name: `server_calls:${server}:${configHash}` });
 }
 
-function memoryOf(key: DiscoveryKey, { cache, logger }: ServerParts): DiscoveryMemory {
+function memoryOf(key: DiscoveryKey, { cache, logger }: UrlParts): DiscoveryMemory {
   return new DiscoveryMemory(key, cache, logger);
 }
 

@@ -2,9 +2,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Answer, Question } from '#libs/waits/question.js';
 import type { SamplingAnswer, SamplingRequest } from '#libs/waits/sampling-request.js';
+import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { Progress } from './guarded-transport.js';
 
 export interface ToolCallOptions {
+  /** Whose call it is, for servers that are told. */
+  job?: Pick<ToolJob, 'roles' | 'sessionId' | 'runId'>;
+  /** Keeps what is sent for this call out of logs and the audit. */
+  holdSecrets?(secrets: readonly string[]): void;
   signal: AbortSignal;
   /** Limit for calls whose server reports progress. */
   maxTimeoutMs: number;

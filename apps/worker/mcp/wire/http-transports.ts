@@ -17,6 +17,8 @@ import { listenPauseMs } from './keep-listening.js';
 export interface HttpOptions {
   url: string;
   headers: Readonly<Record<string, string>>;
+  /** A header that is made for each request, and its value. */
+  fresh?: { name: string; value: () => Promise<string> } | undefined;
   /** Absent: Streamable HTTP, then HTTP+SSE if the server does not support it. */
   transport?: 'http' | 'sse' | undefined;
   bounds: FetchBounds;
@@ -42,9 +44,10 @@ export interface HttpTransport extends Transport {
   onnewsagain?: () => void;
 }
 
-export function streamableTransport({ url, headers, bounds, access }: HttpOptions): HttpTransport {
+export function streamableTransport({ url, headers, bounds, access, fresh }: HttpOptions): HttpTransport {
   const http = new BoundedFetch(new URL(url).origin, bounds);
-  const fetch = answeredOrRefused(persistentNews(access?.around(http.fetch) ?? http.fetch, () => over.onnewsagain?.()));
+  const sent = withFresh(access?.around(http.fetch) ?? http.fetch, fresh);
+  const fetch = answeredOrRefused(persistentNews(sent, () => over.onnewsagain?.()));
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch,
     authProvider: access?.provider,
@@ -115,11 +118,20 @@ function isRequest(body: unknown): boolean {
   return isJsonObject(message) && 'method' in message && 'id' in message;
 }
 
-export function sseTransport({ url, headers, bounds, access }: HttpOptions): HttpTransport {
+export function sseTransport({ url, headers, bounds, access, fresh }: HttpOptions): HttpTransport {
   const http = new BoundedFetch(new URL(url).origin, bounds);
-  const fetch = access?.around(http.fetch) ?? http.fetch;
+  const fetch = withFresh(access?.around(http.fetch) ?? http.fetch, fresh);
   const authProvider = access?.provider;
   return endingWith(http, new SSEClientTransport(new URL(url), { fetch, authProvider, requestInit: { headers } }));
+}
+
+function withFresh(fetch: BoundedFetch['fetch'], fresh: HttpOptions['fresh']): BoundedFetch['fetch'] {
+  if (fresh === undefined) return fetch;
+  return async (url, init) => {
+    const headers = new Headers(init?.headers);
+    headers.set(fresh.name, await fresh.value());
+    return fetch(url, { ...init, headers });
+  };
 }
 
 /** A server that floods us is cut off without `leave`. A failing `leave` is ignored, since the server may be gone. */
