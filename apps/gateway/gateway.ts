@@ -45,6 +45,7 @@ import { OfflineProvider } from './models/offline/offline-provider.js';
 import { ApprovalWebhook } from './govern/approval-webhook.js';
 import { ApprovalRoom } from './govern/approval-room.js';
 import { Waits } from './govern/waits.js';
+import { OfferRequests } from './mcp/offers/offer-requests.js';
 import { DirectCalls } from './turn/dispatch/call-tool.js';
 import { KeyedToolCalls } from './turn/dispatch/keyed-tool-calls.js';
 import { argumentBounds, CompiledArgumentValidator } from './tools/compiled-argument-validator.js';
@@ -198,6 +199,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     runner,
     lateCancels,
   });
+  const { mayUse } = policy;
+  const offerRequests = new OfferRequests({ decide, mayUse, journal, notes, runner, lateCancels });
   const keyedToolCalls = new KeyedToolCalls({
     calls: toolCalls,
     turns,
@@ -244,6 +247,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     turns,
     replays,
     toolCalls,
+    offerRequests,
     keyedToolCalls,
     toolChanges,
     toolChangeDecisions,

@@ -212,7 +212,7 @@ export function prepare(fastify: FastifyInstance, parts: OnRequestParts): void {
 }
 
 function openMcp(
-  { catalog, policy: { catalogOf, onChange }, toolCalls: calls, approvals }: Gateway,
+  { catalog, policy: { catalogOf, mayUse, onChange }, toolCalls: calls, offerRequests, approvals }: Gateway,
   { limits }: Config,
   logger: Logger,
   metrics: Metrics,
@@ -221,6 +221,8 @@ function openMcp(
     {
       catalog,
       catalogOf,
+      mayUse,
+      offerRequests,
       onChange,
       calls,
       approvals,

@@ -111,7 +111,7 @@ class Serving implements HttpServing {
     this.endpoint = new McpEndpoint(
       {
         newServer: () => server.newServer(),
-        onToolsChanged: (listener) => server.attach({ onToolsChanged: listener }),
+        onListsChanged: (listener) => server.attach({ onToolsChanged: () => listener({ tools: true }) }),
         logger,
         observeError: () => undefined,
         onRefused: this.onRefused,

@@ -8,9 +8,17 @@ import { toolOutcomeSchema } from './tool-outcome.js';
 /** Arguments above this size (bytes of JSON) are not carried: 10,000 jobs must fit into the queue's memory. */
 export const maxCarriedArgumentsBytes = 4 * 1024;
 
+/** What a job asks its server for, other than a tool. */
+const serverMethodSchema = z.enum(['resources/read', 'prompts/get', 'completion/complete']);
+
+export type ServerMethod = z.infer<typeof serverMethodSchema>;
+
 const toolJobMembers = z.object({
-  /** 2 if the arguments are not carried: a worker that knows only version 1 puts such a job back. */
-  version: z.literal([1, 2]),
+  /**
+   * 2 if the arguments are not carried, 3 if the job has a method: a worker that does not know the version puts such a job
+   * back.
+   */
+  version: z.literal([1, 2, 3]),
   callId: z.string(),
   /** Gateway whose reply channel gets the answer. */
   replyTo: z.string(),
@@ -27,6 +35,8 @@ const toolJobMembers = z.object({
   sessionDirectory: z.string().optional(),
   server: z.string(),
   tool: z.string(),
+  /** Absent: `tools/call`. */
+  method: serverMethodSchema.optional(),
   /** The name the caller knows the tool by, for rows and logs. */
   name: z.string(),
   definitionHash: z.string(),
@@ -50,8 +60,9 @@ const toolJobMembers = z.object({
 export const toolJobVersions: ReadonlySet<unknown> = toolJobMembers.shape.version.values;
 
 export const toolJobSchema = toolJobMembers.refine(
-  (job) => (job.version === 1) === (job.arguments !== undefined),
-  'version 1 carries its arguments, version 2 does not',
+  ({ version, method, arguments: args }) =>
+    version === 3 ? method !== undefined : method === undefined && (version === 1) === (args !== undefined),
+  'version 1 carries its arguments, version 2 does not, version 3 has a method',
 );
 
 export type ToolJob = z.infer<typeof toolJobSchema>;

@@ -23,6 +23,13 @@ export const mcpRequirements = {
     'clients and tool servers on the SDKs 1.x and 2.x meet through the gateway in every pairing, progress included',
   'mcp.plain-json': 'an MCP client that takes no stream, or has no session, is answered plain JSON',
   'mcp.progress': 'progress of a tool reaches the MCP client that asked for it, growing',
+  'mcp.resources':
+    'MCP clients of both eras list and read the resources of tool servers, by list, template or link, as calls that are journaled and audited',
+  'mcp.resources-denied':
+    'a resource or prompt that is denied to a caller is not listed, and a request for it is answered as for one that does not exist, and audited',
+  'mcp.prompts': 'MCP clients of both eras list the prompts of tool servers, and get one',
+  'mcp.completion': 'MCP clients of both eras complete arguments of prompts and templates by their server',
+  'mcp.lists-changed': 'an MCP client that listens is told when resources and prompts change, and lists them',
   'mcp.sse': 'clients of 2024 (HTTP+SSE) are served at /sse by the same code, and get their answers on its stream',
   'mcp.stdio': 'npm run mcp:stdio is an MCP server on standard input and output, and the gateway behind it',
   'mcp.stops': 'a stop of the gateway ends the MCP streams that only wait, and waits for the calls',

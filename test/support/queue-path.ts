@@ -34,6 +34,7 @@ import { createMigratedDatabase } from './services/test-database.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { ApprovalRoom } from '../../apps/gateway/govern/approval-room.js';
 import { Waits } from '../../apps/gateway/govern/waits.js';
+import { OfferRequests } from '../../apps/gateway/mcp/offers/offer-requests.js';
 import { DirectCalls } from '../../apps/gateway/turn/dispatch/call-tool.js';
 import { CompiledArgumentValidator } from '../../apps/gateway/tools/compiled-argument-validator.js';
 import { MemoryToolCatalog } from '../../apps/gateway/tools/memory-tool-catalog.js';
@@ -102,6 +103,7 @@ export interface TestGateway {
   catalog: MemoryToolCatalog;
   policy: ToolPolicy;
   calls: DirectCalls;
+  offerRequests: OfferRequests;
   approvals: Waits;
   keyed: KeyedToolCalls;
   close(): Promise<void>;
@@ -146,7 +148,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   });
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, silentLogger);
   const policy = new ToolPolicy(config, catalog, () => undefined);
-  const { decide, deniedTool, catalogOf } = policy;
+  const { decide, deniedTool, catalogOf, mayUse } = policy;
   const bounds = {
     maxArgumentBytes: tools.max_argument_bytes,
     maxSchemaBytes: limits.tool_schema_bytes,
@@ -178,6 +180,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     runner,
     lateCancels,
   });
+  const offerRequests = new OfferRequests({ decide, mayUse, journal, notes, runner, lateCancels });
   const { turns, close: closeTurns } = openTurns(id, services, {
     approvals,
     approvalRoom,
@@ -207,6 +210,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     catalog,
     policy,
     calls,
+    offerRequests,
     approvals,
     keyed,
     close: async () => {

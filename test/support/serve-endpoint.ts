@@ -8,7 +8,7 @@ export function serveEndpoint(server: ToolServer, limits: Partial<McpEndpointLim
   const endpoint = new McpEndpoint(
     {
       newServer: () => server.newServer(),
-      onToolsChanged: (listener) => server.attach({ onToolsChanged: listener }),
+      onListsChanged: (listener) => server.attach({ onToolsChanged: () => listener({ tools: true }) }),
       logger: silentLogger,
       observeError: () => undefined,
       onRefused: (limit) => refused.push(limit),

@@ -119,7 +119,7 @@ export class Call {
     const isCarried = Buffer.byteLength(this.argumentsText) <= maxCarriedArgumentsBytes;
     const times = timesOf(tool, context);
     this.job = {
-      version: isCarried ? 1 : 2,
+      version: tool.method !== undefined ? 3 : isCarried ? 1 : 2,
       callId: this.id,
       replyTo,
       principal: context.principal,
@@ -134,6 +134,7 @@ export class Call {
       sessionDirectory: undefined,
       server: tool.server,
       tool: tool.tool,
+      method: tool.method,
       name: tool.name,
       definitionHash: tool.definitionHash,
       arguments: isCarried ? args : undefined,
@@ -213,6 +214,7 @@ export class Call {
       server: this.server,
       tool: tool?.tool ?? '',
       definitionHash: tool?.definitionHash ?? '',
+      method: tool?.method,
       arguments: this.arguments,
       safe: this.job !== undefined && tool!.safe,
       outcome: this.outcome,

@@ -1,4 +1,4 @@
-// Runs the tool of a call that was allowed: session, server, MCP call within its time, result within its limits. Always ends
+// Runs a call that was allowed, of a tool or for a resource or prompt: session, server, MCP call within its time, result within its limits. Always ends
 // the call with an outcome; knows neither the queue nor the journal.
 import type { CallTokenMint } from '#libs/access/call-tokens.js';
 import { secretsOfHeader, strikeOutKnown } from '#libs/audit/known-secrets.js';
@@ -24,6 +24,7 @@ import { resultsDirectory } from '../builtin/search-tools.js';
 import type { OutputCheck } from '../mcp/catalog/output-schemas.js';
 import { clampResult, type ResultBounds } from './clamp-result.js';
 import { untilStoreAnswers } from './outcome-writer.js';
+import { readAnswer } from './read-answer.js';
 import { failed, readToolResult } from './read-result.js';
 import { type WorkerCall, Stopped } from './call.js';
 
@@ -50,7 +51,7 @@ const madeSessionMs = 5_000;
 export async function runTool(parts: ToolRunParts, call: WorkerCall): Promise<void> {
   const { job, user } = call;
   call.start();
-  const outputCheck = parts.outputCheck(job);
+  const outputCheck = job.method === undefined ? parts.outputCheck(job) : undefined;
   let outcome: ToolOutcome;
   try {
     user.directory = madeDirectory(job) ?? (await makeSession(parts, call));
@@ -64,11 +65,14 @@ export async function runTool(parts: ToolRunParts, call: WorkerCall): Promise<vo
     call.answered();
     if (parts.faults !== undefined) await parts.faults.at('after-effect');
     const onBound = (bound: ServerBound) => parts.onBound?.(job.server, bound);
-    const check = outputCheck instanceof Promise ? await outputCheck : outputCheck;
-    const clamped = clampResult(readToolResult(result, check, onBound), { ...parts.bounds, onBound }, (text) =>
-      keepWhole(parts, call, text),
-    );
-    outcome = clamped instanceof Promise ? await clamped : clamped;
+    const bounds = { ...parts.bounds, onBound };
+    if (job.method === undefined) {
+      const check = outputCheck instanceof Promise ? await outputCheck : outputCheck;
+      const clamped = clampResult(readToolResult(result, check, onBound), bounds, (text) =>
+        keepWhole(parts, call, text),
+      );
+      outcome = clamped instanceof Promise ? await clamped : clamped;
+    } else outcome = readAnswer(job.method, { ...result }, bounds);
   } catch (error) {
     outcome = toOutcome(error, call, parts.logger);
   }
@@ -83,13 +87,18 @@ async function askTool(
   connection: ToolConnection,
   server: ConfiguredServer,
 ): Promise<RawToolResult> {
-  const tool = ownName(server, call.job.tool);
+  const { method } = call.job;
+  const tool = method ?? ownName(server, call.job.tool);
   const parent = call.span?.traceparent ?? call.job.traceparent;
   const span = tracing?.start(mcpClientSpan(tool, server.name, connection.peer), parent);
   const meta = metaOf(call, server, span?.traceparent ?? parent);
   try {
     if (server.actsForCaller) meta[callTokenMetaKey] = await callTokenOf(call, parts);
-    const result = await connection.callTool({ tool, arguments: call.arguments!, meta }, call);
+    const args = call.arguments!;
+    const result: RawToolResult =
+      method === undefined
+        ? await connection.callTool({ tool, arguments: args, meta }, call)
+        : await connection.ask({ method, params: args, meta }, call);
     span?.end(result.isError === true ? toolErrorType : undefined);
     return server.builtin ? result : { ...result, _meta: undefined };
   } catch (error) {

@@ -11,6 +11,13 @@ export interface McpExchange {
   atEnd: (() => void)[];
 }
 
+/** Which lists have changed. */
+export interface ListsChanged {
+  tools: boolean;
+  resources?: boolean;
+  prompts?: boolean;
+}
+
 const exchanges = new WeakMap<Request, McpExchange>();
 
 export function bindExchange(request: Request, exchange: McpExchange): void {

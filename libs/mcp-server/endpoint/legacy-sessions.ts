@@ -4,7 +4,7 @@ import { type Server, type Transport, WebStandardStreamableHTTPServerTransport }
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintSessionId } from '#libs/schemas/identifiers.js';
-import { bindExchange, type McpExchange } from './exchange.js';
+import { bindExchange, type ListsChanged, type McpExchange } from './exchange.js';
 import { bodyOf, type McpFrames } from './read-frames.js';
 import { SseTransport } from './sse-transport.js';
 
@@ -14,7 +14,7 @@ export interface LegacySessionOptions {
   idleMs: number;
   /** Interval on streams over Streamable HTTP; 0 if the streams' writer sends keep-alives. */
   keepAliveMs: number;
-  newServer: () => Server;
+  newServer: (exchange: McpExchange) => Server;
   onRefused: (limit: 'mcp_sessions' | 'mcp_unread_answers') => void;
   /** A session was ended to make room for another. */
   onEvicted: () => void;
@@ -101,8 +101,12 @@ export class LegacySessions {
     for (const message of frames.messages) transport.receive(message, request, onEnd);
   }
 
-  toolsChanged(): void {
-    for (const { server } of this.sessions.values()) server.sendToolListChanged().catch(() => undefined);
+  listsChanged({ tools, resources = false, prompts = false }: ListsChanged): void {
+    for (const { server } of this.sessions.values()) {
+      if (tools) server.sendToolListChanged().catch(() => undefined);
+      if (resources) server.sendResourceListChanged().catch(() => undefined);
+      if (prompts) server.sendPromptListChanged().catch(() => undefined);
+    }
   }
 
   /** Ends the streams of SSE sessions that run no tool, which do not end by themselves. */
@@ -118,13 +122,14 @@ export class LegacySessions {
   }
 
   private async start<T extends Transport>(
-    { context: { principal } }: McpExchange,
+    exchange: McpExchange,
     newTransport: (id: string) => T,
   ): Promise<{ session: Session; transport: T }> {
     this.makeRoom();
     const id = mintSessionId();
     const transport = newTransport(id);
-    const server = this.options.newServer();
+    const server = this.options.newServer(exchange);
+    const { principal } = exchange.context;
     const counts = { openIds: new Set<string | number>(), exchanges: 0, calls: 0, usedAt: steadyNow() };
     const session: Session = { principal, server, transport, ...counts };
     this.sessions.set(id, session);

@@ -6,20 +6,21 @@ import {
   isLegacyRequest,
   legacyStatelessFallback,
   type McpHttpHandler,
+  type McpRequestContext,
   type Server,
 } from '@modelcontextprotocol/server';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { collapseStream } from './collapse-stream.js';
-import { bindExchange, type McpExchange } from './exchange.js';
+import { bindExchange, exchangeOf, type ListsChanged, type McpExchange } from './exchange.js';
 import { LegacySessions } from './legacy-sessions.js';
 import { bodyOf, type McpFrames } from './read-frames.js';
 
 export interface McpEndpointPorts {
   /** Creates a server per request, or per session of an older client. */
-  newServer: () => Server;
-  /** Calls the listener when the tools change. Returns a function that stops it. */
-  onToolsChanged: (listener: () => void) => () => void;
+  newServer: (exchange: McpExchange) => Server;
+  /** Calls the listener when lists change. Returns a function that stops it. */
+  onListsChanged: (listener: (changed: ListsChanged) => void) => () => void;
   logger: Logger;
   observeError: (error: AppError) => void;
   /** A session, message or subscription was refused because of its limit. */
@@ -49,13 +50,14 @@ export class McpEndpoint {
     const { newServer, onRefused, onEvicted } = ports;
     const { keepAliveMs } = limits;
     const onerror = (error: Error) => ports.logger.debug({ error }, 'mcp request');
-    this.modern = createMcpHandler(newServer, {
+    const serverFor = ({ requestInfo }: McpRequestContext) => newServer(exchangeOf(requestInfo));
+    this.modern = createMcpHandler(serverFor, {
       legacy: 'reject',
       keepAliveMs,
       onerror,
       maxSubscriptions: limits.subscriptions,
     });
-    this.stateless = legacyStatelessFallback(newServer, onerror);
+    this.stateless = legacyStatelessFallback(serverFor, onerror);
     this.sessions = new LegacySessions({
       limit: limits.sessions,
       idleMs: limits.sessionIdleMs,
@@ -64,9 +66,12 @@ export class McpEndpoint {
       onRefused,
       onEvicted,
     });
-    this.stopWatching = ports.onToolsChanged(() => {
-      this.modern.notify.toolsChanged();
-      this.sessions.toolsChanged();
+    this.stopWatching = ports.onListsChanged((changed) => {
+      const { notify } = this.modern;
+      if (changed.tools) notify.toolsChanged();
+      if (changed.resources === true) notify.resourcesChanged();
+      if (changed.prompts === true) notify.promptsChanged();
+      this.sessions.listsChanged(changed);
     });
   }
 

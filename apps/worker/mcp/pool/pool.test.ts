@@ -131,11 +131,19 @@ verifies(
     const ends: (() => void)[] = [];
     const open = async (): Promise<ToolConnection> => ({
       listTools: () => Promise.resolve([]),
+      listOffers: async () => ({
+        resources: [],
+        templates: [],
+        prompts: [],
+        instructions: undefined,
+        completes: false,
+      }),
+      ask: async () => ({}),
       callTool: () => Promise.resolve({}),
       closed: false,
       failure: undefined,
       onClosed: () => undefined,
-      onToolsChanged: () => undefined,
+      onListChanged: () => undefined,
       close: () => new Promise((resolve) => ends.push(resolve)),
     });
     const { pool, census } = setUp({ scope: 'session', maxInstances: 1, open });

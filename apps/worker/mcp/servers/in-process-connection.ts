@@ -2,7 +2,8 @@
 // in-process-connection.test.ts runs the same cases with both.
 import type { ServedCall, ServerListener } from '#libs/mcp-server/tool-server.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { notify, type RawToolResult, type ToolConnection, type ToolRequest } from './connection.js';
+import { notify, type RawToolResult, type ServerRequest, type ToolConnection, type ToolRequest } from './connection.js';
+import type { ListedOffers } from './list-pages.js';
 import type { ToolCallOptions } from '../wire/call-scope.js';
 import { CountWindow } from '../wire/flood-gate.js';
 import { readProgress } from '../wire/guarded-transport.js';
@@ -41,7 +42,7 @@ export class InProcessConnection implements ToolConnection {
     this.closedListeners.push(listener);
   }
 
-  onToolsChanged(listener: () => void): void {
+  onListChanged(listener: () => void): void {
     this.changedListeners.push(listener);
   }
 
@@ -49,6 +50,14 @@ export class InProcessConnection implements ToolConnection {
     signal.throwIfAborted();
     if (this.isClosed) throw ended();
     return this.server.list();
+  }
+
+  async listOffers(): Promise<ListedOffers> {
+    return { resources: [], templates: [], prompts: [], instructions: undefined, completes: false };
+  }
+
+  async ask({ method }: ServerRequest): Promise<Record<string, unknown>> {
+    throw new AppError('tool_failed', `The server does not have ${method}`);
   }
 
   async callTool(request: ToolRequest, options: ToolCallOptions): Promise<RawToolResult> {
