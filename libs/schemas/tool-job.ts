@@ -2,7 +2,7 @@
 // Contains no fence and no secret: the journal decides who may run a call. Size is bounded: large arguments and
 // results stay in the journal.
 import { z } from 'zod';
-import { parsedJsonObject } from './content-block.js';
+import { parsedJson, parsedJsonObject } from './content-block.js';
 import { toolOutcomeSchema } from './tool-outcome.js';
 
 /** Arguments above this size (bytes of JSON) are not carried: 10,000 jobs must fit into the queue's memory. */
@@ -12,6 +12,21 @@ export const maxCarriedArgumentsBytes = 4 * 1024;
 const serverMethodSchema = z.enum(['resources/read', 'prompts/get', 'completion/complete']);
 
 export type ServerMethod = z.infer<typeof serverMethodSchema>;
+
+/** Levels of log messages, the least severe first. */
+export const toolLogLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
+const toolLogLevelSchema = z.enum(toolLogLevels);
+
+export type ToolLogLevel = z.infer<typeof toolLogLevelSchema>;
+
+/** A log message that a tool server sends its client during a call. */
+export const toolLogSchema = z.object({
+  level: toolLogLevelSchema,
+  logger: z.string().optional().catch(undefined),
+  data: parsedJson,
+});
+
+export type ToolLog = z.infer<typeof toolLogSchema>;
 
 const toolJobMembers = z.object({
   /**
@@ -49,6 +64,8 @@ const toolJobMembers = z.object({
   sealedHeaders: z.object({ ref: z.string(), key: z.string() }).optional(),
   /** The tool server may ask the caller; a question expires after `expiresMs`. Absent: nobody can be asked. */
   questions: z.object({ expiresMs: z.number().positive(), notify: z.boolean() }).optional(),
+  /** Log messages of the server from this level on are sent to the gateway. Absent: none. */
+  logLevel: toolLogLevelSchema.optional(),
   priority: z.enum(['interactive', 'batch']),
   timeoutMs: z.number().int().positive(),
   maxTimeoutMs: z.number().int().positive(),
@@ -76,6 +93,8 @@ export const toolReplySchema = z.discriminatedUnion('kind', [
     total: z.number().optional(),
     message: z.string().optional(),
   }),
+  /** Sent only to gateways whose jobs have `logLevel`. */
+  z.object({ kind: z.literal('log'), callId: z.string(), log: toolLogSchema }),
   /** A question of the tool server was opened or closed; sent only to gateways whose jobs have `questions`. */
   z.object({ kind: z.literal('question'), callId: z.string(), open: z.boolean() }),
   /** Without `outcome`, the outcome is too large for the channel and must be read from the journal. */

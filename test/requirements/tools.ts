@@ -99,6 +99,7 @@ export const toolRequirements = {
     'while no worker runs a tool call waits for one: as long as tools.worker_wait_ms, its own time and its caller allow',
   'tools.planned-call-taken-up':
     'a call that was planned and never began runs once, under its id, when its run goes on on another gateway',
+  'tools.logs': 'what a tool server logs during a call reaches the call, from the level that the call wants, bounded',
   'tools.no-worker':
     'without a worker a tool call waits for one for a while, then is refused and leaves nothing behind',
   'tools.nothing-left-alive': "no process of a tool server outlives its use, its worker's stop, or its worker's death",

@@ -1,15 +1,40 @@
 // Who sends a request of an MCP client, for which workspace, until when, and how it is told about progress.
-import type { ServerContext } from '@modelcontextprotocol/server';
+import { LOG_LEVEL_META_KEY, type Server, type ServerContext } from '@modelcontextprotocol/server';
 import { callMetaKeys } from '#libs/mcp-server/call-meta.js';
 import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
+import { type ToolLogLevel, toolLogLevels } from '#libs/schemas/tool-job.js';
 import { traceparentOf } from '#libs/tracing/tracing.js';
 import type { ToolProgress } from '../turn/dispatch/tool-runner.js';
+import { type AskingCall, firstStateless } from './ask-client.js';
 
 /** The workspace of a caller that names none and has no MCP session. */
 export const defaultSessionId = 'mcp_default';
+/** What a client of a session before 2026-07-28 gets if it sets no level. */
+const usualLogLevel = 'info';
+const sessionLevels = new WeakMap<Server, ToolLogLevel>();
+
+export function serveLogLevels(server: Server): void {
+  server.setRequestHandler('logging/setLevel', ({ params }) => {
+    sessionLevels.set(server, params.level);
+    return {};
+  });
+}
+
+/** Which log messages of a tool server the client wants. Since 2026-07-28 the request says so. */
+export function logLevelOf({ server, request }: AskingCall): Pick<RequestContext, 'logLevel'> {
+  if (!exchangeOf(request.http?.req).streams) return {};
+  const isModern = (server.getNegotiatedProtocolVersion() ?? '') >= firstStateless;
+  const { envelope = {} } = request.mcpReq;
+  const asked = isModern
+    ? (envelope as Record<string, unknown>)[LOG_LEVEL_META_KEY]
+    : (sessionLevels.get(server) ?? usualLogLevel);
+  const level = toolLogLevels.find((each) => each === asked);
+  return level === undefined ? {} : { logLevel: level };
+}
+
 export interface McpCaller {
   caller: RequestContext;
   sessionId: string;
@@ -17,13 +42,15 @@ export interface McpCaller {
 }
 
 /** @throws AppError invalid_value */
-export function callerOf(request: ServerContext): McpCaller {
+export function callerOf(asking: AskingCall): McpCaller {
+  const { request } = asking;
   const exchange = exchangeOf(request.http?.req);
   const from = traceparentOf(request.mcpReq._meta?.['traceparent']);
   return {
     caller: {
       ...exchange.context,
       signal: cancelSignal(request, exchange),
+      ...logLevelOf(asking),
       ...(from === undefined ? {} : { traceparent: from }),
     },
     sessionId: workspaceOf(request),
@@ -55,13 +82,15 @@ function follow(signal: AbortSignal, abort: () => void): void {
   else signal.addEventListener('abort', abort, { once: true });
 }
 
-/** Sends growing progress, as the protocol demands, to a client that asked for progress. */
+/** Sends log messages, and growing progress, as the protocol demands, to a client that asked for progress. */
 export function progressTo({ mcpReq }: ServerContext, exchange: McpExchange): (progress: ToolProgress) => void {
+  if (!exchange.streams) return () => undefined;
   const progressToken = mcpReq._meta?.progressToken;
-  if (progressToken === undefined || !exchange.streams) return () => undefined;
   let last = -Infinity;
-  return ({ progress, total, message }) => {
-    if (progress === undefined || progress <= last || exchange.readerBehind || mcpReq.signal.aborted) return;
+  return ({ progress, total, message, log }) => {
+    if (exchange.readerBehind || mcpReq.signal.aborted) return;
+    if (log !== undefined) mcpReq.notify({ method: 'notifications/message', params: log }).catch(() => undefined);
+    if (progressToken === undefined || progress === undefined || progress <= last) return;
     last = progress;
     const more = { ...(total === undefined ? {} : { total }), ...(message === undefined ? {} : { message }) };
     const params = { progressToken, progress, ...more };

@@ -15,6 +15,7 @@ import type { CatalogOf, ToolPolicy } from '../govern/tool-policy.js';
 import { answer } from './answer-request.js';
 import { joinedInstructions } from './offers/join-instructions.js';
 import { type OfferPorts, serveOffers } from './offers/serve-offers.js';
+import { serveLogLevels } from './caller-of.js';
 import { listedNames } from './listed-names.js';
 import { listPage, toMcpTool } from './list-tools.js';
 import { runCall, type RunCallPorts, type ToolCallParams } from './run-call.js';
@@ -49,6 +50,7 @@ const capabilities = {
   resources: { listChanged: true },
   prompts: { listChanged: true },
   completions: {},
+  logging: {},
 };
 const identity = { name: 'signalbox', version: '1' };
 
@@ -57,6 +59,7 @@ function createGatewayServer(ports: GatewayServerPorts, { context }: McpExchange
   const instructions = joinedInstructions(ports, context);
   const server = new Server(identity, { capabilities, ...(instructions === undefined ? {} : { instructions }) });
   serveOffers(server, ports);
+  serveLogLevels(server);
   server.setRequestHandler('tools/list', { params: listParams }, ({ cursor }, request) =>
     answer(ports, request, () => listPage(catalogOf(request).list(), { cursor, names: listedNames(ports.catalog) })),
   );

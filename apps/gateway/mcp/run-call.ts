@@ -20,7 +20,7 @@ import type { EndedToolCall, PreparedToolCall, DirectCalls } from '../turn/dispa
 import type { ToolProgress } from '../turn/dispatch/tool-runner.js';
 import { type AskingCall, howToAsk } from './ask-client.js';
 import { askForApproval, type WaitDecisions } from './ask-for-approval.js';
-import { cancelSignal, progressTo, workspaceOf } from './caller-of.js';
+import { cancelSignal, logLevelOf, progressTo, workspaceOf } from './caller-of.js';
 import type { ResourceLinks } from './offers/resource-links.js';
 
 /** In `_meta` of a result: the call's id in journal and audit. */
@@ -60,6 +60,7 @@ export function runCall(
   const caller: RequestContext = {
     ...exchange.context,
     signal,
+    ...logLevelOf(asking),
     ...(questions === undefined ? {} : { questions }),
     ...(traceparent === undefined ? {} : { traceparent }),
   };

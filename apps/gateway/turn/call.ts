@@ -142,6 +142,7 @@ export class Call {
       stateful: tool.stateful === true ? true : undefined,
       sealedHeaders: this.sealedHeaders,
       questions: context.questions === undefined ? undefined : questions,
+      logLevel: context.logLevel,
       priority: context.priority,
       timeoutMs: times.timeoutMs,
       maxTimeoutMs: times.maxTimeoutMs,

@@ -12,6 +12,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { KeyedCaller, MayUse } from '../../govern/tool-policy.js';
 import type { OfferCatalog } from '../../tools/tool-catalog.js';
+import type { AskingCall } from '../ask-client.js';
 import { type AnswerPorts, answer } from '../answer-request.js';
 import { nameMetaKey, serverMetaKey } from '../list-tools.js';
 import { pageOf } from '../page-of.js';
@@ -63,17 +64,21 @@ export function serveOffers(server: Server, ports: OfferPorts): void {
   server.setRequestHandler('resources/read', ({ params }, request) =>
     answer(ports, request, async () => {
       const { uri } = params;
-      const { caller, sessionId } = callerOf(request);
+      const { caller, sessionId } = callerOf({ server, request });
       const { principal } = caller;
       const target = named().resource(uri, (link) => ports.links.serverOf({ principal, sessionId }, link));
       const own = target?.uri ?? uri;
-      const { blocks } = await run(ports, request, {
-        method: 'resources/read',
-        owner: target?.owner,
-        item: { kind: 'resource', name: own },
-        shown: uri,
-        params: { uri: own },
-      });
+      const { blocks } = await run(
+        ports,
+        { server, request },
+        {
+          method: 'resources/read',
+          owner: target?.owner,
+          item: { kind: 'resource', name: own },
+          shown: uri,
+          params: { uri: own },
+        },
+      );
       const contents = blocks.flatMap((block) => (block.type === 'resource' ? [block.resource] : []));
       return { contents: contents as ReadResourceResult['contents'] };
     }),
@@ -82,13 +87,17 @@ export function serveOffers(server: Server, ports: OfferPorts): void {
     answer(ports, request, async () => {
       const prompt = named().prompt(params.name);
       const name = prompt?.item.name ?? params.name;
-      const { structuredContent } = await run(ports, request, {
-        method: 'prompts/get',
-        owner: prompt?.owner,
-        item: { kind: 'prompt', name },
-        shown: params.name,
-        params: { name, arguments: params.arguments ?? {} },
-      });
+      const { structuredContent } = await run(
+        ports,
+        { server, request },
+        {
+          method: 'prompts/get',
+          owner: prompt?.owner,
+          item: { kind: 'prompt', name },
+          shown: params.name,
+          params: { name, arguments: params.arguments ?? {} },
+        },
+      );
       return structuredContent as unknown as GetPromptResult;
     }),
   );
@@ -97,11 +106,15 @@ export function serveOffers(server: Server, ports: OfferPorts): void {
       const { ref, argument, context } = params;
       const completed = toCompleted(named(), ref);
       if (completed.owner?.offers.completes === false) return { completion: { values: [] } };
-      const { structuredContent } = await run(ports, request, {
-        method: 'completion/complete',
-        ...completed,
-        params: { ref: completed.ref, argument, ...(context === undefined ? {} : { context: { ...context } }) },
-      });
+      const { structuredContent } = await run(
+        ports,
+        { server, request },
+        {
+          method: 'completion/complete',
+          ...completed,
+          params: { ref: completed.ref, argument, ...(context === undefined ? {} : { context: { ...context } }) },
+        },
+      );
       return structuredContent as unknown as CompleteResult;
     }),
   );
@@ -149,10 +162,10 @@ function listed({ item, owner }: Named<JsonObject>, names: JsonObject): JsonObje
 /** @throws AppError, also for a failure of the server */
 async function run(
   ports: OfferPorts,
-  request: ServerContext,
+  asking: AskingCall,
   asked: Omit<OfferRequest, 'sessionId'>,
 ): Promise<ToolOutcome> {
-  const { caller, sessionId, report } = callerOf(request);
+  const { caller, sessionId, report } = callerOf(asking);
   const outcome = await ports.offerRequests.run({ ...asked, sessionId }, caller, report);
   const { error } = outcome;
   if (error !== undefined) throw new AppError(error.code, error.message);

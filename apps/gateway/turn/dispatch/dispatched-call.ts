@@ -153,6 +153,9 @@ export class DispatchedCall implements ReplyListener {
         this.extend();
         this.report({ status: 'running', progress: reply.progress, total: reply.total, message: reply.message });
         break;
+      case 'log':
+        this.report({ status: 'running', log: reply.log });
+        break;
       case 'question':
         if (reply.open) void this.lookForQuestion();
         else this.endQuestion();

@@ -18,6 +18,7 @@ import {
   toElicitResult,
 } from './elicitation.js';
 import { type ListedOffers, listOffers, listPages } from './list-pages.js';
+import { LogLevels, readLog } from './server-logs.js';
 import { isOverBounds, readSampling, type SamplingSettings, toSamplingResult } from './sampling.js';
 import { callScope, type ToolCallOptions } from '../wire/call-scope.js';
 import type { GuardedTransport } from '../wire/guarded-transport.js';
@@ -96,11 +97,14 @@ const probeTimeoutMs = 5_000;
 
 /** MCP 2026-07-28: the server refused the call before running it, since headers with arguments are missing. */
 const headerMismatch = -32_020;
+type CallMeta = JsonObject & { progressToken: string };
+
 const longestTimerMs = 2 ** 31 - 1;
 
 export class ClientConnection implements ToolConnection {
   closed = false;
   private readonly client: Client;
+  private readonly logs: LogLevels;
   private readonly closedListeners: (() => void)[] = [];
   private readonly changedListeners: (() => void)[] = [];
   private readonly ended = new AbortController();
@@ -132,6 +136,8 @@ export class ClientConnection implements ToolConnection {
         listChanged: { tools: changes, resources: changes, prompts: changes },
       },
     );
+    this.logs = new LogLevels(this.client);
+    guard.onlog = (params) => this.logged(params);
     for (const list of ['tools', 'resources', 'prompts'] as const) {
       this.client.setNotificationHandler(`notifications/${list}/list_changed`, onChanged);
     }
@@ -246,8 +252,8 @@ export class ClientConnection implements ToolConnection {
   }
 
   callTool(request: ToolRequest, options: ToolCallOptions): Promise<RawToolResult> {
-    return this.during(options, request.tool, (given, progressToken) => {
-      const params = { name: request.tool, arguments: request.arguments, _meta: { ...request.meta, progressToken } };
+    return this.during(options, request.tool, (given, _meta) => {
+      const params = { name: request.tool, arguments: request.arguments, _meta: { ...request.meta, ..._meta } };
       const ask = () => {
         // Without a definition, the SDK would look for one in listings of its own.
         const toolDefinition = this.mirrored.get(request.tool) ?? definitionOf(request.tool, {});
@@ -262,8 +268,8 @@ export class ClientConnection implements ToolConnection {
   }
 
   ask({ method, params, meta }: ServerRequest, options: ToolCallOptions): Promise<Record<string, unknown>> {
-    return this.during(options, undefined, (given, progressToken) =>
-      this.client.request({ method, params: { ...params, _meta: { ...meta, progressToken } } } as never, given),
+    return this.during(options, undefined, (given, _meta) =>
+      this.client.request({ method, params: { ...params, _meta: { ...meta, ..._meta } } } as never, given),
     );
   }
 
@@ -271,16 +277,19 @@ export class ClientConnection implements ToolConnection {
   private async during(
     options: ToolCallOptions,
     toolName: string | undefined,
-    send: (given: { signal: AbortSignal; timeout: number }, progressToken: string) => Promise<Record<string, unknown>>,
+    send: (given: { signal: AbortSignal; timeout: number }, meta: CallMeta) => Promise<Record<string, unknown>>,
   ): Promise<Record<string, unknown>> {
-    const { signal } = options;
+    const { signal, logLevel } = options;
     signal.throwIfAborted();
     const progressToken = this.guard.expectProgress(options);
     this.calling.add(options);
     try {
+      const lowered = this.logs.lower(logLevel, signal);
+      if (lowered !== undefined) await lowered;
+      const meta = { progressToken, ...this.logs.metaOf(logLevel) };
       // The caller has the real deadline. The SDK's is longer.
       const timeout = Math.min(options.maxTimeoutMs + (options.questionsMs ?? 0) + 5_000, longestTimerMs);
-      const result = await callScope.run(options, () => send({ signal, timeout }, progressToken));
+      const result = await callScope.run(options, () => send({ signal, timeout }, meta));
       this.unproven = false;
       return disclose(result);
     } catch (error) {
@@ -322,6 +331,16 @@ export class ClientConnection implements ToolConnection {
     if (this.options.shared === true || this.calling.size === 0) return undefined;
     if (this.calling.size > 1) throw refused('several calls are in progress, and it is unknown which one asks');
     return [...this.calling][0];
+  }
+
+  /** Gives a log message to the call that wants it, which is known as for a question. */
+  private logged(params: unknown): void {
+    const [first] = this.calling;
+    const only = this.options.shared !== true && this.calling.size === 1 ? first : undefined;
+    const call = callScope.getStore() ?? only;
+    if (call?.logLevel === undefined || !this.calling.has(call)) return;
+    const log = readLog(params, call.logLevel);
+    if (log !== undefined) call.onLog?.(log);
   }
 
   private callError(error: unknown, toolName?: string): AppError {

@@ -75,6 +75,8 @@ export function translated(inner: ToolConnection, paths: ShownPaths, activity: C
       onProgress: (progress) => call.onProgress(paths.toShown(progress)),
       onQuestion: asking(call.onQuestion),
       onSampling: asking(call.onSampling),
+      logLevel: call.logLevel,
+      onLog: (log) => call.onLog?.(paths.toShown(log)),
       questionsMs: call.questionsMs ?? 0,
     };
     try {
