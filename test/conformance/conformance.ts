@@ -9,6 +9,7 @@ import { serveOverHttp } from '#libs/mcp-server/serve-over-http.js';
 import { startWhole } from '../support/whole-start.js';
 import { AskingTools } from './asking-tools.js';
 import { addChangeTrigger, ConformanceTools } from './conformance-tools.js';
+import { serveConformanceOffers } from './conformance-offers.js';
 import { reasonAgainst, reasonAgainstCheck } from './not-applicable.js';
 import { type Check, Referee, type Results } from './referee.js';
 
@@ -36,10 +37,13 @@ const start = fileURLToPath(new URL('../../scripts/start.js', import.meta.url));
 // The suite leaves questions unanswered, whose calls keep their places.
 const server = { url: own.url, concurrency: 32 };
 // Tools run without an approval, as the suite expects.
-const environment = { MCP_SERVERS: JSON.stringify({ conformance: server }), POLICY_DEFAULT: 'allow' };
+const offers = await serveConformanceOffers();
+const mcpServers = { conformance: server, offers: { url: offers.url } };
+const environment = { MCP_SERVERS: JSON.stringify(mcpServers), POLICY_DEFAULT: 'allow' };
 const gateway = await startWhole(environment, start);
 try {
   await published(gateway.url, 'test_simple_text');
+  await published(gateway.url, 'test_tool_with_logging');
   for (const suite of suites) {
     const title = `conformance ${suite.version}${'revision' in suite ? `, ${suite.revision}` : ''}`;
     const judged = [
@@ -58,6 +62,7 @@ try {
   await gateway.remove();
   await own.close();
   await tools.close();
+  await offers.close();
 }
 console.log(failed === 0 ? '\nNothing failed that applies.' : `\n${failed} failed.`);
 process.exitCode = failed === 0 ? 0 : 1;

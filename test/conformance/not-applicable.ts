@@ -2,20 +2,28 @@
 
 /** Whole scenarios, by the beginning of their names. */
 const scenariosWithout: Record<string, string> = {
-  resources: 'the gateway offers tools; it has no resources',
-  prompts: 'the gateway offers tools; it has no prompts',
-  'completion-complete': 'completes arguments of prompts and resources, which there are not',
-  'logging-set-level': 'what tools log goes to the log of their server, not to the client',
-  'tools-call-with-logging': 'what tools log goes to the log of their server, not to the client',
-  'input-required-result-non-tool-request': 'it asks about a prompt, and there are no prompts',
   'elicitation-sep1034-client-defaults': 'people answer the questions of servers, and fill in what they want',
   'tasks-': 'an extension that is not offered',
   'auth/': 'our client sends the headers that are configured; it logs in nowhere',
 };
 
+const toolsAlone = 'servers made with the decorators have tools alone';
+/** The same for the server made with the decorators. */
+const scenariosWithoutOwn: Record<string, string> = {
+  resources: toolsAlone,
+  prompts: toolsAlone,
+  'completion-complete': toolsAlone,
+  'logging-set-level': 'what tools log goes to the log of their server, not to the client',
+  'tools-call-with-logging': 'what tools log goes to the log of their server, not to the client',
+  'input-required-result-non-tool-request': toolsAlone,
+};
+
 const models = 'the models of the gateway answer tool servers, not those of its client';
 /** The same for the gateway alone, whose tool server asks. */
 const scenariosWithoutGateway: Record<string, string> = {
+  'resources-subscribe': 'updates of single resources are not passed on',
+  'resources-unsubscribe': 'updates of single resources are not passed on',
+  'input-required-result-non-tool-request': 'a server can ask during a tool call only',
   'tools-call-sampling': models,
   'input-required-result-basic-sampling': models,
   'input-required-result-capability-check': models,
@@ -26,10 +34,10 @@ const scenariosWithoutGateway: Record<string, string> = {
 };
 
 /** Single checks of scenarios that apply otherwise, by their ids. */
-const checksWithout: Record<string, string> = {
-  'sep-2549-prompts-list-caching-hints': 'there are no prompts',
-  'sep-2549-resources-list-caching-hints': 'there are no resources',
-  'sep-2549-resources-templates-list-caching-hints': 'there are no resources',
+const checksWithoutOwn: Record<string, string> = {
+  'sep-2549-prompts-list-caching-hints': toolsAlone,
+  'sep-2549-resources-list-caching-hints': toolsAlone,
+  'sep-2549-resources-templates-list-caching-hints': toolsAlone,
 };
 
 const checksWithoutGateway: Record<string, string> = {
@@ -38,10 +46,10 @@ const checksWithoutGateway: Record<string, string> = {
 };
 
 export function reasonAgainst(scenario: string, ofGateway = false): string | undefined {
-  const without = { ...scenariosWithout, ...(ofGateway ? scenariosWithoutGateway : {}) };
+  const without = { ...scenariosWithout, ...(ofGateway ? scenariosWithoutGateway : scenariosWithoutOwn) };
   return Object.entries(without).find(([start]) => scenario.startsWith(start))?.[1];
 }
 
 export function reasonAgainstCheck(id: string, ofGateway: boolean): string | undefined {
-  return checksWithout[id] ?? (ofGateway ? checksWithoutGateway[id] : undefined);
+  return (ofGateway ? checksWithoutGateway : checksWithoutOwn)[id];
 }

@@ -25,6 +25,8 @@ export const mcpRequirements = {
   'mcp.progress': 'progress of a tool reaches the MCP client that asked for it, growing',
   'mcp.resources':
     'MCP clients of both eras list and read the resources of tool servers, by list, template or link, as calls that are journaled and audited',
+  'mcp.resource-names':
+    'URIs of resources pass unchanged; of equal ones the second has its server in front; prompts are named as tools are',
   'mcp.resources-denied':
     'a resource or prompt that is denied to a caller is not listed, and a request for it is answered as for one that does not exist, and audited',
   'mcp.prompts': 'MCP clients of both eras list the prompts of tool servers, and get one',

@@ -1,10 +1,8 @@
 // A tool server with resources, templates, prompts, completion, log messages and instructions, on the SDK's own server: over HTTP,
 // in the process of the test.
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { Readable } from 'node:stream';
-import { completable, createMcpHandler, McpServer, ResourceTemplate } from '@modelcontextprotocol/server';
+import { completable, McpServer, ResourceTemplate } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { serveSdkServer } from './serve-sdk-server.js';
 
 export interface OfferingServer {
   url: string;
@@ -106,32 +104,9 @@ export async function startOfferingServer(given: Offered = {}): Promise<Offering
     return server;
   }
 
-  const handler = createMcpHandler(newServer);
-  const http = createServer((request, response) => {
-    const body = request.method === 'POST' ? { body: Readable.toWeb(request), duplex: 'half' } : {};
-    const left = new AbortController();
-    response.on('close', () => left.abort());
-    const init = {
-      method: request.method,
-      headers: request.headers,
-      signal: left.signal,
-      ...body,
-    } as unknown as RequestInit;
-    handler.fetch(new Request(`http://localhost${request.url}`, init)).then(
-      ({ status, headers, body: answer }) => {
-        response.writeHead(status, Object.fromEntries(headers));
-        if (answer === null) response.end();
-        else
-          Readable.fromWeb(answer as never)
-            .on('error', () => response.destroy())
-            .pipe(response);
-      },
-      () => response.destroy(),
-    );
-  });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const { url, handler, close } = await serveSdkServer(newServer);
   return {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
+    url,
     asked,
     changes: {
       resource: (each) => {
@@ -147,10 +122,6 @@ export async function startOfferingServer(given: Offered = {}): Promise<Offering
       },
       updated: (uri) => handler.notify.resourceUpdated(uri),
     },
-    close: async () => {
-      await handler.close();
-      http.closeAllConnections();
-      await new Promise((resolve) => http.close(resolve));
-    },
+    close,
   };
 }
