@@ -46,6 +46,7 @@ import { ApprovalWebhook } from './govern/approval-webhook.js';
 import { ApprovalRoom } from './govern/approval-room.js';
 import { Waits } from './govern/waits.js';
 import { OfferRequests } from './mcp/offers/offer-requests.js';
+import { ResourceFollowers } from './mcp/offers/resource-followers.js';
 import { DirectCalls } from './turn/dispatch/call-tool.js';
 import { KeyedToolCalls } from './turn/dispatch/keyed-tool-calls.js';
 import { argumentBounds, CompiledArgumentValidator } from './tools/compiled-argument-validator.js';
@@ -201,6 +202,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   });
   const { mayUse } = policy;
   const offerRequests = new OfferRequests({ decide, mayUse, journal, notes, runner, lateCancels });
+  const followers = new ResourceFollowers({ channels, offerRequests, logger });
   const keyedToolCalls = new KeyedToolCalls({
     calls: toolCalls,
     turns,
@@ -248,6 +250,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     replays,
     toolCalls,
     offerRequests,
+    followers,
     keyedToolCalls,
     toolChanges,
     toolChangeDecisions,
@@ -262,7 +265,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     async start(): Promise<void> {
       const mark = await workspaces.mark().catch(() => null);
       await registry.register({ id, kind: 'gateway', details: { workspaces: mark } });
-      await Promise.all([runner.start(), catalog.start(), approvals.start()]);
+      await Promise.all([runner.start(), catalog.start(), approvals.start(), followers.start()]);
       stopListening.push(await listenForCancels(backing.channels, id, activeRuns));
       stopListening.push(await listenForDeleted(backing.channels, (session) => sessions.forget(session)));
       reaper.start();
@@ -280,6 +283,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       announcements.close();
       for (const stop of stopListening) await stop();
       await Promise.allSettled([
+        followers.close(),
         approvals.close(),
         unownedRuns.close(),
         catalog.close(),

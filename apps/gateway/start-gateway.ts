@@ -212,7 +212,7 @@ export function prepare(fastify: FastifyInstance, parts: OnRequestParts): void {
 }
 
 function openMcp(
-  { catalog, policy: { catalogOf, mayUse, onChange }, toolCalls: calls, offerRequests, approvals }: Gateway,
+  { catalog, policy: { catalogOf, mayUse, onChange }, toolCalls: calls, offerRequests, followers, approvals }: Gateway,
   { limits }: Config,
   logger: Logger,
   metrics: Metrics,
@@ -223,6 +223,7 @@ function openMcp(
       catalogOf,
       mayUse,
       offerRequests,
+      followers,
       onChange,
       calls,
       approvals,

@@ -24,6 +24,7 @@ import { OutcomeSpool } from './jobs/outcome-spool.js';
 import { OutcomeWriter } from './jobs/outcome-writer.js';
 import { JobProcessor } from './jobs/processor.js';
 import { Questions } from './jobs/questions.js';
+import { ResourceUpdates } from './jobs/resource-updates.js';
 import { ReplySender } from './jobs/reply-sender.js';
 import { SessionAffinity } from './jobs/session-affinity.js';
 import { CallRunner } from './jobs/run-call.js';
@@ -90,6 +91,7 @@ export class Worker {
   private readonly places: SharedPlaces;
   readonly jobs: JobProcessor;
   private readonly questions: Questions;
+  private readonly updates: ResourceUpdates;
   private isDraining = false;
   private readonly vitals = new ServerVitals();
 
@@ -143,6 +145,7 @@ export class Worker {
       logger,
     });
     const { channels } = backing;
+    this.updates = new ResourceUpdates(channels, logger);
     const { waits } = parts;
     const announcements = new WaitAnnouncements({ store: waits, channels, logger });
     this.questions = new Questions({ waits, announcements, replies, logger });
@@ -161,6 +164,7 @@ export class Worker {
       sealed: new SealedValues(backing.cache),
       callTokens: parts.callTokens,
       outputCheck: (job) => outputs.checkOf(job),
+      updates: this.updates,
       onBound: poolEvents.onBound,
       faults: parts.faults,
       logger,
@@ -335,6 +339,7 @@ export class Worker {
     this.isDraining = true;
     const listed = this.catalog.close();
     await this.jobs.close();
+    this.updates.close();
     await this.questions.close();
     await listed;
     await this.pool.close();

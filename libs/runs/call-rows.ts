@@ -85,6 +85,7 @@ export function outcomeMembers(outcome: ToolOutcome | undefined, text?: string):
 const auditKinds: Record<ServerMethod, string> = {
   'resources/read': 'resource_read',
   'prompts/get': 'prompt_get',
+  'resources/subscribe': 'none',
   'completion/complete': 'none',
 };
 

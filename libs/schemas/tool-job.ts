@@ -9,7 +9,7 @@ import { toolOutcomeSchema } from './tool-outcome.js';
 export const maxCarriedArgumentsBytes = 4 * 1024;
 
 /** What a job asks its server for, other than a tool. */
-const serverMethodSchema = z.enum(['resources/read', 'prompts/get', 'completion/complete']);
+const serverMethodSchema = z.enum(['resources/read', 'resources/subscribe', 'prompts/get', 'completion/complete']);
 
 export type ServerMethod = z.infer<typeof serverMethodSchema>;
 
@@ -116,6 +116,17 @@ export const toolControlSchema = z.object({
 
 export type ToolControl = z.infer<typeof toolControlSchema>;
 
+/** Resources that tool servers say have changed, for every gateway. */
+export const resourceUpdatesSchema = z.object({
+  version: z.literal(1),
+  updates: z.array(z.object({ server: z.string(), uri: z.string() })),
+});
+
+export type ResourceUpdate = z.infer<typeof resourceUpdatesSchema>['updates'][number];
+
+/** How long a server is asked to announce changes of a resource, unless gateways renew it. */
+export const resourceLeaseMs = 240_000;
+
 /** Names of all channels. */
 export const channelNames = {
   replies: (gatewayId: string) => `replies:${gatewayId}`,
@@ -125,6 +136,7 @@ export const channelNames = {
   /** Notifications that new events of a run were stored. */
   runEvents: (runId: string) => `run:${runId}`,
   catalog: 'catalog',
+  resourceUpdates: 'resource-updates',
   /** Ids of approvals that were decided, or whose time was up. */
   approvals: 'approvals',
   /** Deleted sessions, for every process that has one in memory. */

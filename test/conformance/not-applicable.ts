@@ -21,8 +21,6 @@ const scenariosWithoutOwn: Record<string, string> = {
 const models = 'the models of the gateway answer tool servers, not those of its client';
 /** The same for the gateway alone, whose tool server asks. */
 const scenariosWithoutGateway: Record<string, string> = {
-  'resources-subscribe': 'updates of single resources are not passed on',
-  'resources-unsubscribe': 'updates of single resources are not passed on',
   'input-required-result-non-tool-request': 'a server can ask during a tool call only',
   'tools-call-sampling': models,
   'input-required-result-basic-sampling': models,

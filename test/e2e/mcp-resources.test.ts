@@ -205,6 +205,41 @@ for (const mode of ['auto', 'legacy'] as const) {
     }
   });
 
+  verifies(
+    'mcp.subscriptions',
+    `${era}: the client is told when a resource changes that it follows, and of no other`,
+    async () => {
+      const client = await sdkClient(mode, []);
+      const updated: string[] = [];
+      client.setNotificationHandler('notifications/resources/updated', ({ params: { uri } }) => void updated.push(uri));
+      const uris = ['doc://readme', 'doc://secret/plan', 'doc://none'];
+      try {
+        if (mode === 'auto') {
+          const subscription = await client.listen({ resourceSubscriptions: uris });
+          expect(subscription.honoredFilter).toEqual({ resourceSubscriptions: ['doc://readme'] });
+        } else {
+          await client.subscribeResource({ uri: uris[0]! });
+          for (const uri of uris.slice(1)) {
+            await expect(client.subscribeResource({ uri })).rejects.toMatchObject({ code: -32_602 });
+          }
+        }
+        library.changes.updated('doc://large');
+        library.changes.updated('doc://secret/plan');
+        library.changes.updated('doc://readme');
+        await expect.poll(() => updated, { timeout: 10_000 }).toEqual(['doc://readme']);
+        if (mode === 'legacy') {
+          await client.unsubscribeResource({ uri: uris[0]! });
+          await client.subscribeResource({ uri: 'doc://large' });
+          library.changes.updated('doc://readme');
+          library.changes.updated('doc://large');
+          await expect.poll(() => updated, { timeout: 10_000 }).toEqual(['doc://readme', 'doc://large']);
+        }
+      } finally {
+        await client.close();
+      }
+    },
+  );
+
   verifies('mcp.logging', `${era}: the caller gets what its tool logs, from the level that it wants`, async () => {
     const client = await sdkClient(mode, []);
     const logs: object[] = [];

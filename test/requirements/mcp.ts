@@ -31,6 +31,8 @@ export const mcpRequirements = {
     'a resource or prompt that is denied to a caller is not listed, and a request for it is answered as for one that does not exist, and audited',
   'mcp.prompts': 'MCP clients of both eras list the prompts of tool servers, and get one',
   'mcp.completion': 'MCP clients of both eras complete arguments of prompts and templates by their server',
+  'mcp.subscriptions':
+    'an MCP client that subscribes to a resource that it may read is told when the resource changes, for as long as it listens',
   'mcp.logging':
     'an MCP client of either era gets what a tool server logs during its call, from the level that it wants',
   'mcp.instructions':

@@ -34,7 +34,7 @@ export async function startOfferingServer(given: Offered = {}): Promise<Offering
     const server = new McpServer(
       { name, version: '1' },
       {
-        capabilities: { logging: {} },
+        capabilities: { logging: {}, resources: { subscribe: true } },
         ...(more.instructions === undefined ? {} : { instructions: more.instructions }),
       },
     );

@@ -15,7 +15,7 @@ export interface OpenMcpServer extends OpenHttpServer {
 
 export async function openMcpServer(
   services: Services,
-  { catalog, policy: { catalogOf, mayUse, onChange }, calls, offerRequests, approvals }: TestGateway,
+  { catalog, policy: { catalogOf, mayUse, onChange }, calls, offerRequests, followers, approvals }: TestGateway,
 ): Promise<OpenMcpServer> {
   const errors: string[] = [];
   const sessions = new Set<string>();
@@ -25,6 +25,7 @@ export async function openMcpServer(
       catalogOf,
       mayUse,
       offerRequests,
+      followers,
       onChange,
       calls,
       approvals,

@@ -35,6 +35,7 @@ import { Workspaces } from '#libs/workspace/workspaces.js';
 import { ApprovalRoom } from '../../apps/gateway/govern/approval-room.js';
 import { Waits } from '../../apps/gateway/govern/waits.js';
 import { OfferRequests } from '../../apps/gateway/mcp/offers/offer-requests.js';
+import { ResourceFollowers } from '../../apps/gateway/mcp/offers/resource-followers.js';
 import { DirectCalls } from '../../apps/gateway/turn/dispatch/call-tool.js';
 import { CompiledArgumentValidator } from '../../apps/gateway/tools/compiled-argument-validator.js';
 import { MemoryToolCatalog } from '../../apps/gateway/tools/memory-tool-catalog.js';
@@ -104,6 +105,7 @@ export interface TestGateway {
   policy: ToolPolicy;
   calls: DirectCalls;
   offerRequests: OfferRequests;
+  followers: ResourceFollowers;
   approvals: Waits;
   keyed: KeyedToolCalls;
   close(): Promise<void>;
@@ -181,6 +183,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     lateCancels,
   });
   const offerRequests = new OfferRequests({ decide, mayUse, journal, notes, runner, lateCancels });
+  const followers = new ResourceFollowers({ channels: backing.channels, offerRequests, logger: silentLogger });
   const { turns, close: closeTurns } = openTurns(id, services, {
     approvals,
     approvalRoom,
@@ -203,7 +206,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     journal,
     questions: sampling,
   });
-  await Promise.all([runner.start(), catalog.start(), approvals.start()]);
+  await Promise.all([runner.start(), catalog.start(), approvals.start(), followers.start()]);
   return {
     id,
     runner,
@@ -211,10 +214,12 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     policy,
     calls,
     offerRequests,
+    followers,
     approvals,
     keyed,
     close: async () => {
       await closeTurns();
+      await followers.close();
       await approvals.close();
       await runner.close();
       await lateCancels.close();

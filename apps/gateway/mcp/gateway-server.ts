@@ -15,6 +15,12 @@ import type { CatalogOf, ToolPolicy } from '../govern/tool-policy.js';
 import { answer } from './answer-request.js';
 import { joinedInstructions } from './offers/join-instructions.js';
 import { type OfferPorts, serveOffers } from './offers/serve-offers.js';
+import {
+  endSubscriptions,
+  listenToResources,
+  serveSubscriptions,
+  type SubscriptionPorts,
+} from './offers/serve-subscriptions.js';
 import { serveLogLevels } from './caller-of.js';
 import { listedNames } from './listed-names.js';
 import { listPage, toMcpTool } from './list-tools.js';
@@ -22,7 +28,7 @@ import { runCall, type RunCallPorts, type ToolCallParams } from './run-call.js';
 import { ResourceLinks } from './offers/resource-links.js';
 import { toolNotFound } from '../turn/dispatch/call-tool.js';
 
-interface GatewayServerPorts extends RunCallPorts, OfferPorts {
+interface GatewayServerPorts extends RunCallPorts, OfferPorts, SubscriptionPorts {
   /** The catalog of everything, and the tools of each caller. */
   catalog: Pick<ToolCatalog, 'list'> & OfferPorts['catalog'];
   catalogOf: CatalogOf;
@@ -40,14 +46,23 @@ export function openGatewayEndpoint(
 ): McpEndpoint {
   const serverPorts = { ...ports, links: new ResourceLinks() };
   const newServer = (exchange: McpExchange) => createGatewayServer(serverPorts, exchange);
-  return new McpEndpoint({ ...ports, newServer, onListsChanged: ports.onChange }, { ...limits, keepAliveMs: 0 });
+  return new McpEndpoint(
+    {
+      ...ports,
+      newServer,
+      onListsChanged: ports.onChange,
+      followResources: (...listening) => listenToResources(serverPorts, ...listening),
+      onSessionEnd: endSubscriptions,
+    },
+    { ...limits, keepAliveMs: 0 },
+  );
 }
 
 const listParams = z.looseObject({ cursor: z.string().optional() });
 const describeParams = z.looseObject({ name: z.string() });
 const capabilities = {
   tools: { listChanged: true },
-  resources: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
   prompts: { listChanged: true },
   completions: {},
   logging: {},
@@ -59,6 +74,7 @@ function createGatewayServer(ports: GatewayServerPorts, { context }: McpExchange
   const instructions = joinedInstructions(ports, context);
   const server = new Server(identity, { capabilities, ...(instructions === undefined ? {} : { instructions }) });
   serveOffers(server, ports);
+  serveSubscriptions(server, ports);
   serveLogLevels(server);
   server.setRequestHandler('tools/list', { params: listParams }, ({ cursor }, request) =>
     answer(ports, request, () => listPage(catalogOf(request).list(), { cursor, names: listedNames(ports.catalog) })),

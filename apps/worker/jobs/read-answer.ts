@@ -58,6 +58,7 @@ const readers: Record<ServerMethod, (result: unknown) => Read | undefined> = {
     const read = contentsSchema.safeParse(result).data;
     return read && { blocks: read.contents.map((resource) => ({ type: 'resource', resource })) };
   },
+  'resources/subscribe': () => ({}),
   'prompts/get': (result) => structured(messagesSchema.safeParse(result).data),
   'completion/complete': (result) => structured(completionSchema.safeParse(result).data),
 };

@@ -27,6 +27,7 @@ import { untilStoreAnswers } from './outcome-writer.js';
 import { readAnswer } from './read-answer.js';
 import { failed, readToolResult } from './read-result.js';
 import { type WorkerCall, Stopped } from './call.js';
+import type { ResourceUpdates } from './resource-updates.js';
 
 export interface ToolRunParts {
   sessions: SessionStore;
@@ -39,6 +40,7 @@ export interface ToolRunParts {
   callTokens: Pick<CallTokenMint, 'mint'>;
   /** Returns the check of structured content against the tool's output schema. */
   outputCheck: (job: ToolJob) => OutputCheck | Promise<OutputCheck>;
+  updates: Pick<ResourceUpdates, 'watch'>;
   onBound?: PoolEvents['onBound'];
   faults?: Faults | undefined;
   logger: Logger;
@@ -95,6 +97,7 @@ async function askTool(
   try {
     if (server.actsForCaller) meta[callTokenMetaKey] = await callTokenOf(call, parts);
     const args = call.arguments!;
+    if (method === 'resources/subscribe') parts.updates.watch(server.name, connection);
     const result: RawToolResult =
       method === undefined
         ? await connection.callTool({ tool, arguments: args, meta }, call)

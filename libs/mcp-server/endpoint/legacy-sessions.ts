@@ -18,6 +18,7 @@ export interface LegacySessionOptions {
   onRefused: (limit: 'mcp_sessions' | 'mcp_unread_answers') => void;
   /** A session was ended to make room for another. */
   onEvicted: () => void;
+  onSessionEnd?: ((server: Server) => void) | undefined;
 }
 
 interface Session {
@@ -134,7 +135,10 @@ export class LegacySessions {
     const session: Session = { principal, server, transport, ...counts };
     this.sessions.set(id, session);
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's server is no EventTarget
-    server.onclose = () => this.sessions.delete(id);
+    server.onclose = () => {
+      this.sessions.delete(id);
+      this.options.onSessionEnd?.(server);
+    };
     await server.connect(transport);
     return { session, transport };
   }

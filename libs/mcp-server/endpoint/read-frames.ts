@@ -13,7 +13,7 @@ import { AppError } from '#libs/schemas/errors.js';
 const maxBatch = 16;
 
 /** Requests that run something. */
-const calls = ['tools/call', 'resources/read', 'prompts/get', 'completion/complete'];
+const calls = ['tools/call', 'resources/read', 'resources/subscribe', 'prompts/get', 'completion/complete'];
 
 export interface McpFrames {
   messages: readonly JSONRPCMessage[];

@@ -16,4 +16,6 @@ export interface ServerOffers {
   prompts: OfferedPrompt[];
   /** It completes arguments of its prompts and templates. */
   completes: boolean;
+  /** It announces changes of single resources. */
+  subscribes: boolean;
 }

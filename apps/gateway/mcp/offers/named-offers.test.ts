@@ -11,6 +11,7 @@ const offering = (server: string, given: { uris?: string[]; templates?: string[]
     templates: templates.map((uriTemplate) => ({ uriTemplate, name: uriTemplate })),
     prompts: prompts.map((name) => ({ name })),
     completes: false,
+    subscribes: false,
   };
   return { server, offers };
 };

@@ -1,5 +1,5 @@
 // Asks a server for a resource, a prompt or a completion, as a call on the path of a tool call: decided, journaled, queued, audited.
-import type { AuditNotes } from '#libs/audit/audit-notes.js';
+import type { AuditNote, AuditNotes } from '#libs/audit/audit-notes.js';
 import type { PolicyDecision } from '#libs/policy/decision.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
@@ -37,8 +37,11 @@ export interface OfferRequest {
   sessionId: string;
 }
 
-/** The kinds of audit rows for what no server has. A completion has none. */
-const noteKinds = { 'resources/read': 'resource_read', 'prompts/get': 'prompt_get' } as const;
+/** The kinds of audit rows for what no server has. Other requests have none. */
+const noteKinds = new Map<ServerMethod, AuditNote['kind']>([
+  ['resources/read', 'resource_read'],
+  ['prompts/get', 'prompt_get'],
+]);
 
 export class OfferRequests {
   constructor(private readonly ports: OfferRequestPorts) {}
@@ -96,9 +99,10 @@ export class OfferRequests {
   private async unknown(request: OfferRequest, from: RequestContext): Promise<never> {
     const { principal, requestId, traceparent, keyId, ip } = from;
     const { method, params, sessionId } = request;
-    if (method !== 'completion/complete') {
+    const kind = noteKinds.get(method);
+    if (kind !== undefined) {
       await this.ports.notes.write({
-        kind: noteKinds[method],
+        kind,
         state: 'failed',
         success: false,
         errorCode: 'not_found',

@@ -14,6 +14,7 @@ const listed = (given: Partial<ListedOffers>): ListedOffers => ({
   prompts: [],
   instructions: undefined,
   completes: false,
+  subscribes: false,
   ...given,
 });
 const resource = (uri: string, more: object = {}) => ({ uri, name: 'x', ...more });

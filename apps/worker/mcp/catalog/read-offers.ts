@@ -93,6 +93,7 @@ export function readOffers(
     }) as never,
     prompts: read('prompt', listed.prompts, { schema: promptSchema, keyOf: (each) => each.name }) as never,
     completes: listed.completes,
+    subscribes: listed.subscribes,
   };
   return { offers, refused };
 }

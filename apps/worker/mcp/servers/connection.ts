@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { Client, ProtocolError, SseError, type PriorDiscovery, type Tool } from '@modelcontextprotocol/client';
 import { ownClientName } from '#libs/mcp-server/call-meta.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, type JsonObject, textOrEmpty } from '#libs/schemas/json.js';
 import type { ServerMethod } from '#libs/schemas/tool-job.js';
 import type { McpPeer } from '#libs/tracing/spans.js';
 import { asCallError, isSessionLost, misunderstanding, SessionLost } from './connection-errors.js';
@@ -19,6 +19,7 @@ import {
 } from './elicitation.js';
 import { type ListedOffers, listOffers, listPages } from './list-pages.js';
 import { LogLevels, readLog } from './server-logs.js';
+import { ResourceSubscriptions } from './resource-subscriptions.js';
 import { isOverBounds, readSampling, type SamplingSettings, toSamplingResult } from './sampling.js';
 import { callScope, type ToolCallOptions } from '../wire/call-scope.js';
 import type { GuardedTransport } from '../wire/guarded-transport.js';
@@ -67,6 +68,8 @@ export interface ToolConnection {
   onClosed(listener: () => void): void;
   /** The lists of tools, resources or prompts have changed. */
   onListChanged(listener: () => void): void;
+  /** A resource has changed that a call asked about. */
+  onResourceUpdated(listener: (uri: string) => void): void;
   /** Resolves when the session and the process have ended. */
   close(): Promise<void>;
 }
@@ -105,6 +108,7 @@ export class ClientConnection implements ToolConnection {
   closed = false;
   private readonly client: Client;
   private readonly logs: LogLevels;
+  private readonly subscriptions: ResourceSubscriptions;
   private readonly closedListeners: (() => void)[] = [];
   private readonly changedListeners: (() => void)[] = [];
   private readonly ended = new AbortController();
@@ -137,6 +141,7 @@ export class ClientConnection implements ToolConnection {
       },
     );
     this.logs = new LogLevels(this.client);
+    this.subscriptions = new ResourceSubscriptions(this.client);
     guard.onlog = (params) => this.logged(params);
     for (const list of ['tools', 'resources', 'prompts'] as const) {
       this.client.setNotificationHandler(`notifications/${list}/list_changed`, onChanged);
@@ -229,6 +234,10 @@ export class ClientConnection implements ToolConnection {
     this.changedListeners.push(listener);
   }
 
+  onResourceUpdated(listener: (uri: string) => void): void {
+    this.subscriptions.onUpdated(listener);
+  }
+
   async listTools(signal: AbortSignal): Promise<unknown[]> {
     try {
       const { onBound } = this.options;
@@ -268,9 +277,13 @@ export class ClientConnection implements ToolConnection {
   }
 
   ask({ method, params, meta }: ServerRequest, options: ToolCallOptions): Promise<Record<string, unknown>> {
-    return this.during(options, undefined, (given, _meta) =>
-      this.client.request({ method, params: { ...params, _meta: { ...meta, ..._meta } } } as never, given),
-    );
+    return this.during(options, undefined, async (given, _meta) => {
+      if (method !== 'resources/subscribe') {
+        return this.client.request({ method, params: { ...params, _meta: { ...meta, ..._meta } } } as never, given);
+      }
+      await this.subscriptions.renew(textOrEmpty(params['uri']), given.signal);
+      return {};
+    });
   }
 
   /** Sends a request of a call. `toolName`: the tool, if the request runs one. */
@@ -314,6 +327,7 @@ export class ClientConnection implements ToolConnection {
 
   async close(): Promise<void> {
     this.ended.abort();
+    this.subscriptions.close();
     await this.client.close();
     this.closed = true;
     // If the connection ended by itself, the SDK has dropped it, but its process may still run.

@@ -53,12 +53,14 @@ export class InProcessConnection implements ToolConnection {
   }
 
   async listOffers(): Promise<ListedOffers> {
-    return { resources: [], templates: [], prompts: [], instructions: undefined, completes: false };
+    return { resources: [], templates: [], prompts: [], instructions: undefined, completes: false, subscribes: false };
   }
 
   async ask({ method }: ServerRequest): Promise<Record<string, unknown>> {
     throw new AppError('tool_failed', `The server does not have ${method}`);
   }
+
+  onResourceUpdated(): void {}
 
   async callTool(request: ToolRequest, options: ToolCallOptions): Promise<RawToolResult> {
     const { signal } = options;

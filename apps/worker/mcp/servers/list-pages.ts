@@ -12,6 +12,7 @@ export interface ListedOffers {
   prompts: unknown[];
   instructions: string | undefined;
   completes: boolean;
+  subscribes: boolean;
 }
 
 export interface Listing {
@@ -71,6 +72,7 @@ export async function listOffers(client: Client, options: ListingOptions): Promi
     prompts: await list(prompts !== undefined, { method: 'prompts/list', member: 'prompts' }),
     instructions: client.getInstructions() || undefined,
     completes: completions !== undefined,
+    subscribes: resources?.subscribe === true,
   };
 }
 

@@ -60,6 +60,7 @@ export function translated(inner: ToolConnection, paths: ShownPaths, activity: C
     ask && (async (asked: Asked, signal: AbortSignal) => paths.toHost(await ask(paths.toShown(asked), signal)));
   return replaceMembers(inner, {
     listTools: async (signal) => paths.toShown(await inner.listTools(signal)),
+    onResourceUpdated: (listener) => inner.onResourceUpdated((uri) => listener(paths.toShown(uri))),
     listOffers: async (signal) => paths.toShown(await inner.listOffers(signal)),
     callTool: (request, call) =>
       during(call, (options) => inner.callTool({ ...request, arguments: paths.toHost(request.arguments) }, options)),
