@@ -91,12 +91,11 @@ export class Worker {
   private readonly places: SharedPlaces;
   readonly jobs: JobProcessor;
   private readonly questions: Questions;
-  private readonly updates: ResourceUpdates;
   private isDraining = false;
   private readonly vitals = new ServerVitals();
 
   constructor(private readonly parts: WorkerParts) {
-    const { config, backing, logger, workerId } = parts;
+    const { config, backing, logger, workerId, waits } = parts;
     const poolEvents = noteEnds(parts.poolEvents ?? noPoolEvents, this.vitals);
     const limits = { maxBytes: config.limits.tool_schema_bytes, maxDepth: config.limits.tool_schema_depth };
     const environment = inheritedEnvironment();
@@ -144,10 +143,7 @@ export class Worker {
       }),
       logger,
     });
-    const { channels } = backing;
-    this.updates = new ResourceUpdates(channels, logger);
-    const { waits } = parts;
-    const announcements = new WaitAnnouncements({ store: waits, channels, logger });
+    const announcements = new WaitAnnouncements({ store: waits, channels: backing.channels, logger });
     this.questions = new Questions({ waits, announcements, replies, logger });
     const calls = new CallRunner({
       workerId,
@@ -164,7 +160,7 @@ export class Worker {
       sealed: new SealedValues(backing.cache),
       callTokens: parts.callTokens,
       outputCheck: (job) => outputs.checkOf(job),
-      updates: this.updates,
+      updates: new ResourceUpdates(backing.channels, logger),
       onBound: poolEvents.onBound,
       faults: parts.faults,
       logger,
@@ -339,7 +335,6 @@ export class Worker {
     this.isDraining = true;
     const listed = this.catalog.close();
     await this.jobs.close();
-    this.updates.close();
     await this.questions.close();
     await listed;
     await this.pool.close();

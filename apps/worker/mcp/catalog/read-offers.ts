@@ -86,12 +86,12 @@ export function readOffers(
   const offers: ServerOffers = {
     call: callOf(server),
     ...(instructions === undefined ? {} : { instructions: instructions.slice(0, maxInstructions) }),
-    resources: read('resource', listed.resources, { schema: resourceSchema, keyOf: (each) => each.uri }) as never,
+    resources: read('resource', listed.resources, { schema: resourceSchema, keyOf: (each) => each.uri }),
     templates: read('template', listed.templates, {
       schema: templateSchema,
       keyOf: (each) => each.uriTemplate,
-    }) as never,
-    prompts: read('prompt', listed.prompts, { schema: promptSchema, keyOf: (each) => each.name }) as never,
+    }),
+    prompts: read('prompt', listed.prompts, { schema: promptSchema, keyOf: (each) => each.name }),
     completes: listed.completes,
     subscribes: listed.subscribes,
   };

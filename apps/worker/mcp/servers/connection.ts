@@ -5,10 +5,9 @@ import { Client, ProtocolError, SseError, type PriorDiscovery, type Tool } from 
 import { ownClientName } from '#libs/mcp-server/call-meta.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject, textOrEmpty } from '#libs/schemas/json.js';
-import type { ServerMethod } from '#libs/schemas/tool-job.js';
 import type { McpPeer } from '#libs/tracing/spans.js';
+import type { EstablishOptions } from './connect-options.js';
 import { asCallError, isSessionLost, misunderstanding, SessionLost } from './connection-errors.js';
-import type { DiscoveryMemory } from './discovery.js';
 import {
   asAskingError,
   isBrokenQuestion,
@@ -17,27 +16,20 @@ import {
   refused,
   toElicitResult,
 } from './elicitation.js';
-import { type ListedOffers, listOffers, listPages } from './list-pages.js';
-import { LogLevels, readLog } from './server-logs.js';
+import { type ListedOffers, listOffers, listingOfTools, listPages, type ServerRequest } from './list-pages.js';
+import { type CallMeta, LogLevels, readLog } from './server-logs.js';
 import { ResourceSubscriptions } from './resource-subscriptions.js';
-import { isOverBounds, readSampling, type SamplingSettings, toSamplingResult } from './sampling.js';
+import { isOverBounds, readSampling, toSamplingResult } from './sampling.js';
 import { callScope, type ToolCallOptions } from '../wire/call-scope.js';
 import type { GuardedTransport } from '../wire/guarded-transport.js';
 import { keepListening } from '../wire/keep-listening.js';
 import { declaresHeaders } from '../wire/param-headers.js';
 import { disclose } from '../wire/read-message.js';
-import type { OnServerBound } from '../wire/server-bound.js';
 import { StdioTransport } from '../wire/stdio-transport.js';
 
 export interface ToolRequest {
   tool: string;
   arguments: JsonObject;
-  meta: JsonObject;
-}
-
-export interface ServerRequest {
-  method: ServerMethod;
-  params: JsonObject;
   meta: JsonObject;
 }
 
@@ -74,34 +66,11 @@ export interface ToolConnection {
   close(): Promise<void>;
 }
 
-export interface ConnectOptions {
-  signal: AbortSignal;
-  cancelGraceMs: number;
-  /** Limits all attempts together. */
-  startTimeoutMs: number;
-  root?: string | undefined;
-  /** Sessions share the connection: a question that does not name its call may belong to another session. */
-  shared?: boolean;
-  /** If given, the server may ask models. */
-  sampling?: SamplingSettings | undefined;
-  memory?: DiscoveryMemory | undefined;
-  onBound?: OnServerBound | undefined;
-}
-
-export interface EstablishOptions extends ConnectOptions {
-  /** If given, no other era is tried. */
-  prior?: PriorDiscovery | undefined;
-  /** The server is known to be of the newer era, so its answer to that greeting is awaited for the whole start timeout. */
-  isModern?: boolean;
-}
-
 /** A server that does not answer the newer greeting within this time is greeted as an older one. */
 const probeTimeoutMs = 5_000;
 
 /** MCP 2026-07-28: the server refused the call before running it, since headers with arguments are missing. */
 const headerMismatch = -32_020;
-type CallMeta = JsonObject & { progressToken: string };
-
 const longestTimerMs = 2 ** 31 - 1;
 
 export class ClientConnection implements ToolConnection {
@@ -240,8 +209,7 @@ export class ClientConnection implements ToolConnection {
 
   async listTools(signal: AbortSignal): Promise<unknown[]> {
     try {
-      const { onBound } = this.options;
-      const listed = await listPages(this.client, { method: 'tools/list', member: 'tools' }, { signal, onBound });
+      const listed = await listPages(this.client, listingOfTools, { signal, onBound: this.options.onBound });
       this.unproven = false;
       const mirrored = new Map<string, Tool>();
       const tools = listed.filter((tool) => this.mayOffer(tool, mirrored));
@@ -252,12 +220,10 @@ export class ClientConnection implements ToolConnection {
     }
   }
 
-  async listOffers(signal: AbortSignal): Promise<ListedOffers> {
-    try {
-      return await listOffers(this.client, { signal, onBound: this.options.onBound });
-    } catch (error) {
+  listOffers(signal: AbortSignal): Promise<ListedOffers> {
+    return listOffers(this.client, { signal, onBound: this.options.onBound }).catch((error: unknown) => {
       throw this.callError(error);
-    }
+    });
   }
 
   callTool(request: ToolRequest, options: ToolCallOptions): Promise<RawToolResult> {
@@ -352,9 +318,8 @@ export class ClientConnection implements ToolConnection {
     const [first] = this.calling;
     const only = this.options.shared !== true && this.calling.size === 1 ? first : undefined;
     const call = callScope.getStore() ?? only;
-    if (call?.logLevel === undefined || !this.calling.has(call)) return;
-    const log = readLog(params, call.logLevel);
-    if (log !== undefined) call.onLog?.(log);
+    const log = call?.logLevel && this.calling.has(call) ? readLog(params, call.logLevel) : undefined;
+    if (log !== undefined) call?.onLog?.(log);
   }
 
   private callError(error: unknown, toolName?: string): AppError {

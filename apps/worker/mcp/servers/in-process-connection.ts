@@ -2,8 +2,8 @@
 // in-process-connection.test.ts runs the same cases with both.
 import type { ServedCall, ServerListener } from '#libs/mcp-server/tool-server.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { notify, type RawToolResult, type ServerRequest, type ToolConnection, type ToolRequest } from './connection.js';
-import type { ListedOffers } from './list-pages.js';
+import { notify, type RawToolResult, type ToolConnection, type ToolRequest } from './connection.js';
+import type { ListedOffers, ServerRequest } from './list-pages.js';
 import type { ToolCallOptions } from '../wire/call-scope.js';
 import { CountWindow } from '../wire/flood-gate.js';
 import { readProgress } from '../wire/guarded-transport.js';

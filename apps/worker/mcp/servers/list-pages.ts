@@ -1,6 +1,8 @@
 // Lists what a server has, page by page and up to a bound: tools, and the resources and prompts of servers that declare them.
 import { type Client, ProtocolError } from '@modelcontextprotocol/client';
 import { z } from 'zod';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { ServerMethod } from '#libs/schemas/tool-job.js';
 import { disclose } from '../wire/read-message.js';
 import { messageSize } from '../wire/message-size.js';
 import type { OnServerBound } from '../wire/server-bound.js';
@@ -19,6 +21,15 @@ export interface Listing {
   method: string;
   /** The member of a page that has the entries. */
   member: string;
+}
+
+export const listingOfTools: Listing = { method: 'tools/list', member: 'tools' };
+
+/** What a call asks of a server that is no tool. */
+export interface ServerRequest {
+  method: ServerMethod;
+  params: JsonObject;
+  meta: JsonObject;
 }
 
 interface ListingOptions {
@@ -46,7 +57,7 @@ export async function listPages(client: Client, listing: Listing, options: Listi
   for (let page = 0; page < maxPages; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const answer = await client.request({ method, params } as never, { signal, timeout: pageTimeoutMs });
-    const listed = pageSchema.parse(disclose(answer as Record<string, unknown>));
+    const listed = pageSchema.parse(disclose(answer));
     bytes += messageSize(listed);
     const listedEntries = listed[member] as unknown[];
     const left = maxEntries - entries.length;

@@ -19,6 +19,9 @@ export function readLog(params: unknown, wanted: ToolLogLevel): ToolLog | undefi
   };
 }
 
+/** What the `_meta` of a call's request has at least. */
+export type CallMeta = JsonObject & { progressToken: string };
+
 /** Tells a server which messages a call wants: since 2026-07-28 in the request, before with a level of the whole connection. */
 export class LogLevels {
   private level: ToolLogLevel | undefined;
