@@ -589,6 +589,8 @@ export interface PolicyRule {
   user?: string | string[];
   key?: string | string[];
   tool?: string | string[];
+  resource?: string | string[];
+  prompt?: string | string[];
   arguments?: {
     path: string;
     equals?: string | number | boolean | null;
@@ -1160,6 +1162,8 @@ export interface UsedPolicyRule {
   user?: string | string[];
   key?: string | string[];
   tool?: string | string[];
+  resource?: string | string[];
+  prompt?: string | string[];
   arguments?: {
     path: string;
     equals?: string | number | boolean | null;
