@@ -1,16 +1,16 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../test/verifies.js';
-import { readAnswer } from './read-answer.js';
+import { readServerAnswer } from './read-answer.js';
 
 const bounds = { maxReadBytes: 1_000 };
-const codeOf = (...given: Parameters<typeof readAnswer>) => readAnswer(...given).error?.code;
+const codeOf = (...given: Parameters<typeof readServerAnswer>) => readServerAnswer(...given).error?.code;
 
 verifies('tools.offers-answers', 'the contents of a resource are kept as the server gave them', async () => {
   const contents = [
     { uri: 'doc:a', text: '', _meta: { ui: { csp: [] } } },
     { uri: 'doc:b', mimeType: 'image/png', blob: 'AAEC' },
   ];
-  const { state, blocks } = readAnswer('resources/read', { contents }, bounds);
+  const { state, blocks } = readServerAnswer('resources/read', { contents }, bounds);
   expect(state).toBe('completed');
   expect(blocks).toEqual(contents.map((resource) => ({ type: 'resource', resource })));
 });
@@ -33,7 +33,7 @@ verifies('tools.offers-answers', 'an answer of another shape, or above the limit
 
 verifies('tools.offers-answers', 'a completion has at most the hundred values of the protocol', async () => {
   const values = Array.from({ length: 150 }, (_, at) => String(at));
-  const { structuredContent } = readAnswer(
+  const { structuredContent } = readServerAnswer(
     'completion/complete',
     { completion: { values, total: 150 } },
     { maxReadBytes: 10_000 },

@@ -8,7 +8,7 @@ import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { OnServerBound } from '../mcp/wire/server-bound.js';
 import { failed } from './read-result.js';
 
-export interface AnswerBounds {
+export interface ServerAnswerBounds {
   maxReadBytes: number;
   onBound?: OnServerBound;
 }
@@ -36,10 +36,10 @@ const completionSchema = z.object({
   }),
 });
 
-export function readAnswer(
+export function readServerAnswer(
   method: ServerMethod,
   result: Record<string, unknown>,
-  { maxReadBytes, onBound }: AnswerBounds,
+  { maxReadBytes, onBound }: ServerAnswerBounds,
 ): ToolOutcome {
   const bytes = Buffer.byteLength(JSON.stringify(result));
   if (bytes > maxReadBytes) {

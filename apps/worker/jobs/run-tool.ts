@@ -24,7 +24,7 @@ import { resultsDirectory } from '../builtin/search-tools.js';
 import type { OutputCheck } from '../mcp/catalog/output-schemas.js';
 import { clampResult, type ResultBounds } from './clamp-result.js';
 import { untilStoreAnswers } from './outcome-writer.js';
-import { readAnswer } from './read-answer.js';
+import { readServerAnswer } from './read-answer.js';
 import { failed, readToolResult } from './read-result.js';
 import { type WorkerCall, Stopped } from './call.js';
 import type { ResourceUpdates } from './resource-updates.js';
@@ -74,7 +74,7 @@ export async function runTool(parts: ToolRunParts, call: WorkerCall): Promise<vo
         keepWhole(parts, call, text),
       );
       outcome = clamped instanceof Promise ? await clamped : clamped;
-    } else outcome = readAnswer(job.method, { ...result }, bounds);
+    } else outcome = readServerAnswer(job.method, { ...result }, bounds);
   } catch (error) {
     outcome = toOutcome(error, call, parts.logger);
   }

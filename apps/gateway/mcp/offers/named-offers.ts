@@ -87,7 +87,7 @@ export class NamedOffers {
     return owner === undefined ? undefined : { owner, uri: own };
   }
 
-  /** Of several templates, the one that leaves least open. */
+  /** Several templates may match: the one that leaves least open counts. */
   private byTemplates(uri: string, only: OfferingServer | undefined): OfferingServer | undefined {
     let best: Matcher | undefined;
     for (const matcher of this.matchers) {

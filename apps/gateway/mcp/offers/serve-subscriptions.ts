@@ -15,7 +15,7 @@ export interface SubscriptionPorts extends AnswerPorts {
   followers: Pick<ResourceFollowers, 'follow'>;
 }
 
-/** Of one client. */
+/** The most that one client may follow. */
 const maxResources = 100;
 
 /** What each session follows, by URI. */

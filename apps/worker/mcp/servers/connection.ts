@@ -17,7 +17,7 @@ import {
   toElicitResult,
 } from './elicitation.js';
 import { type ListedOffers, listOffers, listingOfTools, listPages, type ServerRequest } from './list-pages.js';
-import { type CallMeta, LogLevels, readLog } from './server-logs.js';
+import { type RequestMeta, LogLevels, readServerLog } from './server-logs.js';
 import { ResourceSubscriptions } from './resource-subscriptions.js';
 import { isOverBounds, readSampling, toSamplingResult } from './sampling.js';
 import { callScope, type ToolCallOptions } from '../wire/call-scope.js';
@@ -256,7 +256,7 @@ export class ClientConnection implements ToolConnection {
   private async during(
     options: ToolCallOptions,
     toolName: string | undefined,
-    send: (given: { signal: AbortSignal; timeout: number }, meta: CallMeta) => Promise<Record<string, unknown>>,
+    send: (given: { signal: AbortSignal; timeout: number }, meta: RequestMeta) => Promise<Record<string, unknown>>,
   ): Promise<Record<string, unknown>> {
     const { signal, logLevel } = options;
     signal.throwIfAborted();
@@ -318,7 +318,7 @@ export class ClientConnection implements ToolConnection {
     const [first] = this.calling;
     const only = this.options.shared !== true && this.calling.size === 1 ? first : undefined;
     const call = callScope.getStore() ?? only;
-    const log = call?.logLevel && this.calling.has(call) ? readLog(params, call.logLevel) : undefined;
+    const log = call?.logLevel && this.calling.has(call) ? readServerLog(params, call.logLevel) : undefined;
     if (log !== undefined) call?.onLog?.(log);
   }
 

@@ -17,13 +17,13 @@ export interface ListedOffers {
   subscribes: boolean;
 }
 
-export interface Listing {
+export interface PagedList {
   method: string;
   /** The member of a page that has the entries. */
   member: string;
 }
 
-export const listingOfTools: Listing = { method: 'tools/list', member: 'tools' };
+export const listingOfTools: PagedList = { method: 'tools/list', member: 'tools' };
 
 /** What a call asks of a server that is no tool. */
 export interface ServerRequest {
@@ -46,7 +46,7 @@ const maxBytes = 32 * 1024 * 1024;
 /** Some servers send `null` if there is no next page. An invalid cursor also ends the listing. */
 const cursorSchema = z.string().optional().catch(undefined);
 
-export async function listPages(client: Client, listing: Listing, options: ListingOptions): Promise<unknown[]> {
+export async function listPages(client: Client, listing: PagedList, options: ListingOptions): Promise<unknown[]> {
   const { method, member } = listing;
   const { signal, onBound } = options;
   const pageSchema = z.looseObject({ [member]: z.array(z.unknown()), nextCursor: cursorSchema });
@@ -74,7 +74,7 @@ export async function listPages(client: Client, listing: Listing, options: Listi
 
 export async function listOffers(client: Client, options: ListingOptions): Promise<ListedOffers> {
   const { resources, prompts, completions } = client.getServerCapabilities() ?? {};
-  const list = (isDeclared: boolean, listing: Listing) =>
+  const list = (isDeclared: boolean, listing: PagedList) =>
     isDeclared ? listPages(client, listing, options).catch(noneIfRefused) : [];
   const ofResources = resources !== undefined;
   return {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import type { ToolLog, ToolLogLevel } from '#libs/schemas/tool-job.js';
 import { fixture, openToolServers, type ToolServers } from '../../../../test/support/tool-servers.js';
 import { verifies } from '../../../../test/verifies.js';
-import { readLog } from './server-logs.js';
+import { readServerLog } from './server-logs.js';
 
 let servers: ToolServers;
 beforeAll(async () => {
@@ -27,10 +27,10 @@ verifies('tools.logs', 'a server of before 2026 is asked for the level that the 
 });
 
 verifies('tools.logs', 'a message is bounded, and none that cannot be read is passed on', async () => {
-  expect(readLog({ level: 'info', data: 'x'.repeat(10_000) }, 'debug')).toMatchObject({
+  expect(readServerLog({ level: 'info', data: 'x'.repeat(10_000) }, 'debug')).toMatchObject({
     data: expect.stringMatching(/^.{2001}$/) as string,
   });
-  expect(readLog({ level: 'loud', data: 1 }, 'debug')).toBeUndefined();
-  expect(readLog({ level: 'info' }, 'debug')).toBeUndefined();
-  expect(readLog(null, 'debug')).toBeUndefined();
+  expect(readServerLog({ level: 'loud', data: 1 }, 'debug')).toBeUndefined();
+  expect(readServerLog({ level: 'info' }, 'debug')).toBeUndefined();
+  expect(readServerLog(null, 'debug')).toBeUndefined();
 });

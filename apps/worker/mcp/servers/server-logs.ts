@@ -8,7 +8,7 @@ const maxLoggerLength = 200;
 const setLevelTimeoutMs = 5_000;
 
 /** Undefined if it cannot be read, or is less severe than wanted. */
-export function readLog(params: unknown, wanted: ToolLogLevel): ToolLog | undefined {
+export function readServerLog(params: unknown, wanted: ToolLogLevel): ToolLog | undefined {
   const { data: log } = toolLogSchema.safeParse(params);
   if (log === undefined || toolLogLevels.indexOf(log.level) < toolLogLevels.indexOf(wanted)) return undefined;
   const text = JSON.stringify(log.data);
@@ -20,7 +20,7 @@ export function readLog(params: unknown, wanted: ToolLogLevel): ToolLog | undefi
 }
 
 /** What the `_meta` of a call's request has at least. */
-export type CallMeta = JsonObject & { progressToken: string };
+export type RequestMeta = JsonObject & { progressToken: string };
 
 /** Tells a server which messages a call wants: since 2026-07-28 in the request, before with a level of the whole connection. */
 export class LogLevels {
