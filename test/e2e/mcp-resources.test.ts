@@ -2,6 +2,7 @@
 // worker and tool servers on the official SDK.
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { Client, LOG_LEVEL_META_KEY, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { Access } from '#libs/schemas/call-context.js';
 import { mcpClients, type McpCaller, withClients } from '../support/mcp-clients.js';
 import { type OfferingServer, startOfferingServer } from '../support/offering-server.js';
 import { type OpenMcpServer, openMcpServer } from '../support/open-mcp-server.js';
@@ -151,6 +152,21 @@ for (const name of Object.keys(mcpClients) as (keyof typeof mcpClients)[]) {
 }
 
 const withoutIds = (error: object) => JSON.stringify(error).replaceAll(/req_\w+/g, 'req');
+
+verifies('mcp.resources-denied', 'a key has resources and prompts of the servers that it allows whole', async () => {
+  const isAllowed = (tools: Access['tools'], scopes: Access['scopes'] = ['tools']) => {
+    const access: Access = { roles: [], scopes, tools, limits: {}, budgets: {} };
+    const item = { kind: 'resource', server: 'library', name: 'doc://readme' } as const;
+    return gateway.policy.mayUse(item, { principal: 'ann', keyId: 'key_1', access });
+  };
+  expect([isAllowed({}), isAllowed({ allow: ['library/*'] }), isAllowed({ allow: ['*'] })]).toEqual([true, true, true]);
+  expect([isAllowed({ allow: ['library/link', '*/read*'] }), isAllowed({ allow: ['archive/*'] })]).toEqual([
+    false,
+    false,
+  ]);
+  expect([isAllowed({ deny: ['library/*'] }), isAllowed({ deny: ['library/link'] })]).toEqual([false, true]);
+  expect(isAllowed({}, ['chat'])).toBe(false);
+});
 
 verifies('mcp.resources', 'a link that a tool returned is read from its server, by who got it', () =>
   withClients(server.url, ['the 2.x client, 2026-07-28', 'the 2.x client, as before 2026'], async (client, other) => {

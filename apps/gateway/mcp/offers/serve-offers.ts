@@ -16,7 +16,7 @@ import type { AskingCall } from '../ask-client.js';
 import { type AnswerPorts, answer } from '../answer-request.js';
 import { nameMetaKey, serverMetaKey } from '../list-tools.js';
 import { pageOf } from '../page-of.js';
-import { callerOf } from '../caller-of.js';
+import { callerOf, workspaceOf } from '../caller-of.js';
 import { type Named, type NamedOffers, namedOffers } from './named-offers.js';
 import type { OfferRequest, OfferRequests } from './offer-requests.js';
 import type { ResourceLinks } from './resource-links.js';
@@ -64,9 +64,8 @@ export function serveOffers(server: Server, ports: OfferPorts): void {
   server.setRequestHandler('resources/read', ({ params }, request) =>
     answer(ports, request, async () => {
       const { uri } = params;
-      const { caller, sessionId } = callerOf({ server, request });
-      const { principal } = caller;
-      const target = named().resource(uri, (link) => ports.links.serverOf({ principal, sessionId }, link));
+      const owner = { principal: exchangeOf(request.http?.req).context.principal, sessionId: workspaceOf(request) };
+      const target = named().resource(uri, (link) => ports.links.serverOf(owner, link));
       const own = target?.uri ?? uri;
       const { blocks } = await run(
         ports,
