@@ -7,7 +7,10 @@ const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 const said = (text: string) => ({ role: 'user' as const, content: { type: 'text' as const, text } });
 
 function newServer(): McpServer {
-  const server = new McpServer({ name: 'offers', version: '1' }, { capabilities: { logging: {}, resources: { subscribe: true } } });
+  const server = new McpServer(
+    { name: 'offers', version: '1' },
+    { capabilities: { logging: {}, resources: { subscribe: true } } },
+  );
   const text = (name: string, uri: string, content: string) =>
     server.registerResource(name, uri, { mimeType: 'text/plain', description: name }, async () => ({
       contents: [{ uri, mimeType: 'text/plain', text: content }],
@@ -51,10 +54,15 @@ function newServer(): McpServer {
       said('Please analyze the image above.'),
     ],
   }));
-  server.registerTool('test_tool_with_logging', { description: 'Logs.', inputSchema: z.object({}) }, async (_args, { mcpReq }) => {
-    for (const step of ['started', 'processing data', 'completed']) await mcpReq.log('info', `Tool execution ${step}`);
-    return { content: [{ type: 'text', text: 'Tool with logging executed successfully' }] };
-  });
+  server.registerTool(
+    'test_tool_with_logging',
+    { description: 'Logs.', inputSchema: z.object({}) },
+    async (_args, { mcpReq }) => {
+      for (const step of ['started', 'processing data', 'completed'])
+        await mcpReq.log('info', `Tool execution ${step}`);
+      return { content: [{ type: 'text', text: 'Tool with logging executed successfully' }] };
+    },
+  );
   return server;
 }
 
