@@ -1,5 +1,6 @@
 // The gateway without its HTTP server: opens, connects, starts and stops its parts.
 import { randomBytes } from 'node:crypto';
+import { publicAddress } from '#libs/config/addresses/public-address.js';
 import { openUsage } from './govern/open-usage.js';
 import { CallTokenKeys } from '#libs/access/call-token-keys.js';
 import { CallTokenRing } from '#libs/access/call-tokens.js';
@@ -48,6 +49,8 @@ import { ApprovalWebhook } from './govern/approval-webhook.js';
 import { ApprovalRoom } from './govern/approval-room.js';
 import { signInsAt } from './govern/sign-in-addresses.js';
 import { Waits } from './govern/waits.js';
+import { OfferRequests } from './mcp/offers/offer-requests.js';
+import { ResourceFollowers } from './mcp/offers/resource-followers.js';
 import { DirectCalls } from './turn/dispatch/call-tool.js';
 import { KeyedToolCalls } from './turn/dispatch/keyed-tool-calls.js';
 import { argumentBounds, CompiledArgumentValidator } from './tools/compiled-argument-validator.js';
@@ -55,7 +58,7 @@ import { LateCancels } from './turn/dispatch/late-cancels.js';
 import { FirstCatalog } from './tools/first-catalog.js';
 import { MemoryToolCatalog } from './tools/memory-tool-catalog.js';
 import { ToolPolicy } from './govern/tool-policy.js';
-import { QueuedToolRunner } from './turn/dispatch/queued-tool-runner.js';
+import { dispatchLimits, QueuedToolRunner } from './turn/dispatch/queued-tool-runner.js';
 import { ToolChangeDecisions } from './tools/tool-change-decisions.js';
 import { ToolServers } from './tools/tool-servers.js';
 
@@ -101,8 +104,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const policy = new ToolPolicy(config, catalog, (effect) => metrics.policyDecisions.inc({ effect }));
   const { decide, deniedTool, catalogOf } = policy;
   const lateCancels = new LateCancels({ journal, onDropped: () => metrics.toolCancelsDropped.inc() });
-  const { host, port } = config.server;
-  const waitStore = new WaitStore(database, { ...audit, signIns: signInsAt(`http://${host}:${port}`) });
+  const waitStore = new WaitStore(database, { ...audit, signIns: signInsAt(publicAddress(config.server)) });
   const waitAnnouncements = new WaitAnnouncements({ store: waitStore, channels: backing.channels, logger });
   const { webhook: hook, expires_ms: expiresMs } = config.approvals;
   const approval = { expiresMs, notify: hook !== undefined };
@@ -127,13 +129,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     waits: waitStore,
     approval,
     sampling,
-    limits: {
-      sessionCalls: config.limits.session_calls,
-      principalCalls: config.limits.principal_calls,
-      queueLength: config.limits.queue_length,
-      cancelGraceMs: config.tools.cancel_grace_ms,
-      workerWaitMs: config.tools.worker_wait_ms,
-    },
+    limits: dispatchLimits(config),
     measuring: { ...measuring, logContent: config.log.content },
     onCacheLookup: (outcome) => metrics.toolCache.inc({ outcome }),
     fileIdentity: async ({ principal, sessionId }, path) => {
@@ -188,8 +184,11 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   };
   const asking = { approvals, approvalRoom, waitStore, questions: sampling, journal };
   const deciding = { catalogOf, decide, deniedTool };
-  const { channels } = backing;
-  const turns: Turns = new Turns({ ...ofTurns, ...asking, ...deciding, runner, channels }, config, id);
+  const turns: Turns = new Turns(
+    { ...ofTurns, ...asking, ...deciding, runner, channels: backing.channels },
+    config,
+    id,
+  );
   const replays = new Replays({ ...ofTurns, catalog, policy, keys }, config, id);
   const toolCalls = new DirectCalls({
     catalog,
@@ -203,6 +202,9 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     runner,
     lateCancels,
   });
+  const { mayUse } = policy;
+  const offerRequests = new OfferRequests({ decide, mayUse, journal, notes, runner, lateCancels });
+  const followers = new ResourceFollowers({ channels: backing.channels, offerRequests, logger });
   const keyedToolCalls = new KeyedToolCalls({
     calls: toolCalls,
     turns,
@@ -251,6 +253,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     turns,
     replays,
     toolCalls,
+    offerRequests,
+    followers,
     keyedToolCalls,
     toolChanges,
     toolChangeDecisions,
@@ -265,7 +269,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     async start(): Promise<void> {
       const mark = await workspaces.mark().catch(() => null);
       await registry.register({ id, kind: 'gateway', details: { workspaces: mark } });
-      await Promise.all([runner.start(), catalog.start(), approvals.start()]);
+      await Promise.all([runner.start(), catalog.start(), approvals.start(), followers.start()]);
       stopListening.push(await listenForCancels(backing.channels, id, activeRuns));
       stopListening.push(await listenForDeleted(backing.channels, (session) => sessions.forget(session)));
       reaper.start();
@@ -283,6 +287,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       announcements.close();
       for (const stop of stopListening) await stop();
       await Promise.allSettled([
+        followers.close(),
         approvals.close(),
         unownedRuns.close(),
         catalog.close(),

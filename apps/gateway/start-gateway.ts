@@ -215,7 +215,7 @@ export function prepare(fastify: FastifyInstance, parts: OnRequestParts): void {
 }
 
 function openMcp(
-  { catalog, policy: { catalogOf, onChange }, toolCalls: calls, approvals }: Gateway,
+  { catalog, policy: { catalogOf, mayUse, onChange }, toolCalls: calls, offerRequests, followers, approvals }: Gateway,
   { limits }: Config,
   logger: Logger,
   metrics: Metrics,
@@ -224,6 +224,9 @@ function openMcp(
     {
       catalog,
       catalogOf,
+      mayUse,
+      offerRequests,
+      followers,
       onChange,
       calls,
       approvals,

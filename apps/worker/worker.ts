@@ -24,6 +24,7 @@ import { OutcomeSpool } from './jobs/outcome-spool.js';
 import { OutcomeWriter } from './jobs/outcome-writer.js';
 import { JobProcessor } from './jobs/processor.js';
 import { Questions } from './jobs/questions.js';
+import { ResourceUpdates } from './jobs/resource-updates.js';
 import { ReplySender } from './jobs/reply-sender.js';
 import { SessionAffinity } from './jobs/session-affinity.js';
 import { CallRunner } from './jobs/run-call.js';
@@ -163,6 +164,7 @@ export class Worker {
       sealed: new SealedValues(backing.cache),
       callTokens: parts.callTokens,
       outputCheck: (job) => outputs.checkOf(job),
+      updates: new ResourceUpdates(backing.channels, logger),
       onBound: poolEvents.onBound,
       faults: parts.faults,
       logger,

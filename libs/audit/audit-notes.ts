@@ -7,7 +7,15 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import { auditArguments, traceIdOf } from './call-audit.js';
 
 export interface AuditNote {
-  kind: 'tool_call' | 'model_call' | 'arguments_converted' | 'policy_change' | 'sign_in_failed' | 'replay';
+  kind:
+    | 'tool_call'
+    | 'model_call'
+    | 'arguments_converted'
+    | 'resource_read'
+    | 'prompt_get'
+    | 'policy_change'
+    | 'sign_in_failed'
+    | 'replay';
   state: string;
   success: boolean;
   errorCode?: string;

@@ -4,15 +4,24 @@ import type { PolicyRule } from '#libs/config/schemas/policy-schema.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { compileCondition, type Condition } from './argument-condition.js';
 import { defaultDecision } from './default-decision.js';
-import { compileToolGlob } from './tool-glob.js';
-import type { JudgedCaller, PolicyDecision, Effect, JudgedTool, PolicySource } from './decision.js';
+import { compileToolGlob, type ToolGlob } from './tool-glob.js';
+import {
+  type Effect,
+  type JudgedCaller,
+  judgedKinds,
+  type JudgedTool,
+  type PolicyDecision,
+  type PolicySource,
+} from './decision.js';
+
+type Judged = Pick<JudgedTool, 'kind' | 'server' | 'tool'>;
 
 export interface CompiledRule {
   source: PolicyRule;
   name: string;
   effect: Effect;
   reason?: string;
-  isForTool(tool: Pick<JudgedTool, 'server' | 'tool'>): boolean;
+  isForTool(tool: Judged): boolean;
   isForCaller(caller: JudgedCaller): boolean;
   /** All conditions must hold. */
   conditions: readonly Condition[];
@@ -35,7 +44,8 @@ export class CompiledPolicy {
     this.rules = [...source.policy.rules, ...approvalRules(source.mcpServers)].map(compileRule);
     for (const [index, { source: rule }] of this.rules.entries()) {
       const tools = [rule.tool ?? []].flat();
-      if (tools.length === 0 || tools.some((tool) => tool.includes('*'))) this.ofManyTools.push(index);
+      const others = rule.resource !== undefined || rule.prompt !== undefined;
+      if (others || tools.length === 0 || tools.some((tool) => tool.includes('*'))) this.ofManyTools.push(index);
       else for (const tool of new Set(tools)) append(this.ofOneTool, tool, index);
     }
   }
@@ -43,7 +53,8 @@ export class CompiledPolicy {
   decide(tool: JudgedTool, args: JsonObject, caller: JudgedCaller): PolicyDecision {
     const rule = this.rulesFor(tool, caller).find(({ conditions }) => conditions.every((each) => each.holds(args)));
     if (rule === undefined) return this.defaultFor(tool, args);
-    const { effect, name, reason } = rule;
+    const { name, reason } = rule;
+    const effect = effectOn(tool, rule);
     return reason === undefined ? { effect, rule: name } : { effect, rule: name, reason };
   }
 
@@ -60,7 +71,7 @@ export class CompiledPolicy {
 
   isDenied(tool: JudgedTool, caller: JudgedCaller): boolean {
     const rules = this.rulesFor(tool, caller);
-    return rules.at(-1)?.conditions.length === 0 && rules.every(({ effect }) => effect === 'deny');
+    return rules.at(-1)?.conditions.length === 0 && rules.every((rule) => effectOn(tool, rule) === 'deny');
   }
 
   /** Whether calls with other arguments may be decided otherwise. */
@@ -73,7 +84,7 @@ export class CompiledPolicy {
   /** The rules that may decide a call, in order; one without conditions is the last. */
   private rulesFor(tool: JudgedTool, caller: JudgedCaller): readonly CompiledRule[] {
     const callerKey = callerKeyOf(caller);
-    const toolKey = `${tool.server}/${tool.tool}`;
+    const toolKey = keyOf(tool);
     const known = this.reachable.get(callerKey)?.get(toolKey);
     if (known !== undefined) return known;
     if (this.kept >= maxKept) {
@@ -90,8 +101,8 @@ export class CompiledPolicy {
   }
 
   /** The rules for the tool, in order, for whatever caller and arguments. */
-  rulesOfTool(tool: Pick<JudgedTool, 'server' | 'tool'>): readonly CompiledRule[] {
-    const key = `${tool.server}/${tool.tool}`;
+  rulesOfTool(tool: Judged): readonly CompiledRule[] {
+    const key = keyOf(tool);
     const known = this.ofTool.get(key);
     if (known !== undefined) return known;
     const many = this.ofManyTools.filter((index) => this.rules[index]!.isForTool(tool));
@@ -101,6 +112,14 @@ export class CompiledPolicy {
     return rules;
   }
 }
+
+/** Resources and prompts have a space in front, which no name of a server has. */
+const keyOf = ({ kind, server, tool }: Judged): string =>
+  kind === undefined ? `${server}/${tool}` : ` ${kind} ${server}/${tool}`;
+
+/** Nobody can approve that a resource is read or a prompt is used, so what needs an approval is denied. */
+const effectOn = ({ kind }: Judged, { effect }: CompiledRule): Effect =>
+  kind !== undefined && effect === 'require_approval' ? 'deny' : effect;
 
 /** Callers with equal keys are equal to every rule. */
 export function callerKeyOf({ principal, keyId, roles = [] }: JudgedCaller): string {
@@ -122,7 +141,7 @@ function append(map: Map<string, number[]>, key: string, index: number): void {
 
 function compileRule(rule: PolicyRule): CompiledRule {
   try {
-    const globs = [rule.tool ?? []].flat().map(compileToolGlob);
+    const isForTool = matcherOf(rule);
     const roles = namesOf(rule.role);
     const users = namesOf(rule.user);
     const keys = namesOf(rule.key);
@@ -131,7 +150,7 @@ function compileRule(rule: PolicyRule): CompiledRule {
       name: rule.name,
       effect: rule.effect,
       ...(rule.reason === undefined ? {} : { reason: rule.reason }),
-      isForTool: ({ server, tool }) => globs.length === 0 || globs.some((glob) => glob.matches(server, tool)),
+      isForTool,
       isForCaller: (caller) =>
         (users === undefined || users.has(caller.principal)) &&
         (keys === undefined || (caller.keyId !== undefined && keys.has(caller.keyId))) &&
@@ -141,6 +160,16 @@ function compileRule(rule: PolicyRule): CompiledRule {
   } catch (error) {
     throw new Error(`the policy rule '${rule.name}' cannot be used: ${(error as Error).message}`, { cause: error });
   }
+}
+
+/** A rule that names nothing is for tools, resources and prompts alike. */
+function matcherOf(rule: PolicyRule): CompiledRule['isForTool'] {
+  const named = judgedKinds.filter((kind) => rule[kind] !== undefined);
+  if (named.length === 0) return () => true;
+  const globs = new Map<string, readonly ToolGlob[]>(
+    named.map((kind) => [kind, [rule[kind] ?? []].flat().map(compileToolGlob)]),
+  );
+  return ({ kind = 'tool', server, tool }) => globs.get(kind)?.some((glob) => glob.matches(server, tool)) === true;
 }
 
 const namesOf = (names: string | readonly string[] | undefined): ReadonlySet<string> | undefined =>

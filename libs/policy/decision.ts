@@ -26,8 +26,15 @@ export interface JudgedCaller {
   roles?: readonly string[];
 }
 
+/** What a rule can be about. */
+export const judgedKinds = ['tool', 'resource', 'prompt'] as const;
+export type JudgedKind = (typeof judgedKinds)[number];
+
 /** The tool that is judged; `readOnly` is the value used for this call. */
 export type JudgedTool = Pick<
   CatalogTool,
   'server' | 'tool' | 'isolation' | 'readOnly' | 'readOnlyWhen' | 'annotations' | 'actsForCaller'
->;
+> & {
+  /** Absent: a tool. Otherwise `tool` is the URI of a resource, or the name of a prompt. */
+  kind?: Exclude<JudgedKind, 'tool'>;
+};

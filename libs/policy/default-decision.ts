@@ -12,6 +12,8 @@ export function defaultDecision(
   { policy, mcpServers, isolation }: PolicySource,
   args: JsonObject | undefined,
 ): PolicyDecision {
+  // The application or its user chooses what is read, not a model; the operator has configured the server that has it.
+  if (tool.kind !== undefined) return { effect: 'allow', rule: `default:${tool.kind}` };
   if (policy.default === 'allow') return { effect: 'allow', rule: 'default' };
   const asks = (origin: string, why: string): PolicyDecision => ({
     effect: 'require_approval',

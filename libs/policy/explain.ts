@@ -2,7 +2,7 @@
 // information (a past call, of which the audit keeps only a part), and then names what is missing.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CompiledPolicy, CompiledRule } from './compile-policy.js';
-import type { JudgedCaller, PolicyDecision, JudgedTool } from './decision.js';
+import { type JudgedCaller, judgedKinds, type JudgedTool, type PolicyDecision } from './decision.js';
 
 export interface AskedCall {
   tool: JudgedTool;
@@ -69,7 +69,7 @@ type Difference = Required<Pick<TriedRule, 'because' | 'differs'>>;
 
 function whyNot(rule: CompiledRule, { tool, args, caller }: AskedCall): Difference | undefined {
   const { source } = rule;
-  if (!rule.isForTool(tool)) return { because: `it is for the tool ${list(source.tool)}`, differs: 'tool' };
+  if (!rule.isForTool(tool)) return { because: whatFor(source), differs: 'tool' };
   if (!rule.isForCaller({ ...caller, roles: caller.roles ?? [] })) {
     const who = (['role', 'user', 'key'] as const).filter((kind) => source[kind] !== undefined);
     const named = who.map((kind) => `the ${kind} ${list(source[kind])}`).join(' and ');
@@ -80,6 +80,11 @@ function whyNot(rule: CompiledRule, { tool, args, caller }: AskedCall): Differen
     if (failure !== undefined) return { because: failure, differs: 'arguments' };
   }
   return undefined;
+}
+
+function whatFor(rule: CompiledRule['source']): string {
+  const named = judgedKinds.filter((kind) => rule[kind] !== undefined);
+  return `it is for ${named.map((kind) => `the ${kind} ${list(rule[kind])}`).join(' and ')}`;
 }
 
 const list = (names: string | readonly string[] | undefined): string => [names ?? []].flat().join(' or ');

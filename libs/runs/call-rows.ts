@@ -5,7 +5,7 @@ import type { ToolCall as CallRow } from '#libs/postgres/prisma-client/client.js
 import type { NewApproval } from '#libs/waits/wait.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { ToolJob } from '#libs/schemas/tool-job.js';
+import type { ServerMethod, ToolJob } from '#libs/schemas/tool-job.js';
 import type { CallState, ReplayedCall, ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { AuditContext, CallEnd, PlannedCall, StoredCall } from './run-store.js';
 
@@ -81,8 +81,17 @@ export function outcomeMembers(outcome: ToolOutcome | undefined, text?: string):
   };
 }
 
+/** The kinds of audit rows of calls that are none of tools. `none`: no row. */
+const auditKinds: Record<ServerMethod, string> = {
+  'resources/read': 'resource_read',
+  'prompts/get': 'prompt_get',
+  'resources/subscribe': 'none',
+  'completion/complete': 'none',
+};
+
 function plannedAudit(call: PlannedCall, argumentsText: string, audit: AuditContext): JsonObject {
   const context = auditContext(audit);
+  if (call.method !== undefined) context['kind'] = auditKinds[call.method];
   if (call.policyRule !== undefined) context['policyRule'] = storedText(call.policyRule);
   if (call.replayed !== undefined) context['replayed'] = { ...call.replayed };
   if (call.approval !== undefined) context['approvalId'] = call.approval.id;

@@ -4,7 +4,7 @@ import type { NewApproval } from '#libs/waits/wait.js';
 import type { Dialect } from '#libs/schemas/dialect.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ProviderState, ToolCall } from '#libs/schemas/message.js';
-import type { ToolJob } from '#libs/schemas/tool-job.js';
+import type { ServerMethod, ToolJob } from '#libs/schemas/tool-job.js';
 import type { CallState, ReplayedCall, ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { StopCause, TurnEvent } from '#libs/schemas/turn-event.js';
 import type { Usage } from '#libs/schemas/usage.js';
@@ -97,6 +97,8 @@ export interface PlannedCall {
   server: string;
   tool: string;
   definitionHash: string;
+  /** Absent: the call is one of a tool. */
+  method?: ServerMethod | undefined;
   /** The validated arguments; an empty object if `outcome` says why the call can never run. */
   arguments: JsonObject;
   safe: boolean;

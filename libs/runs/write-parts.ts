@@ -35,6 +35,9 @@ const insertApprovals = (
     case when (approval->>'notify')::boolean then clock_timestamp() end
   from ${from} where approval is not null`;
 
+/** For calls that have a row in the audit. */
+export const hasAudit = `audit->>'kind' is distinct from 'none'`;
+
 /** Inserts into the audit from a relation of ended calls: a call's row with the members of its outcome. */
 export const insertAudit = (
   from: string,
@@ -43,7 +46,7 @@ export const insertAudit = (
     key_id, ip, session_id, run_id, round, model, server, tool, name, definition_hash, arguments, arguments_digest, result,
     result_digest, success, state, error_code, duration_ms, queue_wait_ms, attempt, cached, isolation, policy_rule, approval_id,
     approver, worker)
-  select audit_id, clock_timestamp(), ${kind}, id, coalesce(audit->>'requestId', ''), audit->>'traceId', principal,
+  select audit_id, clock_timestamp(), coalesce(audit->>'kind', ${kind}), id, coalesce(audit->>'requestId', ''), audit->>'traceId', principal,
     audit->>'keyId', audit->>'ip', session_id, run_id, round, audit->>'model', server, tool, name, definition_hash,
     audit->>'arguments', audit->>'argumentsDigest', result, result_digest, success, state, error_code, duration_ms,
     queue_wait_ms, attempt, cached, isolation, audit->>'policyRule',
@@ -55,7 +58,7 @@ const auditedWhenPlanned = (from: string) => `select audit_id, id, audit, princi
     tool, name, definition_hash, result, result_digest, success, state, error_code, duration_ms, queue_wait_ms,
     0 as attempt, cached, null as isolation, null as worker,
     case kind when 'client' then 'client_call' else 'tool_call' end as audit_kind
-  from ${from} where audit_id is not null`;
+  from ${from} where audit_id is not null and ${hasAudit}`;
 
 /** The model's answer in a round. */
 const roundColumns = `round int, provider text, model text, message text, round_usage text, finish_reason text,
@@ -195,7 +198,7 @@ const outcome = (audit: boolean): WritePart => ({
       outcome_rows.result, outcome_rows.result_digest, outcome_rows.success, call.state, outcome_rows.error_code,
       outcome_rows.duration_ms, outcome_rows.queue_wait_ms, call.attempt, outcome_rows.cached, outcome_rows.isolation,
       call.worker)
-  ${audit ? `, outcome_audited as (${insertAudit('outcome_done')})` : ''}`,
+  ${audit ? `, outcome_audited as (${insertAudit(`outcome_done where ${hasAudit}`)})` : ''}`,
   written: `ordinality, null::json from outcome_done`,
 });
 

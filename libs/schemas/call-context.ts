@@ -1,5 +1,6 @@
 // Who makes a request, with which rights, until when: passed to every port between the request and the tool's result.
 import type { AppError } from './errors.js';
+import type { ToolLogLevel } from './tool-job.js';
 
 /** Principal of all callers without a key. */
 export const keylessPrincipal = 'local';
@@ -52,6 +53,8 @@ export interface RequestContext {
    * Absent: nobody can be asked.
    */
   questions?: 'hold' | 'return';
+  /** The caller gets log messages of the tool server from this level on. Absent: none. */
+  logLevel?: ToolLogLevel;
   /** Cached tool results must not answer this request (`Cache-Control: no-cache`). */
   noCache?: boolean;
   /** A request header by its lower-case name; a function, so that secrets are not serialised with the rest. */

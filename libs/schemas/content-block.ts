@@ -27,6 +27,7 @@ export const contentBlockSchema = z.discriminatedUnion('type', [
       mimeType: z.string().optional(),
       text: z.string().optional(),
       blob: z.string().optional(),
+      _meta: parsedJsonObject.optional(),
     }),
     annotations,
   }),

@@ -1,5 +1,6 @@
 // A tool as the model sees it, and as the catalog stores it.
 import type { JsonObject } from './json.js';
+import type { ServerMethod } from './tool-job.js';
 
 /** The definition that models are offered; `parameters` is JSON Schema of an object. */
 export interface ToolDefinition {
@@ -45,6 +46,8 @@ export interface CatalogTool {
   tool: string;
   /** The name callers and models use: bare for the first server that has it, else `server__tool`. */
   name: string;
+  /** Set for what is no tool: a call of it asks the server for a resource, a prompt or a completion. */
+  method?: ServerMethod;
   title?: string;
   description: string;
   inputSchema: JsonObject;

@@ -2,15 +2,38 @@
 // Contains no fence and no secret: the journal decides who may run a call. Size is bounded: large arguments and
 // results stay in the journal.
 import { z } from 'zod';
-import { parsedJsonObject } from './content-block.js';
+import { parsedJson, parsedJsonObject } from './content-block.js';
 import { toolOutcomeSchema } from './tool-outcome.js';
 
 /** Arguments above this size (bytes of JSON) are not carried: 10,000 jobs must fit into the queue's memory. */
 export const maxCarriedArgumentsBytes = 4 * 1024;
 
+/** What a job asks its server for, other than a tool. */
+const serverMethodSchema = z.enum(['resources/read', 'resources/subscribe', 'prompts/get', 'completion/complete']);
+
+export type ServerMethod = z.infer<typeof serverMethodSchema>;
+
+/** Levels of log messages, the least severe first. */
+export const toolLogLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
+const toolLogLevelSchema = z.enum(toolLogLevels);
+
+export type ToolLogLevel = z.infer<typeof toolLogLevelSchema>;
+
+/** A log message that a tool server sends its client during a call. */
+export const toolLogSchema = z.object({
+  level: toolLogLevelSchema,
+  logger: z.string().optional().catch(undefined),
+  data: parsedJson,
+});
+
+export type ToolLog = z.infer<typeof toolLogSchema>;
+
 const toolJobMembers = z.object({
-  /** 2 if the arguments are not carried: a worker that knows only version 1 puts such a job back. */
-  version: z.literal([1, 2]),
+  /**
+   * 2 if the arguments are not carried, 3 if the job has a method: a worker that does not know the version puts such a job
+   * back.
+   */
+  version: z.literal([1, 2, 3]),
   callId: z.string(),
   /** Gateway whose reply channel gets the answer. */
   replyTo: z.string(),
@@ -27,6 +50,8 @@ const toolJobMembers = z.object({
   sessionDirectory: z.string().optional(),
   server: z.string(),
   tool: z.string(),
+  /** Absent: `tools/call`. */
+  method: serverMethodSchema.optional(),
   /** The name the caller knows the tool by, for rows and logs. */
   name: z.string(),
   definitionHash: z.string(),
@@ -41,6 +66,8 @@ const toolJobMembers = z.object({
   roles: z.array(z.string()).optional(),
   /** The tool server may ask the caller; a question expires after `expiresMs`. Absent: nobody can be asked. */
   questions: z.object({ expiresMs: z.number().positive(), notify: z.boolean() }).optional(),
+  /** Log messages of the server from this level on are sent to the gateway. Absent: none. */
+  logLevel: toolLogLevelSchema.optional(),
   priority: z.enum(['interactive', 'batch']),
   timeoutMs: z.number().int().positive(),
   maxTimeoutMs: z.number().int().positive(),
@@ -52,8 +79,9 @@ const toolJobMembers = z.object({
 export const toolJobVersions: ReadonlySet<unknown> = toolJobMembers.shape.version.values;
 
 export const toolJobSchema = toolJobMembers.refine(
-  (job) => (job.version === 1) === (job.arguments !== undefined),
-  'version 1 carries its arguments, version 2 does not',
+  ({ version, method, arguments: args }) =>
+    version === 3 ? method !== undefined : method === undefined && (version === 1) === (args !== undefined),
+  'version 1 carries its arguments, version 2 does not, version 3 has a method',
 );
 
 export type ToolJob = z.infer<typeof toolJobSchema>;
@@ -67,6 +95,8 @@ export const toolReplySchema = z.discriminatedUnion('kind', [
     total: z.number().optional(),
     message: z.string().optional(),
   }),
+  /** Sent only to gateways whose jobs have `logLevel`. */
+  z.object({ kind: z.literal('log'), callId: z.string(), log: toolLogSchema }),
   /** A question of the tool server was opened or closed; sent only to gateways whose jobs have `questions`. */
   z.object({ kind: z.literal('question'), callId: z.string(), open: z.boolean() }),
   /** Without `outcome`, the outcome is too large for the channel and must be read from the journal. */
@@ -88,6 +118,17 @@ export const toolControlSchema = z.object({
 
 export type ToolControl = z.infer<typeof toolControlSchema>;
 
+/** Resources that tool servers say have changed, for every gateway. */
+export const resourceUpdatesSchema = z.object({
+  version: z.literal(1),
+  updates: z.array(z.object({ server: z.string(), uri: z.string() })),
+});
+
+export type ResourceUpdate = z.infer<typeof resourceUpdatesSchema>['updates'][number];
+
+/** How long a server is asked to announce changes of a resource, unless gateways renew it. */
+export const resourceLeaseMs = 240_000;
+
 /** Names of all channels. */
 export const channelNames = {
   replies: (gatewayId: string) => `replies:${gatewayId}`,
@@ -97,6 +138,7 @@ export const channelNames = {
   /** Notifications that new events of a run were stored. */
   runEvents: (runId: string) => `run:${runId}`,
   catalog: 'catalog',
+  resourceUpdates: 'resource-updates',
   /** Ids of approvals that were decided, or whose time was up. */
   approvals: 'approvals',
   /** Deleted sessions, for every process that has one in memory. */

@@ -57,6 +57,17 @@ export const skippedOutcome: ToolOutcome = failedOutcome(
   'Not run: the previous call waits for an answer of the user. Repeat this call afterwards',
 );
 
+/** The outcome of a call that was ended from outside, after this time. */
+export function stoppedOutcome(
+  reason: 'cancelled' | 'tool_timeout',
+  { timeoutMs }: { timeoutMs: number },
+  durationMs: number,
+): ToolOutcome {
+  return reason === 'cancelled'
+    ? failedOutcome('cancelled', 'cancelled', 'The call was cancelled', durationMs)
+    : failedOutcome('failed', 'tool_timeout', `The tool did not answer within ${timeoutMs} ms`, durationMs);
+}
+
 /** The outcome of a planned call that will not run: because of the error `why`, or because the caller cancelled it. */
 export function neverBegun(why?: unknown): ToolOutcome {
   if (!(why instanceof AppError) || why.code === 'cancelled') {

@@ -9,12 +9,7 @@ const scenariosWithout: Record<string, string> = {
 const models = 'the models of the gateway answer tool servers, not those of its client';
 /** The same for the gateway alone, whose tool server asks. */
 const scenariosWithoutGateway: Record<string, string> = {
-  resources: 'the gateway offers tools; it has no resources',
-  prompts: 'the gateway offers tools; it has no prompts',
-  'completion-complete': 'completes arguments of prompts and resources, which there are not',
-  'logging-set-level': 'what tools log goes to the log of their server, not to the client',
-  'tools-call-with-logging': 'what tools log goes to the log of their server, not to the client',
-  'input-required-result-non-tool-request': 'it asks about a prompt, and there are no prompts',
+  'input-required-result-non-tool-request': 'a server can ask during a tool call only',
   'tools-call-sampling': models,
   'input-required-result-basic-sampling': models,
   'input-required-result-capability-check': models,
@@ -26,9 +21,6 @@ const scenariosWithoutGateway: Record<string, string> = {
 
 /** Single checks of scenarios that apply to the gateway otherwise, by their ids. */
 const checksWithoutGateway: Record<string, string> = {
-  'sep-2549-prompts-list-caching-hints': 'there are no prompts',
-  'sep-2549-resources-list-caching-hints': 'there are no resources',
-  'sep-2549-resources-templates-list-caching-hints': 'there are no resources',
   'sep-2575-server-rejects-undeclared-capability': models,
   'sep-2575-missing-capability-http-400': models,
 };

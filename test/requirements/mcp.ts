@@ -28,6 +28,21 @@ export const mcpRequirements = {
   'mcp.protected-resource':
     'with a token issuer, the documents of /mcp and /sse as protected resources name it, at every address of the gateway',
   'mcp.sign-in': 'an MCP client that knows only the address of the gateway signs in at the token issuer',
+  'mcp.resources':
+    'MCP clients of both eras list and read the resources of tool servers, by list, template or link, as calls that are journaled and audited',
+  'mcp.resource-names':
+    'URIs of resources pass unchanged; of equal ones the second has its server in front; prompts are named as tools are',
+  'mcp.resources-denied':
+    'a resource or prompt that is denied to a caller is not listed, and a request for it is answered as for one that does not exist, and audited',
+  'mcp.prompts': 'MCP clients of both eras list the prompts of tool servers, and get one',
+  'mcp.completion': 'MCP clients of both eras complete arguments of prompts and templates by their server',
+  'mcp.subscriptions':
+    'an MCP client that subscribes to a resource that it may read is told when the resource changes, for as long as it listens',
+  'mcp.logging':
+    'an MCP client of either era gets what a tool server logs during its call, from the level that it wants',
+  'mcp.instructions':
+    'an MCP client is given the instructions of the servers of which it sees anything; changed ones are held back like the wording of a tool',
+  'mcp.lists-changed': 'an MCP client that listens is told when resources and prompts change, and lists them',
   'mcp.sse': 'clients of 2024 (HTTP+SSE) are served at /sse by the same code, and get their answers on its stream',
   'mcp.stdio': 'npm run mcp:stdio is an MCP server on standard input and output, and the gateway behind it',
   'mcp.stops': 'a stop of the gateway ends the MCP streams that only wait, and waits for the calls',

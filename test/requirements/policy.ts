@@ -32,4 +32,5 @@ export const policyRequirements = {
   'policy.simulated-by-api': 'the API simulates a draft of the policy as npm run policy simulate does',
   'policy.simulated':
     'npm run policy simulate lists which past calls a draft would treat otherwise, and which cannot be judged and why',
+  'policy.resources': 'rules decide about resources and prompts as about tools; what would need an approval is denied',
 } as const;

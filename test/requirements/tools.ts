@@ -106,6 +106,11 @@ export const toolRequirements = {
     'while no worker runs a tool call waits for one: as long as tools.worker_wait_ms, its own time and its caller allow',
   'tools.planned-call-taken-up':
     'a call that was planned and never began runs once, under its id, when its run goes on on another gateway',
+  'tools.logs': 'what a tool server logs during a call reaches the call, from the level that the call wants, bounded',
+  'tools.offers-read':
+    'resources, templates and prompts of a server that cannot be used are left out and reported, and all together are bounded',
+  'tools.offers-answers':
+    'what a server answers about a resource, prompt or completion is checked and bounded before it is passed on',
   'tools.no-worker':
     'without a worker a tool call waits for one for a while, then is refused and leaves nothing behind',
   'tools.nothing-left-alive': "no process of a tool server outlives its use, its worker's stop, or its worker's death",

@@ -15,7 +15,7 @@ export interface OpenMcpServer extends OpenHttpServer {
 
 export async function openMcpServer(
   services: Services,
-  { catalog, policy: { catalogOf, onChange }, calls, approvals }: TestGateway,
+  { catalog, policy: { catalogOf, mayUse, onChange }, calls, offerRequests, followers, approvals }: TestGateway,
 ): Promise<OpenMcpServer> {
   const errors: string[] = [];
   const sessions = new Set<string>();
@@ -23,6 +23,9 @@ export async function openMcpServer(
     {
       catalog,
       catalogOf,
+      mayUse,
+      offerRequests,
+      followers,
       onChange,
       calls,
       approvals,

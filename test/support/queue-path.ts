@@ -36,13 +36,15 @@ import { createMigratedDatabase } from './services/test-database.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { ApprovalRoom } from '../../apps/gateway/govern/approval-room.js';
 import { Waits } from '../../apps/gateway/govern/waits.js';
+import { OfferRequests } from '../../apps/gateway/mcp/offers/offer-requests.js';
+import { ResourceFollowers } from '../../apps/gateway/mcp/offers/resource-followers.js';
 import { DirectCalls } from '../../apps/gateway/turn/dispatch/call-tool.js';
-import { CompiledArgumentValidator } from '../../apps/gateway/tools/compiled-argument-validator.js';
+import { argumentBounds, CompiledArgumentValidator } from '../../apps/gateway/tools/compiled-argument-validator.js';
 import { MemoryToolCatalog } from '../../apps/gateway/tools/memory-tool-catalog.js';
 import { KeyedToolCalls } from '../../apps/gateway/turn/dispatch/keyed-tool-calls.js';
 import { ToolPolicy } from '../../apps/gateway/govern/tool-policy.js';
 import { LateCancels } from '../../apps/gateway/turn/dispatch/late-cancels.js';
-import { QueuedToolRunner } from '../../apps/gateway/turn/dispatch/queued-tool-runner.js';
+import { dispatchLimits, QueuedToolRunner } from '../../apps/gateway/turn/dispatch/queued-tool-runner.js';
 import { Worker } from '../../apps/worker/worker.js';
 import { findTestIsolation } from './isolation.js';
 import { openTurns } from './open-turns.js';
@@ -104,6 +106,8 @@ export interface TestGateway {
   catalog: MemoryToolCatalog;
   policy: ToolPolicy;
   calls: DirectCalls;
+  offerRequests: OfferRequests;
+  followers: ResourceFollowers;
   approvals: Waits;
   keyed: KeyedToolCalls;
   close(): Promise<void>;
@@ -116,7 +120,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   const journal = new PostgresJournal(database, writes, sessions);
   const id = `gw_${randomBytes(4).toString('hex')}`;
   const registry = new PostgresProcessRegistry(database, { logger: silentLogger });
-  const { limits, tools } = config;
+  const { limits } = config;
   const lateCancels = new LateCancels({ journal, onDropped: () => undefined });
   const store = new WaitStore(database);
   const sampling = { answer: async () => undefined, open: (ids: readonly string[]) => store.open(ids) };
@@ -134,13 +138,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     journal,
     sessions,
     registry,
-    limits: {
-      sessionCalls: limits.session_calls,
-      principalCalls: limits.principal_calls,
-      queueLength: limits.queue_length,
-      cancelGraceMs: tools.cancel_grace_ms,
-      workerWaitMs: tools.worker_wait_ms,
-    },
+    limits: dispatchLimits(config),
     measuring: { ...measuring, logContent: false },
     onCacheLookup: () => undefined,
     fileIdentity: async () => undefined,
@@ -148,13 +146,8 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   });
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, silentLogger);
   const policy = new ToolPolicy(config, catalog, () => undefined);
-  const { decide, deniedTool, catalogOf } = policy;
-  const bounds = {
-    maxArgumentBytes: tools.max_argument_bytes,
-    maxSchemaBytes: limits.tool_schema_bytes,
-    maxSchemaDepth: limits.tool_schema_depth,
-  };
-  const validator = new CompiledArgumentValidator(bounds, silentLogger);
+  const { decide, deniedTool, catalogOf, mayUse } = policy;
+  const validator = new CompiledArgumentValidator(argumentBounds(config), silentLogger);
   const approvalRoom = new ApprovalRoom({ store, settings: approval, limit: limits.waiting_approvals, metrics });
   const approvals = new Waits({
     store,
@@ -180,6 +173,8 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     runner,
     lateCancels,
   });
+  const offerRequests = new OfferRequests({ decide, mayUse, journal, notes, runner, lateCancels });
+  const followers = new ResourceFollowers({ channels: backing.channels, offerRequests, logger: silentLogger });
   const { turns, close: closeTurns } = openTurns(id, services, {
     approvals,
     approvalRoom,
@@ -203,17 +198,20 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     journal,
     questions: sampling,
   });
-  await Promise.all([runner.start(), catalog.start(), approvals.start()]);
+  await Promise.all([runner.start(), catalog.start(), approvals.start(), followers.start()]);
   return {
     id,
     runner,
     catalog,
     policy,
     calls,
+    offerRequests,
+    followers,
     approvals,
     keyed,
     close: async () => {
       await closeTurns();
+      await followers.close();
       await approvals.close();
       await runner.close();
       await lateCancels.close();

@@ -4,10 +4,9 @@ import { allowsTool } from '#libs/access/access.js';
 import type { Access } from '#libs/schemas/call-context.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import { callerKeyOf, CompiledPolicy } from '#libs/policy/compile-policy.js';
-import type { PolicySource } from '#libs/policy/decision.js';
-import type { JudgedCaller, Effect } from '#libs/policy/decision.js';
+import type { Effect, JudgedCaller, JudgedTool, PolicySource } from '#libs/policy/decision.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import type { ToolCatalog, WatchedToolCatalog } from '../tools/tool-catalog.js';
+import type { ChangedLists, ToolCatalog, WatchedToolCatalog } from '../tools/tool-catalog.js';
 import type { Decide } from './decide.js';
 
 /** How many callers' views of the catalog are cached; above this number all are made anew. */
@@ -16,13 +15,22 @@ const maxViews = 1_000;
 /** Who asks, with what the caller's key allows. */
 export type KeyedCaller = JudgedCaller & { access?: Access; parentCall?: string };
 
+/** A resource, with the URI of its server, or a prompt, with the name of its server. */
+export interface OfferedItem {
+  kind: 'resource' | 'prompt';
+  server: string;
+  name: string;
+}
+
+export type MayUse = (item: OfferedItem, caller: KeyedCaller) => boolean;
+
 /** The catalog as a caller sees it. */
 export type CatalogOf = (caller: KeyedCaller) => ToolCatalog;
 
 export class ToolPolicy {
   private policy: CompiledPolicy;
   private readonly views = new Map<string, { access: Access | undefined; view: ToolCatalog }>();
-  private readonly listeners = new Set<() => void>();
+  private readonly listeners = new Set<(changed: ChangedLists) => void>();
 
   constructor(
     private source: PolicySource,
@@ -42,7 +50,7 @@ export class ToolPolicy {
     this.policy = new CompiledPolicy(source);
     this.source = source;
     this.views.clear();
-    for (const listener of this.listeners) listener();
+    for (const listener of this.listeners) listener({ tools: true, resources: true, prompts: true });
   }
 
   /** The policy that these default and rules would make, which is not put into force. */
@@ -89,8 +97,14 @@ export class ToolPolicy {
     return view;
   };
 
+  /** Whether the caller may use a resource or prompt: its key allows the whole server, and the policy allows the item. */
+  readonly mayUse: MayUse = (item, { access, parentCall, ...caller }) =>
+    parentCall === undefined &&
+    allowsTool(access, { server: item.server, tool: '' }) &&
+    !this.policy.isDenied(judged(item), caller);
+
   /** Called when the catalog or the policy, and so the listed tools, may have changed. Returns a function that stops listening. */
-  readonly onChange = (listener: () => void): (() => void) => {
+  readonly onChange = (listener: (changed: ChangedLists) => void): (() => void) => {
     const stop = this.catalog.onChange(listener);
     this.listeners.add(listener);
     return () => {
@@ -99,6 +113,15 @@ export class ToolPolicy {
     };
   };
 }
+
+/** The item as the policy judges it. */
+export const judged = ({ kind, server, name }: OfferedItem): JudgedTool => ({
+  kind,
+  server,
+  tool: name,
+  readOnly: true,
+  annotations: {},
+});
 
 const noTools: ToolCatalog = { find: () => undefined, list: () => [], hasServer: () => false, version: '' };
 

@@ -1,35 +1,42 @@
-// The gateway as an MCP server, which lists, describes and calls tools. One instance serves one request, or one session of an
-// older client, and has no state.
+// The gateway as an MCP server, which lists, describes and calls tools, and serves resources and prompts. One instance serves one
+// request, or one session of an older client, and has no state.
 import {
   Server,
   type CallToolResult,
   type InputRequiredResult,
   type ServerContext,
+  type ServerEvent,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { logFailure } from '#libs/logging/log-failure.js';
-import type { Logger } from '#libs/logging/logger.js';
-import { exchangeOf } from '#libs/mcp-server/endpoint/exchange.js';
+import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import { leaveUnanswered } from '#libs/mcp-server/endpoint/leave-unanswered.js';
 import { McpEndpoint, type McpEndpointLimits, type McpEndpointPorts } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
-import { toProtocolError } from '#libs/mcp-server/endpoint/rpc-error.js';
-import { type AppError, toAppError } from '#libs/schemas/errors.js';
-import type { ToolCatalog } from '../tools/tool-catalog.js';
+import type { ChangedLists, ToolCatalog } from '../tools/tool-catalog.js';
 import type { CatalogOf, ToolPolicy } from '../govern/tool-policy.js';
+import { answer } from './answer-request.js';
+import { joinedInstructions } from './offers/join-instructions.js';
+import { type OfferPorts, serveOffers } from './offers/serve-offers.js';
+import {
+  endSubscriptions,
+  listenToResources,
+  serveSubscriptions,
+  type SubscriptionPorts,
+} from './offers/serve-subscriptions.js';
+import { serveLogLevels } from './caller-of.js';
 import { listedNames } from './listed-names.js';
 import { listPage, toMcpTool } from './list-tools.js';
 import { runCall, type RunCallPorts, type ToolCallParams } from './run-call.js';
+import { ResourceLinks } from './offers/resource-links.js';
 import { toolNotFound } from '../turn/dispatch/call-tool.js';
 
-interface GatewayServerPorts extends RunCallPorts {
-  /** The catalog of all tools, and that of each caller. */
-  catalog: Pick<ToolCatalog, 'list'>;
+interface GatewayServerPorts extends RunCallPorts, OfferPorts, SubscriptionPorts {
+  /** The catalog of everything, and the tools of each caller. */
+  catalog: Pick<ToolCatalog, 'list'> & OfferPorts['catalog'];
   catalogOf: CatalogOf;
-  logger: Logger;
-  observeError: (error: AppError) => void;
+  links: ResourceLinks;
 }
 
-export type GatewayEndpointPorts = GatewayServerPorts &
+export type GatewayEndpointPorts = Omit<GatewayServerPorts, 'links'> &
   Pick<McpEndpointPorts, 'onRefused' | 'onEvicted'> &
   Pick<ToolPolicy, 'onChange'>;
 
@@ -38,19 +45,45 @@ export function openGatewayEndpoint(
   ports: GatewayEndpointPorts,
   limits: Omit<McpEndpointLimits, 'keepAliveMs'>,
 ): McpEndpoint {
-  const newServer = () => createGatewayServer(ports);
-  const onChange: McpEndpointPorts['onChange'] = (listener) =>
-    ports.onChange(() => listener({ kind: 'tools_list_changed' }));
-  return new McpEndpoint({ ...ports, newServer, onChange }, { ...limits, keepAliveMs: 0 });
+  const serverPorts = { ...ports, links: new ResourceLinks() };
+  return new McpEndpoint(
+    {
+      ...ports,
+      newServer: (exchange) => createGatewayServer(serverPorts, exchange),
+      onChange: (listener) => ports.onChange((changed) => changesOf(changed).forEach(listener)),
+      followResources: (...listening) => listenToResources(serverPorts, ...listening),
+      onSessionEnd: endSubscriptions,
+    },
+    { ...limits, keepAliveMs: 0 },
+  );
+}
+
+function changesOf({ tools, resources, prompts }: ChangedLists): ServerEvent[] {
+  return [
+    ...(tools ? [{ kind: 'tools_list_changed' as const }] : []),
+    ...(resources ? [{ kind: 'resources_list_changed' as const }] : []),
+    ...(prompts ? [{ kind: 'prompts_list_changed' as const }] : []),
+  ];
 }
 
 const listParams = z.looseObject({ cursor: z.string().optional() });
 const describeParams = z.looseObject({ name: z.string() });
+const capabilities = {
+  tools: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+  prompts: { listChanged: true },
+  completions: {},
+  logging: {},
+};
 const identity = { name: 'signalbox', version: '1' };
 
-function createGatewayServer(ports: GatewayServerPorts): Server {
+function createGatewayServer(ports: GatewayServerPorts, { context }: McpExchange): Server {
   const catalogOf = ({ http }: ServerContext) => ports.catalogOf(exchangeOf(http?.req).context);
-  const server = new Server(identity, { capabilities: { tools: { listChanged: true } } });
+  const instructions = joinedInstructions(ports, context);
+  const server = new Server(identity, { capabilities, ...(instructions === undefined ? {} : { instructions }) });
+  serveOffers(server, ports);
+  serveSubscriptions(server, ports);
+  serveLogLevels(server);
   server.setRequestHandler('tools/list', { params: listParams }, ({ cursor }, request) =>
     answer(ports, request, () => listPage(catalogOf(request).list(), { cursor, names: listedNames(ports.catalog) })),
   );
@@ -79,19 +112,5 @@ async function call(
   } finally {
     const { signal, id } = request.mcpReq;
     if (signal.aborted) leaveUnanswered(transport, id);
-  }
-}
-
-/** Runs `work`; counts and logs its error, and converts the error to JSON-RPC's. */
-async function answer<T>(ports: GatewayServerPorts, request: ServerContext, work: () => T | Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (thrown) {
-    const error = toAppError(thrown);
-    const { context } = exchangeOf(request.http?.req);
-    const { requestId } = context;
-    ports.observeError(error);
-    logFailure(ports.logger, error, context);
-    throw toProtocolError(error, requestId);
   }
 }

@@ -1,12 +1,11 @@
-// Lists the catalog for MCP, page by page.
+// Lists the tools of the catalog for MCP, page by page.
 import type { Tool } from '@modelcontextprotocol/server';
 import { toolMetadataMetaKey } from '#libs/mcp-server/call-meta.js';
 import type { NameMapping } from '#libs/names/map-names.js';
-import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import { pageOf } from './page-of.js';
 
-export const toolsPageSize = 250;
 /** In `_meta` of a listed tool: the name of its configured server. */
 export const serverMetaKey = 'signalbox/server';
 
@@ -16,21 +15,14 @@ export const nameMetaKey = 'signalbox/name';
 /** A type, not an interface: results may have members beyond these. */
 export type ToolsPage = { tools: Tool[]; nextCursor?: string };
 
-/**
- * A cursor names the last tool that was shown, so that a catalog that changes meanwhile shows none twice.
- * @throws AppError invalid_value for text that is no cursor, or a cursor whose tool has gone
- */
+/** @throws AppError invalid_value */
 export function listPage(
   catalog: readonly CatalogTool[],
-  { cursor, names, pageSize = toolsPageSize }: { cursor?: string | undefined; names: NameMapping; pageSize?: number },
+  { cursor, names, pageSize }: { cursor?: string | undefined; names: NameMapping; pageSize?: number },
 ): ToolsPage {
-  const start = cursor === undefined ? 0 : positionAfter(catalog, cursor);
-  const shown = catalog.slice(start, start + pageSize);
-  const more = start + pageSize < catalog.length;
-  return {
-    tools: shown.map((tool) => toMcpTool(tool, names)),
-    ...(more ? { nextCursor: cursorAfter(shown.at(-1)!) } : {}),
-  };
+  const nameOf = ({ name }: CatalogTool) => name;
+  const { shown, next } = pageOf(catalog, { cursor, nameOf, ...(pageSize === undefined ? {} : { pageSize }) });
+  return { tools: shown.map((tool) => toMcpTool(tool, names)), ...next };
 }
 
 /** The listed form of a tool. If its name is mapped and it has no title, the catalog's name becomes the title. */
@@ -75,12 +67,3 @@ const isTexts = (value: unknown): value is string[] =>
 const asSchema = (schema: Json): JsonObject => (isJsonObject(schema) ? schema : schema === false ? { not: {} } : {});
 const mapValues = (object: JsonObject, map: (value: Json) => JsonObject) =>
   Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]));
-
-const cursorAfter = ({ name }: CatalogTool) => Buffer.from(name).toString('base64url');
-
-function positionAfter(catalog: readonly CatalogTool[], cursor: string): number {
-  const name = Buffer.from(cursor, 'base64url').toString();
-  const at = catalog.findIndex((tool) => tool.name === name);
-  if (at < 0) throw new AppError('invalid_value', 'This cursor is not valid: list from the start', { param: 'cursor' });
-  return at + 1;
-}

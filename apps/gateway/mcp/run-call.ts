@@ -12,7 +12,6 @@ import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange
 import { failedResult } from '#libs/mcp-server/served-tool.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError, toAppError, toolErrorCodes } from '#libs/schemas/errors.js';
-import { sessionIdPattern } from '#libs/schemas/identifiers.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { mcpServerSpan, toolErrorType } from '#libs/tracing/spans.js';
 import { type Span, traceparentOf, tracing } from '#libs/tracing/tracing.js';
@@ -21,9 +20,9 @@ import type { EndedToolCall, PreparedToolCall, DirectCalls } from '../turn/dispa
 import type { ToolProgress } from '../turn/dispatch/tool-runner.js';
 import { type AskingCall, howToAsk } from './ask-client.js';
 import { askForApproval, type WaitDecisions } from './ask-for-approval.js';
+import { cancelSignal, logLevelOf, progressTo, workspaceOf } from './caller-of.js';
+import type { ResourceLinks } from './offers/resource-links.js';
 
-/** The workspace of a caller that names none and has no MCP session. */
-export const defaultSessionId = 'mcp_default';
 /** In `_meta` of a result: the call's id in journal and audit. */
 const callIdMetaKey = 'signalbox/call_id';
 
@@ -35,6 +34,7 @@ export interface ToolCallParams {
 export interface RunCallPorts {
   calls: Pick<DirectCalls, 'prepare' | 'settled'>;
   approvals: WaitDecisions;
+  links: Pick<ResourceLinks, 'remember'>;
 }
 
 interface Calling {
@@ -60,6 +60,7 @@ export function runCall(
   const caller: RequestContext = {
     ...exchange.context,
     signal,
+    ...logLevelOf(asking),
     ...(questions === undefined ? {} : { questions }),
     ...(traceparent === undefined ? {} : { traceparent }),
   };
@@ -112,7 +113,10 @@ async function ended(
 ): Promise<CallToolResult | InputRequiredResult> {
   try {
     const prepared = await prepare();
-    return toCallResult(await prepared.run(calling.onProgress));
+    const call = await prepared.run(calling.onProgress);
+    const { principal } = calling.caller;
+    calling.ports.links.remember({ principal, sessionId: call.sessionId }, call.tool.server, call.outcome);
+    return toCallResult(call);
   } catch (error) {
     if (error instanceof ApprovalNeeded) return whenDecided(error.approval, calling);
     return toFailure(error);
@@ -132,44 +136,6 @@ async function whenDecided(waiting: Wait, calling: Calling): Promise<CallToolRes
 function toFailure(error: unknown): CallToolResult {
   if (!isToolFailure(error)) throw error;
   return failedResult(error);
-}
-
-/** @throws AppError invalid_value */
-function workspaceOf({ mcpReq, sessionId }: ServerContext): string {
-  const named = mcpReq._meta?.[callMetaKeys.sessionId];
-  if (named === undefined) return sessionId ?? defaultSessionId;
-  if (typeof named === 'string' && sessionIdPattern.test(named)) return named;
-  throw new AppError('invalid_value', 'A session id is 1 to 128 letters, digits, _ and -', {
-    param: `_meta.${callMetaKeys.sessionId}`,
-  });
-}
-
-/** Aborts when the client cancels and when it has gone, always with a reason of ours. */
-function cancelSignal({ mcpReq }: ServerContext, { context }: McpExchange): AbortSignal {
-  const call = new AbortController();
-  // AbortSignal.any() would keep signals until a full garbage collection; these listeners end with the request.
-  follow(context.signal, () => call.abort(context.signal.reason));
-  follow(mcpReq.signal, () => call.abort(new AppError('cancelled', 'The client cancelled the call')));
-  return call.signal;
-}
-
-function follow(signal: AbortSignal, abort: () => void): void {
-  if (signal.aborted) abort();
-  else signal.addEventListener('abort', abort, { once: true });
-}
-
-/** Sends growing progress, as the protocol demands, to a client that asked for progress. */
-function progressTo({ mcpReq }: ServerContext, exchange: McpExchange): (progress: ToolProgress) => void {
-  const progressToken = mcpReq._meta?.progressToken;
-  if (progressToken === undefined || !exchange.streams) return () => undefined;
-  let last = -Infinity;
-  return ({ progress, total, message }) => {
-    if (progress === undefined || progress <= last || exchange.readerBehind || mcpReq.signal.aborted) return;
-    last = progress;
-    const more = { ...(total === undefined ? {} : { total }), ...(message === undefined ? {} : { message }) };
-    const params = { progressToken, progress, ...more };
-    mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined);
-  };
 }
 
 function toCallResult({ id, sessionId, outcome }: Omit<EndedToolCall, 'tool'>): CallToolResult {

@@ -7,29 +7,32 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { CatalogServerState, PublishedCatalog, PublishedTool } from '#libs/runs/catalog/catalog-store.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import type { WatchedToolCatalog } from './tool-catalog.js';
+import type { ServerOffers } from '#libs/runs/catalog/server-offers.js';
+import type { ChangedLists, OfferingServer, WatchedToolCatalog } from './tool-catalog.js';
 
 const pollMs = 5_000;
 
-/** A server's tools as they were last read, with the hash of all of them. */
+/** What a server has, as it was last read, with the hash of each list. */
 interface StoredServer extends CatalogServerState {
   tools: readonly PublishedTool[];
-  hash: string;
+  offers: ServerOffers | undefined;
+  hashes: Readonly<Record<keyof ChangedLists, string>>;
 }
 
 interface Snapshot {
   servers: ReadonlyMap<string, readonly CatalogTool[]>;
   tools: readonly CatalogTool[];
   byName: ReadonlyMap<string, CatalogTool>;
-  version: string;
+  offering: readonly OfferingServer[];
+  versions: Readonly<Record<keyof ChangedLists, string>>;
 }
 
 export class MemoryToolCatalog implements WatchedToolCatalog {
-  private snapshot: Snapshot = { servers: new Map(), tools: [], byName: new Map(), version: canonicalHash([]) };
+  private snapshot: Snapshot = takeSnapshot([]);
   private stored: ReadonlyMap<string, StoredServer> = new Map();
   private timer?: NodeJS.Timeout;
   private stops: (() => unknown)[] = [];
-  private readonly listeners = new Set<() => void>();
+  private readonly listeners = new Set<(changed: ChangedLists) => void>();
   private reading?: Promise<void>;
   private again = false;
   private closed = false;
@@ -85,8 +88,7 @@ export class MemoryToolCatalog implements WatchedToolCatalog {
     for (const state of await this.store.servers()) {
       const known = before.get(state.server);
       const same = known?.revision === state.revision;
-      const tools = same ? known.tools : await this.store.published(state.server);
-      stored.set(state.server, { ...state, tools, hash: same ? known.hash : canonicalHash(tools) });
+      stored.set(state.server, same ? { ...known, ...state } : { ...state, ...(await this.read(state.server)) });
       changed ||= !same || known.order !== state.order || known.available !== state.available;
     }
     if (!changed && stored.size === before.size) return;
@@ -94,19 +96,36 @@ export class MemoryToolCatalog implements WatchedToolCatalog {
     this.take(takeSnapshot([...stored.values()]));
   }
 
-  private take(snapshot: Snapshot): void {
-    const changed = snapshot.version !== this.snapshot.version;
-    this.snapshot = snapshot;
-    if (changed) for (const listener of this.listeners) listener();
+  private async read(server: string): Promise<Omit<StoredServer, keyof CatalogServerState>> {
+    const [tools, offers] = await Promise.all([this.store.published(server), this.store.offers(server)]);
+    const { resources = [], templates = [], prompts = [] } = offers ?? {};
+    const hashes = {
+      tools: canonicalHash(tools),
+      resources: canonicalHash([resources, templates]),
+      prompts: canonicalHash(prompts),
+    };
+    return { tools, offers, hashes };
   }
 
-  onChange(listener: () => void): () => void {
+  private take(snapshot: Snapshot): void {
+    const { versions } = this.snapshot;
+    const changed = {
+      tools: snapshot.versions.tools !== versions.tools,
+      resources: snapshot.versions.resources !== versions.resources,
+      prompts: snapshot.versions.prompts !== versions.prompts,
+    };
+    this.snapshot = snapshot;
+    if (!Object.values(changed).includes(true)) return;
+    for (const listener of this.listeners) listener(changed);
+  }
+
+  onChange(listener: (changed: ChangedLists) => void): () => void {
     this.listeners.add(listener);
     return () => void this.listeners.delete(listener);
   }
 
   get version(): string {
-    return this.snapshot.version;
+    return this.snapshot.versions.tools;
   }
 
   find(name: string): CatalogTool | undefined {
@@ -115,6 +134,10 @@ export class MemoryToolCatalog implements WatchedToolCatalog {
 
   list(server?: string): readonly CatalogTool[] {
     return server === undefined ? this.snapshot.tools : (this.snapshot.servers.get(server) ?? []);
+  }
+
+  offering(): readonly OfferingServer[] {
+    return this.snapshot.offering;
   }
 
   hasServer(server: string): boolean {
@@ -142,6 +165,11 @@ function takeSnapshot(stored: readonly StoredServer[]): Snapshot {
     servers.set(server, named);
   }
   const tools = [...servers.values()].flat();
-  const version = canonicalHash(ordered.map(({ server, available, hash }) => [server, available, hash]));
-  return { servers, tools, byName, version };
+  const offering = ordered.flatMap(({ server, offers }) => (offers === undefined ? [] : [{ server, offers }]));
+  const versionOf = (list: keyof ChangedLists) =>
+    canonicalHash(
+      ordered.map(({ server, available, hashes }) => [server, list === 'tools' && available, hashes[list]]),
+    );
+  const versions = { tools: versionOf('tools'), resources: versionOf('resources'), prompts: versionOf('prompts') };
+  return { servers, tools, byName, offering, versions };
 }

@@ -1,4 +1,5 @@
 // The tools that exist, served from memory.
+import type { ServerOffers } from '#libs/runs/catalog/server-offers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 
@@ -12,10 +13,28 @@ export interface ToolCatalog {
   readonly version: string;
 }
 
+/** A server with what it offers besides tools. */
+export interface OfferingServer {
+  server: string;
+  offers: ServerOffers;
+}
+
+export interface OfferCatalog {
+  /** The servers in the order of the configuration; another array after every change. */
+  offering(): readonly OfferingServer[];
+}
+
+/** Which lists have changed. */
+export interface ChangedLists {
+  tools: boolean;
+  resources: boolean;
+  prompts: boolean;
+}
+
 /** A catalog with change notifications. */
-export interface WatchedToolCatalog extends ToolCatalog {
+export interface WatchedToolCatalog extends ToolCatalog, OfferCatalog {
   /** Returns a function that stops listening. */
-  onChange(listener: () => void): () => void;
+  onChange(listener: (changed: ChangedLists) => void): () => void;
 }
 
 /** `sent`: the arguments as they were sent, if they were converted. */

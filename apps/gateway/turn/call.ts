@@ -120,7 +120,7 @@ export class Call {
     const isCarried = Buffer.byteLength(this.argumentsText) <= maxCarriedArgumentsBytes;
     const times = timesOf(tool, context);
     this.job = {
-      version: isCarried ? 1 : 2,
+      version: tool.method !== undefined ? 3 : isCarried ? 1 : 2,
       callId: this.id,
       replyTo,
       principal: context.principal,
@@ -135,6 +135,7 @@ export class Call {
       sessionDirectory: undefined,
       server: tool.server,
       tool: tool.tool,
+      method: tool.method,
       name: tool.name,
       definitionHash: tool.definitionHash,
       arguments: isCarried ? args : undefined,
@@ -143,6 +144,7 @@ export class Call {
       sealedHeaders: this.sealedHeaders,
       roles: tool.tellsCaller === true && context.roles !== undefined ? [...context.roles] : undefined,
       questions: context.questions === undefined ? undefined : questions,
+      logLevel: context.logLevel,
       priority: context.priority,
       timeoutMs: times.timeoutMs,
       maxTimeoutMs: times.maxTimeoutMs,
@@ -222,6 +224,7 @@ export class Call {
       server: this.server,
       tool: tool?.tool ?? '',
       definitionHash: tool?.definitionHash ?? '',
+      method: tool?.method,
       arguments: this.arguments,
       safe: this.job !== undefined && tool!.safe,
       outcome: this.outcome,

@@ -17,7 +17,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { CallEnd, Journal } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { ToolJob } from '#libs/schemas/tool-job.js';
+import type { ToolJob, ToolLog } from '#libs/schemas/tool-job.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { processSpan } from '#libs/tracing/spans.js';
 import { type Span, tracing } from '#libs/tracing/tracing.js';
@@ -193,6 +193,15 @@ export class WorkerCall implements UseOptions, ToolCallOptions {
     const { callId, replyTo } = this.job;
     if (this.isTimed) this.heardMs = this.ranMs;
     this.parts.replies.send(replyTo, { kind: 'progress', callId, progress, total, message });
+  }
+
+  get logLevel(): ToolJob['logLevel'] {
+    return this.job.logLevel;
+  }
+
+  onLog(log: ToolLog): void {
+    const { callId, replyTo } = this.job;
+    this.parts.replies.send(replyTo, { kind: 'log', callId, log });
   }
 
   stop(reason: StopReason): void {

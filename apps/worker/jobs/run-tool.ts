@@ -1,4 +1,4 @@
-// Runs the tool of a call that was allowed: session, server, MCP call within its time, result within its limits. Always ends
+// Runs a call that was allowed, of a tool or for a resource or prompt: session, server, MCP call within its time, result within its limits. Always ends
 // the call with an outcome; knows neither the queue nor the journal.
 import type { CallTokenMint } from '#libs/access/call-tokens.js';
 import { secretsOfHeader, strikeOutKnown } from '#libs/audit/known-secrets.js';
@@ -31,8 +31,10 @@ import { resultsDirectory } from '../builtin/search-tools.js';
 import type { OutputCheck } from '../mcp/catalog/output-schemas.js';
 import { clampResult, type ResultBounds } from './clamp-result.js';
 import { untilStoreAnswers } from './outcome-writer.js';
+import { readServerAnswer } from './read-answer.js';
 import { failed, readToolResult } from './read-result.js';
 import { type WorkerCall, Stopped } from './call.js';
+import type { ResourceUpdates } from './resource-updates.js';
 
 export interface ToolRunParts {
   sessions: SessionStore;
@@ -45,6 +47,7 @@ export interface ToolRunParts {
   callTokens: Pick<CallTokenMint, 'mint'>;
   /** Returns the check of structured content against the tool's output schema. */
   outputCheck: (job: ToolJob) => OutputCheck | Promise<OutputCheck>;
+  updates: Pick<ResourceUpdates, 'watch'>;
   onBound?: PoolEvents['onBound'];
   faults?: Faults | undefined;
   logger: Logger;
@@ -57,7 +60,7 @@ const madeSessionMs = 5_000;
 export async function runTool(parts: ToolRunParts, call: WorkerCall): Promise<void> {
   const { job, user } = call;
   call.start();
-  const outputCheck = parts.outputCheck(job);
+  const outputCheck = job.method === undefined ? parts.outputCheck(job) : undefined;
   let outcome: ToolOutcome;
   try {
     user.directory = madeDirectory(job) ?? (await makeSession(parts, call));
@@ -71,11 +74,14 @@ export async function runTool(parts: ToolRunParts, call: WorkerCall): Promise<vo
     call.answered();
     if (parts.faults !== undefined) await parts.faults.at('after-effect');
     const onBound = (bound: ServerBound) => parts.onBound?.(job.server, bound);
-    const check = outputCheck instanceof Promise ? await outputCheck : outputCheck;
-    const clamped = clampResult(readToolResult(result, check, onBound), { ...parts.bounds, onBound }, (text) =>
-      keepWhole(parts, call, text),
-    );
-    outcome = clamped instanceof Promise ? await clamped : clamped;
+    const bounds = { ...parts.bounds, onBound };
+    if (job.method === undefined) {
+      const check = outputCheck instanceof Promise ? await outputCheck : outputCheck;
+      const clamped = clampResult(readToolResult(result, check, onBound), bounds, (text) =>
+        keepWhole(parts, call, text),
+      );
+      outcome = clamped instanceof Promise ? await clamped : clamped;
+    } else outcome = readServerAnswer(job.method, { ...result }, bounds);
   } catch (error) {
     if (error instanceof ConnectionNeeded) call.connectionNeeded = error;
     outcome = toOutcome(error, call, parts.logger);
@@ -91,14 +97,20 @@ async function askTool(
   connection: ToolConnection,
   server: ConfiguredServer,
 ): Promise<RawToolResult> {
-  const tool = ownName(server, call.job.tool);
+  const { method } = call.job;
+  const tool = method ?? ownName(server, call.job.tool);
   const parent = call.span?.traceparent ?? call.job.traceparent;
   const span = tracing?.start(mcpClientSpan(tool, server.name, connection.peer), parent);
   const meta = metaOf(call, server, span?.traceparent ?? parent);
   try {
     if (server.actsForCaller) meta[callTokenMetaKey] = await callTokenOf(call, parts);
     if (server.statement !== undefined) meta[identityMetaKey] = await server.statement(call.user, call);
-    const result = await connection.callTool({ tool, arguments: call.arguments!, meta }, call);
+    const args = call.arguments!;
+    if (method === 'resources/subscribe') parts.updates.watch(server.name, connection);
+    const result: RawToolResult =
+      method === undefined
+        ? await connection.callTool({ tool, arguments: args, meta }, call)
+        : await connection.ask({ method, params: args, meta }, call);
     span?.end(result.isError === true ? toolErrorType : undefined);
     if (!server.builtin) return { ...result, _meta: undefined };
     if (result.isError === true && readErrorCode(result._meta) === 'connection_needed')

@@ -594,6 +594,8 @@ export interface PolicyRule {
   user?: string | string[];
   key?: string | string[];
   tool?: string | string[];
+  resource?: string | string[];
+  prompt?: string | string[];
   arguments?: {
     path: string;
     equals?: string | number | boolean | null;
@@ -1175,6 +1177,8 @@ export interface UsedPolicyRule {
   user?: string | string[];
   key?: string | string[];
   tool?: string | string[];
+  resource?: string | string[];
+  prompt?: string | string[];
   arguments?: {
     path: string;
     equals?: string | number | boolean | null;

@@ -50,6 +50,11 @@ const policyRuleSchema = z.strictObject({
   user: oneOrMany(name, 'Only these principals'),
   key: oneOrMany(name, 'Only the keys with these ids'),
   tool: oneOrMany(compiled(compileToolGlob, 'server/tool'), 'Only these tools: server/tool, * for any characters'),
+  resource: oneOrMany(
+    compiled(compileToolGlob, 'server/uri'),
+    'Only these resources: server/uri, * for any characters',
+  ),
+  prompt: oneOrMany(compiled(compileToolGlob, 'server/name'), 'Only these prompts: server/name, * for any characters'),
   arguments: z.array(conditionSchema).min(1).max(32).optional().describe('Only calls for which all of these hold'),
   effect: z.enum(['allow', 'deny', 'require_approval']).describe('What happens to the call'),
   reason: z.string().min(1).max(500).optional().describe('Shown to the model and the caller'),

@@ -20,10 +20,11 @@ export interface LegacySessionOptions {
   idleMs: number;
   /** Interval on streams over Streamable HTTP; 0 if the streams' writer sends keep-alives. */
   keepAliveMs: number;
-  newServer: () => Server;
+  newServer: (exchange: McpExchange) => Server;
   onRefused: (limit: 'mcp_sessions' | 'mcp_unread_answers') => void;
   /** A session was ended to make room for another. */
   onEvicted: () => void;
+  onSessionEnd?: ((server: Server) => void) | undefined;
 }
 
 interface Session {
@@ -124,18 +125,22 @@ export class LegacySessions {
   }
 
   private async start<T extends Transport>(
-    { context: { principal } }: McpExchange,
+    exchange: McpExchange,
     newTransport: (id: string) => T,
   ): Promise<{ session: Session; transport: T }> {
     this.makeRoom();
     const id = mintSessionId();
     const transport = newTransport(id);
-    const server = this.options.newServer();
+    const server = this.options.newServer(exchange);
+    const { principal } = exchange.context;
     const counts = { openIds: new Set<string | number>(), exchanges: 0, calls: 0, usedAt: steadyNow() };
     const session: Session = { principal, server, transport, ...counts };
     this.sessions.set(id, session);
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's server is no EventTarget
-    server.onclose = () => this.sessions.delete(id);
+    server.onclose = () => {
+      this.sessions.delete(id);
+      this.options.onSessionEnd?.(server);
+    };
     await server.connect(transport);
     return { session, transport };
   }

@@ -6,21 +6,34 @@ import {
   isLegacyRequest,
   legacyStatelessFallback,
   type McpHttpHandler,
+  type McpRequestContext,
   type Server,
   type ServerEvent,
 } from '@modelcontextprotocol/server';
+import { z } from 'zod';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { collapseStream } from './collapse-stream.js';
-import { bindExchange, type McpExchange } from './exchange.js';
+import { bindExchange, exchangeOf, type McpExchange } from './exchange.js';
 import { LegacySessions } from './legacy-sessions.js';
 import { bodyOf, type McpFrames } from './read-frames.js';
 
 export interface McpEndpointPorts {
   /** Creates a server per request, or per session of an older client. */
-  newServer: () => Server;
+  newServer: (exchange: McpExchange) => Server;
   /** Calls the listener when a list or a resource has changed. Returns a function that stops it. */
   onChange: (listener: (change: ServerEvent) => void) => () => void;
+  /**
+   * Follows the resources that a listening client names, until the exchange ends. Resolves with those that it may follow. Absent: the
+   * server announces no changes of single resources.
+   */
+  followResources?: (
+    uris: readonly string[],
+    exchange: McpExchange,
+    onUpdated: (uri: string) => void,
+  ) => Promise<string[]>;
+  /** A session of an older client has ended. */
+  onSessionEnd?: (server: Server) => void;
   logger: Logger;
   observeError: (error: AppError) => void;
   /** A session, message or subscription was refused because of its limit. */
@@ -36,27 +49,33 @@ export interface McpEndpointLimits {
   keepAliveMs: number;
 }
 
+const listenFilter = z.looseObject({
+  notifications: z.looseObject({ resourceSubscriptions: z.array(z.string()).min(1) }),
+});
+
 export class McpEndpoint {
   private readonly modern: McpHttpHandler;
   private readonly stateless: ReturnType<typeof legacyStatelessFallback>;
   private readonly sessions: LegacySessions;
   private readonly stopWatching: () => void;
   private subscriptions = 0;
+  private readonly updated = new Set<string>();
 
   constructor(
     private readonly ports: McpEndpointPorts,
     private readonly limits: McpEndpointLimits,
   ) {
-    const { newServer, onRefused, onEvicted } = ports;
+    const { newServer, onRefused, onEvicted, onSessionEnd } = ports;
     const { keepAliveMs } = limits;
     const onerror = (error: Error) => ports.logger.debug({ error }, 'mcp request');
-    this.modern = createMcpHandler(newServer, {
+    const serverFor = ({ requestInfo }: McpRequestContext) => newServer(exchangeOf(requestInfo));
+    this.modern = createMcpHandler(serverFor, {
       legacy: 'reject',
       keepAliveMs,
       onerror,
       maxSubscriptions: limits.subscriptions,
     });
-    this.stateless = legacyStatelessFallback(newServer, onerror);
+    this.stateless = legacyStatelessFallback(serverFor, onerror);
     this.sessions = new LegacySessions({
       limit: limits.sessions,
       idleMs: limits.sessionIdleMs,
@@ -64,6 +83,7 @@ export class McpEndpoint {
       newServer,
       onRefused,
       onEvicted,
+      onSessionEnd,
     });
     this.stopWatching = ports.onChange((change) => {
       this.modern.bus.publish(change);
@@ -110,12 +130,38 @@ export class McpEndpoint {
     }
     const parsedBody = bodyOf(frames);
     if (!(await isLegacyRequest(request, parsedBody))) {
-      if (frames.listens) this.enterSubscription(exchange);
+      if (frames.listens) {
+        this.enterSubscription(exchange);
+        await this.followResources(frames, exchange);
+      }
       return this.modern.fetch(request, { parsedBody });
     }
     if (isInitializeRequest(parsedBody)) return this.sessions.open(request, frames, exchange);
     if (sessionId !== null) return this.sessions.serve(sessionId, request, exchange, frames);
     return this.stateless(request, { parsedBody });
+  }
+
+  /** Leaves only those in the request that are followed: the SDK promises the client what the request names. */
+  private async followResources({ requests }: McpFrames, exchange: McpExchange): Promise<void> {
+    const { followResources } = this.ports;
+    const asked = listenFilter.safeParse(requests.find(({ method }) => method === 'subscriptions/listen')?.params).data;
+    if (followResources === undefined || asked === undefined) return;
+    const { notifications } = asked;
+    const uris = notifications.resourceSubscriptions;
+    notifications.resourceSubscriptions = await followResources(uris, exchange, (uri) => this.resourceUpdated(uri));
+    for (const request of requests)
+      if (request.method === 'subscriptions/listen') Object.assign(request.params!, asked);
+  }
+
+  /** Several clients may follow one resource: they are told together, once. */
+  private resourceUpdated(uri: string): void {
+    if (this.updated.size === 0) {
+      queueMicrotask(() => {
+        for (const each of this.updated) this.modern.notify.resourceUpdated(each);
+        this.updated.clear();
+      });
+    }
+    this.updated.add(uri);
   }
 
   private enterSubscription(exchange: McpExchange): void {

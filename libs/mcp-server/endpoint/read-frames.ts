@@ -12,6 +12,9 @@ import { AppError } from '#libs/schemas/errors.js';
 /** Larger batches are refused; the protocol has no batches since 2025-06-18. Each message may list all tools. */
 const maxBatch = 16;
 
+/** Requests that run something. */
+const calls = ['tools/call', 'resources/read', 'resources/subscribe', 'prompts/get', 'completion/complete'];
+
 export interface McpFrames {
   messages: readonly JSONRPCMessage[];
   requests: readonly JSONRPCRequest[];
@@ -34,7 +37,7 @@ export function readFrames(body: unknown): McpFrames {
     throw new AppError('invalid_value', 'Two requests of this batch have the same id', { param: 'id' });
   }
   const asksFor = (wanted: string) => requests.some(({ method }) => method === wanted);
-  return { messages, requests, batch, calls: asksFor('tools/call'), listens: asksFor('subscriptions/listen') };
+  return { messages, requests, batch, calls: calls.some(asksFor), listens: asksFor('subscriptions/listen') };
 }
 
 export const bodyOf = ({ messages, batch }: McpFrames): unknown => (batch ? messages : messages[0]);

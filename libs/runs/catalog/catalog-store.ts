@@ -3,6 +3,7 @@
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ChangeGrade } from '#libs/schemas/tool-change.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import type { ServerOffers } from './server-offers.js';
 
 /** A tool as a worker publishes it. Readers give names to equal tools of different servers. */
 export type PublishedTool = Omit<CatalogTool, 'name' | 'available'>;
@@ -50,7 +51,7 @@ export interface CatalogServerState {
   server: string;
   order: number;
   available: boolean;
-  /** Changes whenever the offered tools change. */
+  /** Changes whenever what the server offers changes. */
   revision: string;
 }
 
@@ -59,6 +60,8 @@ export interface PublishedCatalog {
   /** The configured servers that have been listed. */
   servers(): Promise<CatalogServerState[]>;
   published(server: string): Promise<PublishedTool[]>;
+  /** Undefined if no worker has published any. */
+  offers(server: string): Promise<ServerOffers | undefined>;
 }
 
 /** For processes that list the servers. @throws AppError store_unavailable */
@@ -70,6 +73,8 @@ export interface CatalogStore extends PublishedCatalog {
   definitions(server: string, tools: readonly string[]): Promise<Map<string, JsonObject>>;
   /** Writes in pieces of bounded size. Resolves with the number of written tools: all others had changed meanwhile. */
   write(server: string, tools: readonly ToolWrite[]): Promise<number>;
+  /** Publishes what the server offers besides tools; readers read it again if it has changed. */
+  writeOffers(server: string, offers: ServerOffers): Promise<void>;
   /** Removes new tools that were held back and no longer exist. */
   forget(server: string, tools: readonly string[]): Promise<void>;
   /** All listed tools are written: the server is available; `changed`: readers must read its tools again. */

@@ -2,10 +2,12 @@
 import type { CatalogTool as CatalogToolRow } from '#libs/postgres/prisma-client/client.js';
 import type { Database } from '#libs/postgres/open-database.js';
 import { arrayOf, storedJson, storedJsonOrNull, storedText } from '#libs/postgres/stored-text.js';
+import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { ChangeGrade } from '#libs/schemas/tool-change.js';
 import type { CatalogServerState, CatalogStore, KnownTool, PublishedTool, ToolWrite } from './catalog-store.js';
+import type { ServerOffers } from './server-offers.js';
 
 const pieceBytes = 512 * 1024;
 const pieceRows = 500;
@@ -125,6 +127,26 @@ export class PostgresCatalogStore implements CatalogStore {
       written += row!.written;
     }
     return written;
+  }
+
+  async writeOffers(server: string, offers: ServerOffers): Promise<void> {
+    await this.database.call(
+      (prisma) => prisma.$executeRaw`/* catalog.offers */
+        with written as (
+          insert into catalog_offers (server, offers, hash)
+          values (${storedText(server)}, ${storedJson(offers)}::json, ${canonicalHash(offers)})
+          on conflict (server) do update set offers = excluded.offers, hash = excluded.hash
+          where catalog_offers.hash <> excluded.hash
+          returning server)
+        update catalog_servers set revision = revision + 1 where server in (select server from written)`,
+    );
+  }
+
+  async offers(server: string): Promise<ServerOffers | undefined> {
+    const row = await this.database.call((prisma) =>
+      prisma.catalogOffers.findUnique({ where: { server: storedText(server) } }),
+    );
+    return row === null ? undefined : (row.offers as unknown as ServerOffers);
   }
 
   async forget(server: string, tools: readonly string[]): Promise<void> {

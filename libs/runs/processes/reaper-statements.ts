@@ -2,7 +2,7 @@
 // time, concurrently with others. A statement takes a bounded number of rows and skips locked rows.
 import { endedCallColumns } from '../call-rows.js';
 import { deletePartsOfRuns } from '../delete-parts-of-runs.js';
-import { insertAudit } from '../write-parts.js';
+import { hasAudit, insertAudit } from '../write-parts.js';
 
 const milliseconds = (parameter: string): string => `${parameter}::float8 * interval '1 millisecond'`;
 
@@ -59,7 +59,7 @@ const endCallsWhere = (name: string, condition: string): string => `/* reaper.${
       call.round, call.server, call.tool, call.name, call.definition_hash, verdict.result, verdict.result_digest,
       verdict.success, call.state, verdict.error_code, verdict.duration_ms, verdict.queue_wait_ms, call.attempt,
       verdict.cached, verdict.isolation, call.worker, call.job),
-  audited as (${insertAudit('ended where $2::boolean')})
+  audited as (${insertAudit(`ended where $2::boolean and ${hasAudit}`)})
   select id, job from ended`;
 
 /**

@@ -27,6 +27,8 @@ const rule = {
   user: names.optional(),
   key: names.optional(),
   tool: names.optional(),
+  resource: names.optional(),
+  prompt: names.optional(),
   arguments: z.array(condition).optional(),
   effect,
   reason: text.optional(),

@@ -5,7 +5,7 @@ import { stopClocks, isForPeople, waitKinds } from '#libs/waits/wait-kinds.js';
 import { Deadline } from '#libs/concurrency/deadline.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { channelNames, type ToolControl, type ToolJob, type ToolReply } from '#libs/schemas/tool-job.js';
-import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { failedOutcome, stoppedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { ApprovalNeeded } from '../../govern/approval-needed.js';
 import type { RunnableCall } from '../call.js';
 import { isHandedOver } from '../runs/active-runs.js';
@@ -153,6 +153,9 @@ export class DispatchedCall implements ReplyListener {
         this.extend();
         this.report({ status: 'running', progress: reply.progress, total: reply.total, message: reply.message });
         break;
+      case 'log':
+        this.report({ status: 'running', log: reply.log });
+        break;
       case 'question':
         if (reply.open) void this.lookForQuestion();
         else this.endQuestion();
@@ -232,7 +235,7 @@ export class DispatchedCall implements ReplyListener {
     if (this.stopping || this.over) return;
     this.stopping = true;
     clearTimeout(this.deadline);
-    const outcome = this.endedHere(reason);
+    const outcome = stoppedOutcome(reason, this.job, Math.max(0, steadyNow() - this.startedAt));
     const control: ToolControl = { version: 1, kind: 'cancel', callIds: [this.job.callId], reason };
     const sent = this.services.channels
       .publish(channelNames.workers, JSON.stringify(control), AbortSignal.timeout(storeTimeoutMs))
@@ -249,13 +252,6 @@ export class DispatchedCall implements ReplyListener {
     this.pollMs = cancelPollMs;
     this.armPoll();
     this.deadline = setTimeout(() => void this.endAfterGrace(outcome), this.services.cancelGraceMs + workerFirstMs);
-  }
-
-  private endedHere(reason: 'cancelled' | 'tool_timeout'): ToolOutcome {
-    const durationMs = Math.max(0, steadyNow() - this.startedAt);
-    if (reason === 'cancelled') return failedOutcome('cancelled', 'cancelled', 'The call was cancelled', durationMs);
-    const message = `The tool did not answer within ${this.job.timeoutMs} ms`;
-    return failedOutcome('failed', 'tool_timeout', message, durationMs);
   }
 
   /** Progress moves the deadline, as far as the tool's own maximum and the request allow. */

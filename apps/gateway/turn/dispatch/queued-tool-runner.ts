@@ -4,6 +4,7 @@ import { setMaxListeners } from 'node:events';
 import type { WaitStore } from '#libs/waits/wait-store.js';
 import type { Backing } from '#libs/backing/backing.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { PostgresSessionStore } from '#libs/runs/sessions/postgres-session-store.js';
 import type { ProcessRegistry } from '#libs/runs/processes/process-registry.js';
@@ -33,6 +34,14 @@ import type { ToolProgress, ToolRunner } from './tool-runner.js';
 import { endToolSpan, startToolSpan, TracedQueue } from './trace-tool-call.js';
 import { WorkerWatch } from './worker-watch.js';
 
+export const dispatchLimits = ({ limits, tools }: Pick<Config, 'limits' | 'tools'>) => ({
+  sessionCalls: limits.session_calls,
+  principalCalls: limits.principal_calls,
+  queueLength: limits.queue_length,
+  cancelGraceMs: tools.cancel_grace_ms,
+  workerWaitMs: tools.worker_wait_ms,
+});
+
 export interface QueuedToolRunnerParts {
   gatewayId: string;
   backing: Pick<Backing, 'queue' | 'channels' | 'cache' | 'counters'>;
@@ -44,13 +53,7 @@ export interface QueuedToolRunnerParts {
   waits: Pick<WaitStore, 'open' | 'byIds'>;
   approval: ApprovalSettings;
   sampling: SamplingDesk;
-  limits: {
-    sessionCalls: number;
-    principalCalls: number;
-    queueLength: number;
-    cancelGraceMs: number;
-    workerWaitMs: number;
-  };
+  limits: ReturnType<typeof dispatchLimits>;
   measuring: ToolMeasuring;
   /** Counts look-ups in the cache: found, not found, or not wanted. */
   onCacheLookup: CachedResultsParts['onLookup'];

@@ -3,6 +3,7 @@ import type { Wait } from '#libs/waits/wait.js';
 import type { RequestDeadline } from '#libs/schemas/call-context.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import type { ToolLog } from '#libs/schemas/tool-job.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { Call, RunnableCall } from '../call.js';
 
@@ -11,6 +12,8 @@ export interface ToolProgress {
   progress?: number | undefined;
   total?: number | undefined;
   message?: string | undefined;
+  /** A log message of the tool server. */
+  log?: ToolLog;
   /** The open question of the tool server. */
   asks?: Wait;
 }

@@ -9,7 +9,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import type { ConfiguredServer } from '../servers/configured-server.js';
 import type { ToolConnection } from '../servers/connection.js';
-import { listTools } from './list-tools.js';
+import { listServer } from './list-server.js';
 import type { ServerPool } from '../pool/pool.js';
 import type { CatalogPublisher } from './publish-catalog.js';
 
@@ -137,7 +137,7 @@ export class ListedServer {
     this.changed = false;
     const begunAt = performance.now();
     try {
-      const listed = await listTools(
+      const listed = await listServer(
         this.server,
         { pool, workspaces, timeoutMs: this.server.startTimeoutMs + listTimeoutMs },
         { signal, onConnection: (connection) => this.watch(connection) },
@@ -148,6 +148,8 @@ export class ListedServer {
       this.currentState = 'ready';
       this.failures = 0;
       logger.info({ metadata: { server: name, tools: published.length } }, 'tools of a server were published');
+      if (listed.failure === undefined) return;
+      logger.warn({ error: listed.failure, metadata: { server: name } }, 'resources and prompts could not be listed');
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ConnectionNeeded) return this.waitForSignIn();
@@ -184,7 +186,7 @@ export class ListedServer {
     if (this.watched.has(connection)) return;
     this.watched.add(connection);
     this.protocol = connection.peer?.protocolVersion ?? this.protocol;
-    connection.onToolsChanged(() => this.onChanged());
+    connection.onListChanged(() => this.onChanged());
   }
 
   private onChanged(): void {

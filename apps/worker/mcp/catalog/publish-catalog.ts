@@ -5,7 +5,10 @@ import type { CatalogStore, PublishedTool, ToolWrite } from '#libs/runs/catalog/
 import type { ChangeGrade } from '#libs/schemas/tool-change.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import type { ConfiguredServer } from '../servers/configured-server.js';
+import type { ListedOffers } from '../servers/list-pages.js';
+import type { ServerListing } from './list-server.js';
 import { needsDefinition, planPublication, type Publication } from './plan-publication.js';
+import { readOffers, withHeldInstructions } from './read-offers.js';
 import { readDefinitions, type ListedDefinition, type SchemaLimits } from './read-definitions.js';
 
 /** Planning is repeated if another worker or an operator has written the same tools. */
@@ -23,22 +26,36 @@ export interface PublisherParts {
 export class CatalogPublisher {
   constructor(private readonly parts: PublisherParts) {}
 
-  /** Resolves with the offered tools, and the tools that are left out, with reasons. @throws AppError store_unavailable */
+  /** Resolves with the offered tools, and what is left out, with reasons. @throws AppError store_unavailable */
   async publish(
     server: ConfiguredServer,
-    listed: readonly unknown[],
+    { tools, offers }: Pick<ServerListing, 'tools' | 'offers'>,
   ): Promise<{ published: PublishedTool[]; leftOut: string[] }> {
     const { store, limits, logger } = this.parts;
-    const { definitions, refused } = await readDefinitions(listed, limits);
+    const { definitions, refused } = await readDefinitions(tools, limits);
     const { firstListing } = await store.place(server.name, server.order);
+    const others = offers === undefined ? [] : await this.writeOffers(server, offers);
     const { published, refused: twice } = await this.write(server, definitions, firstListing);
-    const leftOut = [...refused, ...twice];
+    const leftOut = [...refused, ...twice, ...others];
     if (leftOut.length > 0) {
       const metadata = { server: server.name, refused: leftOut.slice(0, namesInLog), count: leftOut.length };
-      logger.warn({ metadata }, 'tools were left out');
+      logger.warn({ metadata }, 'tools, resources or prompts were left out');
     }
     await this.announce();
     return { published, leftOut };
+  }
+
+  /** Resolves with what was left out. */
+  private async writeOffers(server: ConfiguredServer, listed: ListedOffers): Promise<string[]> {
+    const { store, logger } = this.parts;
+    const read = readOffers(server, listed);
+    const { offers, held } = withHeldInstructions(read.offers, await store.offers(server.name), server);
+    await store.writeOffers(server.name, offers);
+    if (held) {
+      const metadata = { server: server.name };
+      logger.warn({ metadata }, 'changed instructions of a server are held back: its tools.changes.wording is `hold`');
+    }
+    return read.refused;
   }
 
   private async write(server: ConfiguredServer, listed: readonly ListedDefinition[], firstListing: boolean) {

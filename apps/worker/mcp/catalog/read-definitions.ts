@@ -109,7 +109,7 @@ export function readStored(definition: JsonObject): ReadTool {
 const longestName = 128;
 
 /** MCP allows letters, digits, `_`, `.` and `-`; servers use `/` and more. A name must not look like another one, or like a path. */
-function problemOfName(name: string): string | undefined {
+export function problemOfName(name: string): string | undefined {
   if (name === '' || name.length > longestName) return `its name must have 1 to ${longestName} characters`;
   if (/[\s\p{C}\p{DI}\\]/u.test(name) || name.normalize('NFKC') !== name || mixesScripts(name)) {
     return 'its name has characters that can look like others';

@@ -17,14 +17,15 @@ import type { EndGrace, ToolProcess } from '../../sandbox/tool-process.js';
 import { changesUser, isOpenToAll } from '../../sandbox/tool-user.js';
 import { CallActivity, watchQuota } from '../../workspace/quota-watch.js';
 import { connectStdio } from './connect.js';
-import type { ConnectOptions, ToolConnection } from './connection.js';
+import type { ConnectOptions } from './connect-options.js';
+import type { ToolConnection } from './connection.js';
 import type { DiscoveryMemory } from './discovery.js';
 import type { ServerBound } from '../wire/server-bound.js';
 import type { ServerStarts } from './server-starts.js';
 import { absoluteWord, CommandRefused, resolveCommand, type Program } from '../../sandbox/resolve-command.js';
 import type { StdioOptions } from '../wire/stdio-transport.js';
 import { ShownPaths, translated, type ShownDirectory } from './shown-paths.js';
-import { samplingOf } from './sampling.js';
+import { samplingOf } from '../asking/sampling.js';
 import type { ConfiguredServer, OpenServer, StandbyInstance } from './configured-server.js';
 
 export interface CommandParts {

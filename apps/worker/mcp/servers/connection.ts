@@ -1,24 +1,24 @@
-// A connection to an MCP server, the only user of the SDK's client. Lists and calls tools, with progress and cancellation,
-// and converts errors to ours. A call rejects at once when its signal aborts. connect.ts creates connections.
+// A connection to an MCP server, the only owner of the SDK's client. Lists and calls tools, reads resources and prompts, with
+// progress and cancellation, and converts errors to ours. A call rejects at once when its signal aborts. connect.ts creates connections.
 import { pathToFileURL } from 'node:url';
 import { Client, ProtocolError, SseError, type PriorDiscovery, type Tool } from '@modelcontextprotocol/client';
-import { z } from 'zod';
 import { ownClientName } from '#libs/mcp-server/call-meta.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, type JsonObject, textOrEmpty } from '#libs/schemas/json.js';
 import type { McpPeer } from '#libs/tracing/spans.js';
-import { CallsInProgress } from './calls-in-progress.js';
+import { CallsInProgress } from '../asking/calls-in-progress.js';
+import type { EstablishOptions } from './connect-options.js';
 import { asCallError, isSessionLost, misunderstanding, SessionLost } from './connection-errors.js';
-import type { DiscoveryMemory } from './discovery.js';
-import { asAskingError, isBrokenQuestion, nobodyAnswers, readQuestion, toElicitResult } from './elicitation.js';
-import { isOverBounds, readSampling, type SamplingSettings, toSamplingResult } from './sampling.js';
+import { asAskingError, isBrokenQuestion, nobodyAnswers, readQuestion, toElicitResult } from '../asking/elicitation.js';
+import { type ListedOffers, listOffers, listingOfTools, listPages, type ServerRequest } from './list-pages.js';
+import { type RequestMeta, LogLevels, readServerLog } from '../asking/server-logs.js';
+import { ResourceSubscriptions } from './resource-subscriptions.js';
+import { isOverBounds, readSampling, toSamplingResult } from '../asking/sampling.js';
 import { callScope, type ToolCallOptions } from '../wire/call-scope.js';
 import type { GuardedTransport } from '../wire/guarded-transport.js';
 import { keepListening } from '../wire/keep-listening.js';
-import { messageSize } from '../wire/message-size.js';
 import { declaresHeaders } from '../wire/param-headers.js';
 import { disclose } from '../wire/read-message.js';
-import type { OnServerBound } from '../wire/server-bound.js';
 import { StdioTransport } from '../wire/stdio-transport.js';
 
 export interface ToolRequest {
@@ -37,55 +37,32 @@ export interface RawToolResult {
 export interface ToolConnection {
   /** The unchecked definitions, up to a bound. */
   listTools(signal: AbortSignal): Promise<unknown[]>;
+  /** What the server offers besides tools, up to a bound. */
+  listOffers(signal: AbortSignal): Promise<ListedOffers>;
   /**
    * @throws AppError tool_crashed, tool_failed, tool_unavailable, invalid_tool_arguments, invalid_tool_result,
    * result_too_large; SessionLost; the signal's reason
    */
   callTool(request: ToolRequest, options: ToolCallOptions): Promise<RawToolResult>;
+  /** Resolves with the unchecked result. Throws as `callTool` does. */
+  ask(request: ServerRequest, options: ToolCallOptions): Promise<Record<string, unknown>>;
   readonly closed: boolean;
   /** The address of the server, for traces; absent within this process. */
   readonly peer?: McpPeer | undefined;
   /** Why the connection closed, if the server caused it. */
   readonly failure: AppError | undefined;
   onClosed(listener: () => void): void;
-  onToolsChanged(listener: () => void): void;
+  /** The lists of tools, resources or prompts have changed. */
+  onListChanged(listener: () => void): void;
+  /** A resource has changed that a call asked about. */
+  onResourceUpdated(listener: (uri: string) => void): void;
   /** Resolves when the session and the process have ended. */
   close(): Promise<void>;
 }
 
-export interface ConnectOptions {
-  signal: AbortSignal;
-  cancelGraceMs: number;
-  /** Limits all attempts together. */
-  startTimeoutMs: number;
-  root?: string | undefined;
-  /** Sessions share the connection: a question that does not name its call may belong to another session. */
-  shared?: boolean;
-  /** If given, the server may ask models. */
-  sampling?: SamplingSettings | undefined;
-  memory?: DiscoveryMemory | undefined;
-  onBound?: OnServerBound | undefined;
-  /** What a refusal of the server means for the user whose rights the connection has. */
-  needed?: ((error: unknown) => AppError | undefined) | undefined;
-}
-
-export interface EstablishOptions extends ConnectOptions {
-  /** If given, no other era is tried. */
-  prior?: PriorDiscovery | undefined;
-  /** The server is known to be of the newer era, so its answer to that greeting is awaited for the whole start timeout. */
-  isModern?: boolean;
-}
-
 /** A server that does not answer the newer greeting within this time is greeted as an older one. */
 const probeTimeoutMs = 5_000;
-const listTimeoutMs = 15_000;
-const maxListPages = 100;
-const maxListedTools = 10_000;
-/** Limit for all pages, including cursors. The page that exceeds it is the last one. */
-const maxListedBytes = 32 * 1024 * 1024;
 
-/** Some servers send `null` if there is no next page. An invalid cursor also ends the listing. */
-const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional().catch(undefined) });
 /** MCP 2026-07-28: the server refused the call before running it, since headers with arguments are missing. */
 const headerMismatch = -32_020;
 const longestTimerMs = 2 ** 31 - 1;
@@ -93,6 +70,8 @@ const longestTimerMs = 2 ** 31 - 1;
 export class ClientConnection implements ToolConnection {
   closed = false;
   private readonly client: Client;
+  private readonly logs: LogLevels;
+  private readonly subscriptions: ResourceSubscriptions;
   private readonly closedListeners: (() => void)[] = [];
   private readonly changedListeners: (() => void)[] = [];
   private readonly ended = new AbortController();
@@ -112,6 +91,7 @@ export class ClientConnection implements ToolConnection {
     const probeMs = isModern ? startTimeoutMs : Math.min(probeTimeoutMs, startTimeoutMs / 4);
     this.unproven = prior?.kind === 'modern';
     const onChanged = () => notify(this.changedListeners);
+    const changes = { autoRefresh: false, debounceMs: 0, onChanged };
     this.client = new Client(
       { name: ownClientName, version: '1' },
       {
@@ -121,10 +101,15 @@ export class ClientConnection implements ToolConnection {
           ...(sampling === undefined ? {} : { sampling: {} }),
         },
         versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeMs } },
-        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
+        listChanged: { tools: changes, resources: changes, prompts: changes },
       },
     );
-    this.client.setNotificationHandler('notifications/tools/list_changed', onChanged);
+    this.logs = new LogLevels(this.client);
+    this.subscriptions = new ResourceSubscriptions(this.client);
+    guard.onlog = (params) => this.logged(params);
+    for (const list of ['tools', 'resources', 'prompts'] as const) {
+      this.client.setNotificationHandler(`notifications/${list}/list_changed`, onChanged);
+    }
     if (root !== undefined) {
       const roots = [{ uri: pathToFileURL(root).href, name: 'workspace' }];
       this.client.setRequestHandler('roots/list', () => ({ roots }));
@@ -210,64 +195,80 @@ export class ClientConnection implements ToolConnection {
     this.closedListeners.push(listener);
   }
 
-  onToolsChanged(listener: () => void): void {
+  onListChanged(listener: () => void): void {
     this.changedListeners.push(listener);
   }
 
+  onResourceUpdated(listener: (uri: string) => void): void {
+    this.subscriptions.onUpdated(listener);
+  }
+
   async listTools(signal: AbortSignal): Promise<unknown[]> {
-    const tools: unknown[] = [];
-    const seen = new Set<string>();
-    const mirrored = new Map<string, Tool>();
-    let cursor: string | undefined;
-    let bytes = 0;
     try {
-      for (let page = 0; page < maxListPages; page += 1) {
-        const params = cursor === undefined ? {} : { cursor };
-        const given = { signal, timeout: listTimeoutMs };
-        const listed = listSchema.parse(disclose(await this.client.request({ method: 'tools/list', params }, given)));
-        this.unproven = false;
-        bytes += messageSize(listed);
-        const left = maxListedTools - tools.length;
-        tools.push(...listed.tools.slice(0, left).filter((tool) => this.mayOffer(tool, mirrored)));
-        cursor = listed.nextCursor;
-        const isMore = cursor !== undefined && (page + 1 === maxListPages || bytes > maxListedBytes);
-        const over = listed.tools.length > left || isMore;
-        if (over) this.options.onBound?.('listing');
-        if (over || cursor === undefined || seen.has(cursor)) break;
-        seen.add(cursor);
-      }
+      const listed = await listPages(this.client, listingOfTools, { signal, onBound: this.options.onBound });
+      this.unproven = false;
+      const mirrored = new Map<string, Tool>();
+      const tools = listed.filter((tool) => this.mayOffer(tool, mirrored));
+      this.mirrored = mirrored;
+      return tools;
     } catch (error) {
       throw this.callError(error);
     }
-    this.mirrored = mirrored;
-    return tools;
   }
 
-  async callTool(request: ToolRequest, options: ToolCallOptions): Promise<RawToolResult> {
-    const { signal } = options;
-    signal.throwIfAborted();
-    const progressToken = this.guard.expectProgress(options);
-    const params = { name: request.tool, arguments: request.arguments, _meta: { ...request.meta, progressToken } };
-    this.calls.add(options);
-    try {
-      // The caller has the real deadline. The SDK's is longer.
-      const timeout = Math.min(options.maxTimeoutMs + (options.questionsMs ?? 0) + 5_000, longestTimerMs);
+  listOffers(signal: AbortSignal): Promise<ListedOffers> {
+    return listOffers(this.client, { signal, onBound: this.options.onBound }).catch((error: unknown) => {
+      throw this.callError(error);
+    });
+  }
+
+  callTool(request: ToolRequest, options: ToolCallOptions): Promise<RawToolResult> {
+    return this.during(options, request.tool, (given, _meta) => {
+      const params = { name: request.tool, arguments: request.arguments, _meta: { ...request.meta, ..._meta } };
       const ask = () => {
         // Without a definition, the SDK would look for one in listings of its own.
         const toolDefinition = this.mirrored.get(request.tool) ?? definitionOf(request.tool, {});
-        return this.client.callTool(params, { signal, timeout, toolDefinition });
+        return this.client.callTool(params, { ...given, toolDefinition });
       };
-      const result = await callScope.run(options, () =>
-        ask().catch(async (error: unknown) => {
-          if (!(error instanceof ProtocolError) || error.code !== headerMismatch) throw error;
-          await this.listTools(signal);
-          return ask();
-        }),
-      );
+      return ask().catch(async (error: unknown) => {
+        if (!(error instanceof ProtocolError) || error.code !== headerMismatch) throw error;
+        await this.listTools(given.signal);
+        return ask();
+      });
+    });
+  }
+
+  ask({ method, params, meta }: ServerRequest, options: ToolCallOptions): Promise<Record<string, unknown>> {
+    return this.during(options, undefined, async (given, _meta) => {
+      if (method !== 'resources/subscribe') {
+        return this.client.request({ method, params: { ...params, _meta: { ...meta, ..._meta } } } as never, given);
+      }
+      await this.subscriptions.renew(textOrEmpty(params['uri']), given.signal);
+      return {};
+    });
+  }
+
+  /** Sends a request of a call. `toolName`: the tool, if the request runs one. */
+  private async during(
+    options: ToolCallOptions,
+    toolName: string | undefined,
+    send: (given: { signal: AbortSignal; timeout: number }, meta: RequestMeta) => Promise<Record<string, unknown>>,
+  ): Promise<Record<string, unknown>> {
+    const { signal, logLevel } = options;
+    signal.throwIfAborted();
+    const progressToken = this.guard.expectProgress(options);
+    this.calls.add(options);
+    try {
+      const lowered = this.logs.lower(logLevel, signal);
+      if (lowered !== undefined) await lowered;
+      const meta = { progressToken, ...this.logs.metaOf(logLevel) };
+      // The caller has the real deadline. The SDK's is longer.
+      const timeout = Math.min(options.maxTimeoutMs + (options.questionsMs ?? 0) + 5_000, longestTimerMs);
+      const result = await callScope.run(options, () => send({ signal, timeout }, meta));
       this.unproven = false;
       return disclose(result);
     } catch (error) {
-      if (!signal.aborted) throw this.callError(error, request.tool);
+      if (!signal.aborted) throw this.callError(error, toolName);
       void this.checkAfterCancel();
       throw signal.reason;
     } finally {
@@ -288,11 +289,18 @@ export class ClientConnection implements ToolConnection {
 
   async close(): Promise<void> {
     this.ended.abort();
+    this.subscriptions.close();
     await this.client.close();
     this.closed = true;
     // If the connection ended by itself, the SDK has dropped it, but its process may still run.
     const { inner } = this.guard;
     if (inner instanceof StdioTransport) await inner.close();
+  }
+
+  private logged(params: unknown): void {
+    const call = this.calls.logging();
+    const log = call?.logLevel === undefined ? undefined : readServerLog(params, call.logLevel);
+    if (log !== undefined) call?.onLog?.(log);
   }
 
   private callError(error: unknown, toolName?: string): AppError {

@@ -195,7 +195,7 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('%s', (way) => {
   test('a connection that is closed ends its calls, and hears of no change any more', async () => {
     const { call, tools, server, connection } = await connected(way);
     let changes = 0;
-    connection.onToolsChanged(() => (changes += 1));
+    connection.onListChanged(() => (changes += 1));
     const reported: unknown[] = [];
     const calling = call('wait', {}, { onProgress: (progress) => reported.push(progress) });
     await expect.poll(() => reported).toHaveLength(2);

@@ -3,6 +3,7 @@
 import type { ServedCall, ServerListener } from '#libs/mcp-server/tool-server.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { notify, type RawToolResult, type ToolConnection, type ToolRequest } from './connection.js';
+import type { ListedOffers, ServerRequest } from './list-pages.js';
 import type { ToolCallOptions } from '../wire/call-scope.js';
 import { CountWindow } from '../wire/flood-gate.js';
 import { readProgress } from '../wire/guarded-transport.js';
@@ -43,7 +44,7 @@ export class InProcessConnection implements ToolConnection {
     this.closedListeners.push(listener);
   }
 
-  onToolsChanged(listener: () => void): void {
+  onListChanged(listener: () => void): void {
     this.changedListeners.push(listener);
   }
 
@@ -52,6 +53,16 @@ export class InProcessConnection implements ToolConnection {
     if (this.isClosed) throw ended();
     return this.server.list();
   }
+
+  async listOffers(): Promise<ListedOffers> {
+    return { resources: [], templates: [], prompts: [], instructions: undefined, completes: false, subscribes: false };
+  }
+
+  async ask({ method }: ServerRequest): Promise<Record<string, unknown>> {
+    throw new AppError('tool_failed', `The server does not have ${method}`);
+  }
+
+  onResourceUpdated(): void {}
 
   async callTool(request: ToolRequest, options: ToolCallOptions): Promise<RawToolResult> {
     const { signal } = options;

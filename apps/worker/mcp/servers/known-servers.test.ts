@@ -135,7 +135,7 @@ verifies('tools.known-servers', 'cancelling reaches a tool of the old SDK', asyn
 for (const name of ['old', 'new', 'oldHttp', 'oldSse', 'ownHttp']) {
   verifies('tools.list-changed-heard', name, async () => {
     await servers.use(name, async (connection) => {
-      const changed = new Promise<void>((resolve) => connection.onToolsChanged(resolve));
+      const changed = new Promise<void>((resolve) => connection.onListChanged(resolve));
       const signal = AbortSignal.timeout(10_000);
       if (name === 'ownHttp') own.register({ name: 'later', place: 'here', options: empty, handler: () => 'x' });
       else await connection.callTool({ tool: 'grow', arguments: {}, meta: {} }, { ...given, signal });

@@ -8,7 +8,7 @@ import {
 import { createMigratedDatabase, type TestDatabase } from '../../../../test/support/services/test-database.js';
 import { openToolServers, type ToolServers } from '../../../../test/support/tool-servers.js';
 import { verifies } from '../../../../test/verifies.js';
-import { listTools } from '../catalog/list-tools.js';
+import { listServer } from '../catalog/list-server.js';
 
 let testDatabase: TestDatabase;
 let world: ConnectedWorld;
@@ -48,7 +48,7 @@ const call = async (principal: string, tool = 'whoami') => {
 const list = async () => {
   const server = servers.configured.servers.find(({ name }) => name === 'protected')!;
   const parts = { pool: servers.pool, workspaces: servers.workspaces, timeoutMs: 10_000 };
-  const tools = await listTools(server, parts, { signal: signal(), onConnection: () => undefined });
+  const { tools } = await listServer(server, parts, { signal: signal(), onConnection: () => undefined });
   return tools.map((tool) => (tool as { name: string }).name);
 };
 const rowOf = (principal: string) => here.store.get({ principal, server: 'protected' });

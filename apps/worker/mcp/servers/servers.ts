@@ -20,7 +20,7 @@ import {
 import { connectHttp } from './connect.js';
 import { DiscoveryMemory, type DiscoveryKey } from './discovery.js';
 import { InProcessConnection, type InProcessServer } from './in-process-connection.js';
-import { samplingOf } from './sampling.js';
+import { samplingOf } from '../asking/sampling.js';
 import { type Connections, ServerAccess } from './server-access.js';
 import { callScope } from '../wire/call-scope.js';
 import type { ServerBound } from '../wire/server-bound.js';

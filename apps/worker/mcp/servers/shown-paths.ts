@@ -60,23 +60,31 @@ export function translated(inner: ToolConnection, paths: ShownPaths, activity: C
     ask && (async (asked: Asked, signal: AbortSignal) => paths.toHost(await ask(paths.toShown(asked), signal)));
   return replaceMembers(inner, {
     listTools: async (signal) => paths.toShown(await inner.listTools(signal)),
-    callTool: async (request, call) => {
-      const onHost = { ...request, arguments: paths.toHost(request.arguments) };
-      const options: ToolCallOptions = {
-        signal: call.signal,
-        maxTimeoutMs: call.maxTimeoutMs,
-        // A method of the call, which needs it.
-        onProgress: (progress) => call.onProgress(paths.toShown(progress)),
-        onQuestion: asking(call.onQuestion),
-        onSampling: asking(call.onSampling),
-        questionsMs: call.questionsMs ?? 0,
-      };
-      try {
-        return paths.toShown(await activity.during(() => inner.callTool(onHost, options)));
-      } catch (error) {
-        if (!(error instanceof AppError) || error instanceof SessionLost) throw error;
-        throw new AppError(error.code, paths.toShown(error.message), { cause: error });
-      }
-    },
+    onResourceUpdated: (listener) => inner.onResourceUpdated((uri) => listener(paths.toShown(uri))),
+    listOffers: async (signal) => paths.toShown(await inner.listOffers(signal)),
+    callTool: (request, call) =>
+      during(call, (options) => inner.callTool({ ...request, arguments: paths.toHost(request.arguments) }, options)),
+    ask: (request, call) =>
+      during(call, (options) => inner.ask({ ...request, params: paths.toHost(request.params) }, options)),
   });
+
+  async function during<T>(call: ToolCallOptions, run: (options: ToolCallOptions) => Promise<T>): Promise<T> {
+    const options: ToolCallOptions = {
+      signal: call.signal,
+      maxTimeoutMs: call.maxTimeoutMs,
+      // A method of the call, which needs it.
+      onProgress: (progress) => call.onProgress(paths.toShown(progress)),
+      onQuestion: asking(call.onQuestion),
+      onSampling: asking(call.onSampling),
+      logLevel: call.logLevel,
+      onLog: (log) => call.onLog?.(paths.toShown(log)),
+      questionsMs: call.questionsMs ?? 0,
+    };
+    try {
+      return paths.toShown(await activity.during(() => run(options)));
+    } catch (error) {
+      if (!(error instanceof AppError) || error instanceof SessionLost) throw error;
+      throw new AppError(error.code, paths.toShown(error.message), { cause: error });
+    }
+  }
 }

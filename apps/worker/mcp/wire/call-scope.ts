@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Answer, Question } from '#libs/waits/question.js';
 import type { SamplingAnswer, SamplingRequest } from '#libs/waits/sampling-request.js';
-import type { ToolJob } from '#libs/schemas/tool-job.js';
+import type { ToolJob, ToolLog, ToolLogLevel } from '#libs/schemas/tool-job.js';
 import type { Progress } from './guarded-transport.js';
 
 export interface ToolCallOptions {
@@ -18,6 +18,9 @@ export interface ToolCallOptions {
   onQuestion?: ((question: Question, signal: AbortSignal) => Promise<Answer>) | undefined;
   /** Asks a model, like `onQuestion`. */
   onSampling?: ((request: SamplingRequest, signal: AbortSignal) => Promise<SamplingAnswer>) | undefined;
+  /** The server's log messages from this level on are wanted. */
+  logLevel?: ToolLogLevel | undefined;
+  onLog?: ((log: ToolLog) => void) | undefined;
   /** Maximum time for questions, on top of the call's time. */
   questionsMs?: number;
 }

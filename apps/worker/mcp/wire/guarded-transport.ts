@@ -62,6 +62,8 @@ export class GuardedTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport['onmessage'];
+  /** Gets log messages at once, as progress, so that no result overtakes them. */
+  onlog?: (params: unknown) => void;
   /** The answer to the newer greeting, if it came after the older one had been sent. */
   lateDiscovery?: unknown;
   /** Unanswered requests, with their progress tokens. */
@@ -169,6 +171,7 @@ export class GuardedTransport implements Transport {
     if (read['method'] === 'notifications/progress') return this.progressed(read['params']);
     const { method, id } = read;
     if (typeof method !== 'string' || exceedsDepth(read, maxDepth) || isTooLong(id)) return;
+    if (method === 'notifications/message') return this.onlog?.(read['params']);
     if (id === undefined || this.options.answered?.includes(method) === true) {
       if (id === undefined || !askingMethods.has(method) || this.mayAsk()) this.onmessage?.(message, extra);
       return;

@@ -5,7 +5,7 @@ import type { Json } from '#libs/schemas/json.js';
 import { verifies } from '../../../../test/verifies.js';
 import { httpServer } from '../../../../test/support/http-server.js';
 import { openToolServers, type ToolServers } from '../../../../test/support/tool-servers.js';
-import { listTools } from '../catalog/list-tools.js';
+import { listServer } from '../catalog/list-server.js';
 import { maxValues } from './value-counter.js';
 
 type Answer = (request: { id: unknown; headers: IncomingMessage['headers'] }, response: ServerResponse) => void;
@@ -267,7 +267,7 @@ verifies('tools.hostile-http', 'a listing that never comes holds up no call; a p
   const parts = { ...servers, timeoutMs: 60_000 };
   const hooks = { signal: leave.signal, onConnection: () => undefined };
   let ended = false;
-  const listed = listTools(server, parts, hooks).catch(() => (ended = true));
+  const listed = listServer(server, parts, hooks).catch(() => (ended = true));
   await expect.poll(() => listings.length, { timeout: 10_000 }).toBe(1);
   const { content } = await servers.call('slowLister', 'any');
   expect([content, ended]).toEqual([[{ type: 'text', text: 'beside' }], false]);

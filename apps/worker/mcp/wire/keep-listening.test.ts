@@ -109,7 +109,7 @@ afterAll(async () => {
 verifies('tools.list-changed-heard', 'after the time of the longest call, and after a break', async () => {
   await servers.use('own', async (connection) => {
     const reported = new EventEmitter();
-    connection.onToolsChanged(() => reported.emit('change'));
+    connection.onListChanged(() => reported.emit('change'));
     const change = () => once(reported, 'change', { signal: AbortSignal.timeout(10_000) });
     const options = { signal: AbortSignal.timeout(10_000), maxTimeoutMs: 10_000, onProgress: () => undefined };
     // Of its own exchange: it began after that of the stream.
@@ -140,7 +140,7 @@ for (const transport of ['http', 'sse'] as const) {
     await servers.use(transport, async (connection) => {
       const reported = new EventEmitter();
       let changes = 0;
-      connection.onToolsChanged(() => reported.emit('change', (changes += 1)));
+      connection.onListChanged(() => reported.emit('change', (changes += 1)));
       await streaming;
       const changed = once(reported, 'change', { signal });
       older.tools = ['two'];

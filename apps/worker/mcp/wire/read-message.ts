@@ -109,26 +109,37 @@ export function readServerResult(result: JsonObject, method: string): JsonObject
       return { ...read, ...readGreeting(read) };
     case 'server/discover':
       return { ...read, capabilities: readCapabilities(read['capabilities']) };
-    case 'tools/list':
-      return withEntries(read, 'tools', readMembers);
-    case 'tools/call':
-      return withEntries(read, 'content', readMembers);
-    default:
-      return read;
+    default: {
+      const entries = entriesOf[method];
+      return entries === undefined ? read : withEntries(read, entries, readMembers);
+    }
   }
 }
 
+/** The member of a result that has the entries, by the method. */
+const entriesOf: Partial<Record<string, string>> = {
+  'tools/list': 'tools',
+  'tools/call': 'content',
+  'resources/list': 'resources',
+  'resources/templates/list': 'resourceTemplates',
+  'resources/read': 'contents',
+  'prompts/list': 'prompts',
+  'prompts/get': 'messages',
+};
+
 const enclosed = 'signalbox/result';
+const completion = 'completion/complete';
 
 /**
- * The SDK refuses a whole result for one invalid block or tool, or a missing member, so it gets an empty result that
+ * The SDK refuses a whole result for one invalid entry, or a missing member, so it gets an empty result that
  * encloses the real one.
  */
 export function enclose(result: JsonObject, method: string): JsonObject {
   const isComplete = (result['resultType'] ?? 'complete') === 'complete';
-  if (!isComplete || (method !== 'tools/list' && method !== 'tools/call')) return result;
-  const empty: JsonObject = method === 'tools/list' ? { tools: [], ttlMs: 0, cacheScope: 'private' } : { content: [] };
-  return { resultType: 'complete', ...empty, [enclosed]: result };
+  const entries = entriesOf[method];
+  if (!isComplete || (entries === undefined && method !== completion)) return result;
+  const empty: JsonObject = entries === undefined ? { completion: { values: [] } } : { [entries]: [] };
+  return { resultType: 'complete', ...empty, ttlMs: 0, cacheScope: 'private', [enclosed]: result };
 }
 
 export const disclose = (result: Record<string, unknown>): Record<string, unknown> =>
@@ -145,8 +156,15 @@ function readGreeting({ protocolVersion, capabilities, serverInfo, instructions 
 }
 
 function readCapabilities(capabilities: unknown): JsonObject {
-  const tools = isJsonObject(capabilities) ? capabilities['tools'] : undefined;
-  return isJsonObject(tools) ? { tools: { listChanged: tools['listChanged'] === true } } : {};
+  if (!isJsonObject(capabilities)) return {};
+  const read: JsonObject = {};
+  for (const name of ['tools', 'resources', 'prompts', 'completions', 'logging']) {
+    const given = capabilities[name];
+    if (!isJsonObject(given)) continue;
+    const flags = ['listChanged', 'subscribe'].filter((flag) => given[flag] === true);
+    read[name] = Object.fromEntries(flags.map((flag) => [flag, true]));
+  }
+  return read;
 }
 
 const olderVersions = SUPPORTED_PROTOCOL_VERSIONS.filter((version) => version < '2026').toSorted();

@@ -5,6 +5,8 @@ import type { Language } from '../../../i18n/language.js';
 const words: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
   tool_call: { en: 'tool call', zh: '工具调用' },
   client_call: { en: "caller's own call", zh: '调用者自行运行的调用' },
+  resource_read: { en: 'resource read', zh: '读取资源' },
+  prompt_get: { en: 'prompt used', zh: '使用提示' },
   model_call: { en: 'model call of a tool', zh: '工具的模型调用' },
   arguments_converted: { en: 'arguments converted', zh: '参数转换' },
   approval: { en: 'approval', zh: '审批' },

@@ -33,6 +33,13 @@ export class CallsInProgress {
     return call;
   }
 
+  /** The call that a log message belongs to, as far as it is known. */
+  logging(): ToolCallOptions | undefined {
+    const scope = callScope.getStore();
+    if (scope !== undefined) return this.calls.has(scope) ? scope : undefined;
+    return !this.shared && this.calls.size === 1 ? this.calls.keys().next().value : undefined;
+  }
+
   /** Counts the question as open until it is answered. */
   async answered<T>(call: ToolCallOptions, answer: Promise<T>): Promise<T> {
     this.count(call, 1);

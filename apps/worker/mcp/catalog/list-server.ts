@@ -1,4 +1,4 @@
-// Lists a server's tools on an instance without a session: a shared server's own, or one created for this and removed
+// Lists what a server has on an instance without a session: a shared server's own, or one created for this and removed
 // with its workspace. What a session does to its instance does not change the catalog of other sessions.
 import { randomBytes } from 'node:crypto';
 import { abortAfter } from '#libs/concurrency/abort-after.js';
@@ -7,6 +7,7 @@ import { ConnectionNeeded } from '#libs/connections/connection-needed.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import type { ConfiguredServer } from '../servers/configured-server.js';
 import type { ToolConnection } from '../servers/connection.js';
+import type { ListedOffers } from '../servers/list-pages.js';
 import type { ServerPool } from '../pool/pool.js';
 
 export interface ListParts {
@@ -16,13 +17,20 @@ export interface ListParts {
   timeoutMs: number;
 }
 
+export interface ServerListing {
+  tools: unknown[];
+  /** Why there are no `offers`. */
+  failure?: unknown;
+  offers?: ListedOffers;
+}
+
 interface ListHooks {
   signal: AbortSignal;
   onConnection: (connection: ToolConnection) => void;
 }
 
 /** @throws ConnectionNeeded; AppError tool_unavailable, tool_crashed, tool_timeout, invalid_tool_result */
-export async function listTools(server: ConfiguredServer, parts: ListParts, hooks: ListHooks): Promise<unknown[]> {
+export async function listServer(server: ConfiguredServer, parts: ListParts, hooks: ListHooks): Promise<ServerListing> {
   const signal = AbortSignal.any([hooks.signal, abortAfter(parts.timeoutMs)]);
   const listFor = (principal: string) => listAs(principal, server, parts, { ...hooks, signal });
   try {
@@ -41,14 +49,24 @@ async function listAs(
   server: ConfiguredServer,
   parts: ListParts,
   { signal, onConnection }: ListHooks,
-): Promise<unknown[]> {
+): Promise<ServerListing> {
   if (server.scope === 'session') return listOnce(principal, server, parts.workspaces, signal);
   const user = { principal, sessionId: '', directory: '' };
   const options = { user, signal, deadline: steadyNow() + parts.timeoutMs, line: 'listing' as const };
   return parts.pool.use(server.name, options, (connection) => {
     onConnection(connection);
-    return connection.listTools(signal);
+    return listingOf(connection, signal);
   });
+}
+
+/** Tools are published even if the rest cannot be listed. */
+async function listingOf(connection: ToolConnection, signal: AbortSignal): Promise<ServerListing> {
+  const tools = await connection.listTools(signal);
+  try {
+    return { tools, offers: await connection.listOffers(signal) };
+  } catch (failure) {
+    return { tools, failure };
+  }
 }
 
 async function listOnce(
@@ -56,12 +74,12 @@ async function listOnce(
   server: ConfiguredServer,
   workspaces: Workspaces,
   signal: AbortSignal,
-): Promise<unknown[]> {
+): Promise<ServerListing> {
   const name = `listing_${randomBytes(8).toString('hex')}`;
   try {
     const connection = await server.open({ principal, sessionId: name, directory: name }, signal);
     try {
-      return await connection.listTools(signal);
+      return await listingOf(connection, signal);
     } finally {
       await connection.close();
     }
