@@ -1,6 +1,8 @@
 // The gateway without its HTTP server: opens, connects, starts and stops its parts.
 import { randomBytes } from 'node:crypto';
+import { openConnections } from './connections/open-connections.js';
 import { openUsage } from './govern/open-usage.js';
+import { allowsServer } from '#libs/access/access.js';
 import { CallTokenKeys } from '#libs/access/call-token-keys.js';
 import { CallTokenRing } from '#libs/access/call-tokens.js';
 import { KeyRing } from '#libs/access/key-ring.js';
@@ -11,6 +13,7 @@ import { WaitStore } from '#libs/waits/wait-store.js';
 import { AuditNotes } from '#libs/audit/audit-notes.js';
 import { readFaults } from '#libs/config/fault-points.js';
 import type { Config } from '#libs/config/schema.js';
+import { openVault } from '#libs/connections/vault.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
@@ -61,6 +64,8 @@ export type Gateway = Awaited<ReturnType<typeof openGateway>>;
 /** @throws AppError store_unavailable if a service cannot be reached */
 export async function openGateway(config: Config, logger: Logger, metrics: Metrics, workspaces: Workspaces) {
   const id = `gateway-${randomBytes(6).toString('hex')}`;
+  // Refuses a configuration without its key before anything is open.
+  const vault = openVault(config);
   const { database, backing: opened } = await openStores(config, id, logger);
   const faulty = faultyPorts(readFaults());
   const backing = faulty.backing(opened);
@@ -96,6 +101,14 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, logger);
   const policy = new ToolPolicy(config, catalog, (effect) => metrics.policyDecisions.inc({ effect }));
   const { decide, deniedTool, catalogOf } = policy;
+  const connections = await openConnections(config, {
+    database,
+    vault,
+    // Tools of a server may be unknown until somebody has signed in.
+    mayUse: (caller, server) =>
+      catalogOf(caller).list(server).length > 0 ||
+      (catalog.list(server).length === 0 && allowsServer(caller.access, server)),
+  });
   const lateCancels = new LateCancels({ journal, onDropped: () => metrics.toolCancelsDropped.inc() });
   const waitStore = new WaitStore(database, audit);
   const waitAnnouncements = new WaitAnnouncements({ store: waitStore, channels: backing.channels, logger });
@@ -247,6 +260,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     keyedToolCalls,
     toolChanges,
     toolChangeDecisions,
+    connections,
     policy,
     usage,
     toolServers: new ToolServers(registry, catalog),
