@@ -13,6 +13,7 @@ const words: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
   policy_change: { en: 'policy changed', zh: '策略更改' },
   definition_change: { en: 'tool definition changed', zh: '工具定义更改' },
   replay: { en: 'replay', zh: '重放' },
+  connection: { en: 'connection', zh: '连接' },
   sign_in_failed: { en: 'sign-in failed', zh: '登录失败' },
 };
 
