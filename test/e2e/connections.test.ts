@@ -28,6 +28,12 @@ beforeAll(async () => {
 afterEach(() => void (gateway.issuer.faults = {}));
 afterAll(() => gateway?.close());
 
+interface Answer {
+  data?: { server: string }[];
+  authorization_url?: string;
+  error?: { param?: string };
+  [member: string]: unknown;
+}
 const ask = async (owner: string, method: string, path: string, body?: object) => {
   const answer = await fetch(gateway.box.url + path, {
     method,
@@ -38,14 +44,12 @@ const ask = async (owner: string, method: string, path: string, body?: object) =
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await answer.text();
-  return { status: answer.status, text, body: (text === '' ? {} : JSON.parse(text)) as Record<string, any> };
+  return { status: answer.status, text, body: (text === '' ? {} : JSON.parse(text)) as Answer };
 };
 const connectionOf = async (owner: string, server = 'hub') =>
-  ((await ask(owner, 'GET', '/api/connections')).body['data'] as { server: string }[]).find(
-    (each) => each.server === server,
-  );
+  (await ask(owner, 'GET', '/api/connections')).body.data!.find((each) => each.server === server);
 const begin = async (owner: string, body: object = {}): Promise<string> =>
-  (await ask(owner, 'POST', '/api/connections/hub', body)).body['authorization_url'] as string;
+  (await ask(owner, 'POST', '/api/connections/hub', body)).body.authorization_url!;
 const browser = (language?: string) => new BrowserClient(gateway.box.url, language);
 
 /** From the address to what the issuer sends the browser back to. */
@@ -104,8 +108,8 @@ verifies('connections.api', 'begun, signed in, listed for its principal alone, a
 });
 
 verifies('connections.api', 'servers that a key may not use do not exist for it', async () => {
-  expect((await ask('ada', 'GET', '/api/connections')).body['data']).toHaveLength(2);
-  expect((await ask('far', 'GET', '/api/connections')).body['data']).toEqual([]);
+  expect((await ask('ada', 'GET', '/api/connections')).body.data).toHaveLength(2);
+  expect((await ask('far', 'GET', '/api/connections')).body.data).toEqual([]);
   expect((await ask('far', 'POST', '/api/connections/hub')).status).toBe(404);
   expect((await ask('quiet', 'GET', '/api/connections')).status).toBe(403);
   for (const name of ['ledger', 'nobody', '..%2Fhub'])
@@ -114,7 +118,7 @@ verifies('connections.api', 'servers that a key may not use do not exist for it'
 
 verifies('connections.headers', 'given by the API, never shown again', async () => {
   const secret = 'canary-of-a-desk';
-  expect((await ask('bob', 'POST', '/api/connections/desk', { headers: {} })).body['error']).toMatchObject({
+  expect((await ask('bob', 'POST', '/api/connections/desk', { headers: {} })).body.error).toMatchObject({
     param: 'X-Key',
   });
   for (const wrong of [{ 'X-Key': 7 }, { 'X-Key': 'a\r\nb' }, 'text'])
@@ -327,7 +331,7 @@ verifies('connections.return-to', 'the console, and origins that the operator tr
   ];
   for (const each of bad) {
     const { status, body } = await ask('root', 'POST', '/api/connections/hub', { return_to: each });
-    expect([each, status, body['error']?.param]).toEqual([each, 400, 'return_to']);
+    expect([each, status, body.error?.param]).toEqual([each, 400, 'return_to']);
   }
 });
 

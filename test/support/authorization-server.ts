@@ -1,7 +1,7 @@
 // An authorization server controlled by a test, and the MCP server that it protects, on one port: discovery, registration,
 // authorization with PKCE, tokens with rotation and reuse detection, revocation. Its faults are members that a test changes.
 import { createHash, randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
@@ -290,7 +290,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     return mcp.fetch(new Request(world.mcpUrl, { method, headers, ...(body === undefined ? {} : { body }) }));
   };
 
-  const server = createServer(async (request, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url!, world.url);
     if (url.pathname === '/mcp') {
       const served = await serveMcp(request);
@@ -302,7 +302,8 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     const [status, body, headers = {}] = await answer(request, url);
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
-  });
+  };
+  const server = createServer((request, response) => void serve(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   world.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   world.mcpUrl = `${world.url}/mcp`;

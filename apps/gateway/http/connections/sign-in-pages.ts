@@ -38,7 +38,7 @@ export function serveSignInPages(fastify: FastifyInstance, parts: SignInPagesPar
   void fastify.register((scope, _options, done) => {
     const form = { parseAs: 'string', bodyLimit: maxFormBytes } as const;
     scope.addContentTypeParser('application/x-www-form-urlencoded', form, (_request, body, parsed) =>
-      parsed(null, new URLSearchParams(String(body))),
+      parsed(null, new URLSearchParams(body.toString())),
     );
     scope.setErrorHandler((error, request, reply) => pages.fail(error, request, reply));
     scope.get<{ Params: { id: string } }>(openPath, (request, reply) => pages.open(request, reply));
