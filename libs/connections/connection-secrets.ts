@@ -23,7 +23,7 @@ export type ConnectionSecrets = OAuthSecrets | HeaderSecrets;
 
 const maxLifeSeconds = 10 * 365 * 86_400;
 
-export const ownerOf = ({ principal, server }: ConnectionKey, issuer: string): SealedFor => [
+export const connectionOwner = ({ principal, server }: ConnectionKey, issuer: string): SealedFor => [
   'connection',
   principal,
   server,

@@ -8,7 +8,13 @@ import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isStoreAway } from '#libs/store-error/store-error.js';
 import { ConnectionNeeded } from './connection-needed.js';
-import { type ConnectionSecrets, type OAuthSecrets, ownerOf, scopesOf, secretsOf } from './connection-secrets.js';
+import {
+  type ConnectionSecrets,
+  type OAuthSecrets,
+  connectionOwner,
+  scopesOf,
+  secretsOf,
+} from './connection-secrets.js';
 import type { ConnectionStore, StoredConnection } from './connection-store.js';
 import {
   askForChallenge,
@@ -100,7 +106,7 @@ export class ConnectionTokens {
   }
 
   private open(row: StoredConnection): ConnectionSecrets {
-    return this.parts.vault.open(row.sealed!, ownerOf(row, row.issuer)) as ConnectionSecrets;
+    return this.parts.vault.open(row.sealed!, connectionOwner(row, row.issuer)) as ConnectionSecrets;
   }
 
   /** A token that cannot be renewed is used as long as it lasts. @throws ConnectionNeeded */
@@ -135,7 +141,7 @@ export class ConnectionTokens {
       const { tokens, ...asked } = await (isOwn ? ownTokens(server, fetch) : this.refreshed(row, server, fetch));
       const secrets = secretsOf(asked, tokens);
       const key = { principal, server: name, issuer: asked.issuer, resource: server.url };
-      const sealed = vault.seal(secrets, ownerOf(key, key.issuer));
+      const sealed = vault.seal(secrets, connectionOwner(key, key.issuer));
       const scopes = tokens.scope === undefined ? undefined : scopesOf(tokens.scope);
       await untilStored(() => store.renew(key, holder, { sealed, scopes, expiresInMs: secrets.lifeMs }));
     } catch (error) {

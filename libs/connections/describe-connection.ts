@@ -1,5 +1,5 @@
 // How a connection stands, for whom it belongs to.
-import { type ConnectionSecrets, ownerOf } from './connection-secrets.js';
+import { type ConnectionSecrets, connectionOwner } from './connection-secrets.js';
 import type { ConnectionState, StoredConnection } from './connection-store.js';
 import type { ConnectedServer } from './issuer.js';
 import type { Vault } from './vault.js';
@@ -39,7 +39,7 @@ export function describeConnection(
   }
   let secrets: ConnectionSecrets;
   try {
-    secrets = vault.open(row.sealed, ownerOf(row, row.issuer)) as ConnectionSecrets;
+    secrets = vault.open(row.sealed, connectionOwner(row, row.issuer)) as ConnectionSecrets;
   } catch {
     return { ...common, state: 'error' };
   }

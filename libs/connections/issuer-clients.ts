@@ -42,7 +42,7 @@ function clientMetadata(publicUrl: string): OAuthClientMetadata {
 const find = `/* connection-clients.find */ select sealed from connection_clients
   where issuer = $1 and redirect_uri = $2 and (expires_at is null or expires_at > clock_timestamp())`;
 
-/** Of two registrations at the same time, the first is kept. */
+/** The first of two registrations at the same time is kept. */
 const keep = `/* connection-clients.keep */ insert into connection_clients (issuer, redirect_uri, sealed, expires_at)
   values ($1, $2, $3, to_timestamp($4::float8))
   on conflict (issuer, redirect_uri) do update set sealed = excluded.sealed, expires_at = excluded.expires_at

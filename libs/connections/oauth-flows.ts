@@ -10,7 +10,7 @@ import type { Database } from '#libs/postgres/open-database.js';
 import { storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
-import { accountOf, type ConnectionSecrets, ownerOf, scopesOf, secretsOf } from './connection-secrets.js';
+import { accountOf, type ConnectionSecrets, connectionOwner, scopesOf, secretsOf } from './connection-secrets.js';
 import type {
   ConnectionKey,
   ConnectionRequest,
@@ -224,7 +224,7 @@ export class OAuthFlows {
       server: flow.server,
       issuer,
       resource: server.url,
-      sealed: vault.seal(secrets, ownerOf(flow, issuer)),
+      sealed: vault.seal(secrets, connectionOwner(flow, issuer)),
       // An issuer that names no scopes has given those that were asked for.
       scopes: scopesOf(tokens.scope ?? opened.scope),
       account: accountOf(tokens),
@@ -252,7 +252,7 @@ export class OAuthFlows {
     );
     const secrets: ConnectionSecrets = { kind: 'headers', headers: given };
     const key = { principal, server: name };
-    const sealed = this.parts.vault.seal(secrets, ownerOf(key, ''));
+    const sealed = this.parts.vault.seal(secrets, connectionOwner(key, ''));
     const made = { ...key, issuer: '', resource: server.url, sealed, scopes: [] };
     const connection = await this.parts.store.connect(made, request);
     this.parts.onChanged?.(connection);
@@ -266,7 +266,10 @@ export class OAuthFlows {
     this.parts.onChanged?.(removed);
     const server = this.parts.serverNamed(key.server);
     if (removed.sealed === null || server === undefined) return true;
-    const secrets = this.parts.vault.open(removed.sealed, ownerOf(removed, removed.issuer)) as ConnectionSecrets;
+    const secrets = this.parts.vault.open(
+      removed.sealed,
+      connectionOwner(removed, removed.issuer),
+    ) as ConnectionSecrets;
     if (secrets.kind !== 'oauth') return true;
     const fetch = fetchFor(server, this.parts.allow, AbortSignal.any([signal, AbortSignal.timeout(issuerMs)]));
     await revokeTokens(secrets, fetch);

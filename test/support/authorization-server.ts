@@ -303,7 +303,9 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
   };
-  const server = createServer((request, response) => void serve(request, response));
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy());
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   world.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   world.mcpUrl = `${world.url}/mcp`;

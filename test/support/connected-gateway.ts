@@ -3,14 +3,36 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startAuthorizationServer, type AuthorizationServer } from './authorization-server.js';
+import { BrowserClient } from './browser-client.js';
 import { freePort } from './services/free-port.js';
 import { temporaryDirectory } from './services/start-process.js';
 import { type SignalboxHere, startSignalboxHere } from './services/start-signalbox.js';
+
+export interface Answered {
+  status: number;
+  text: string;
+  body: {
+    data?: { server: string }[];
+    authorization_url?: string;
+    error?: { param?: string };
+    [member: string]: unknown;
+  };
+}
 
 export interface ConnectedGateway {
   box: SignalboxHere;
   issuer: AuthorizationServer;
   keys: Readonly<Record<string, string>>;
+  /** By the API, with the key of the owner. */
+  ask(owner: string, method: string, path: string, body?: object): Promise<Answered>;
+  connectionOf(owner: string, server?: string): Promise<{ server: string } | undefined>;
+  /** The address that the user opens. */
+  begin(owner: string): Promise<string>;
+  browser(language?: string): BrowserClient;
+  /** From the address to what the issuer sends the browser back to. */
+  signIn(there: BrowserClient, address: string): Promise<string>;
+  /** The rows about connections, the oldest first. */
+  audit(): Promise<Record<string, unknown>[]>;
   close(): Promise<void>;
 }
 
@@ -52,10 +74,38 @@ export async function openConnectedGateway(
     });
     keys[owner] = ((await answer.json()) as { key: string }).key;
   }
+  const ask: ConnectedGateway['ask'] = async (owner, method, path, body) => {
+    const answer = await fetch(box.url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${keys[owner]}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    return { status: answer.status, text, body: (text === '' ? {} : JSON.parse(text)) as Answered['body'] };
+  };
   return {
     box,
     issuer,
     keys,
+    ask,
+    connectionOf: async (owner, server = 'hub') =>
+      (await ask(owner, 'GET', '/api/connections')).body.data!.find((each) => each.server === server),
+    begin: async (owner) => (await ask(owner, 'POST', '/api/connections/hub')).body.authorization_url!,
+    browser: (language) => new BrowserClient(box.url, language),
+    async signIn(there, address) {
+      const opened = await there.post(address);
+      const to = opened.headers.get('location');
+      if (to === null) throw new Error(`the page answered ${opened.status}: ${await opened.text()}`);
+      return (await issuer.signIn(to)).href;
+    },
+    audit: () =>
+      box.rows(
+        `select principal, server, state, error_code, ip, request_id <> '' as asked from audit_events
+         where kind = 'connection' order by at`,
+      ),
     async close() {
       await box.close();
       await issuer.stop();

@@ -83,10 +83,7 @@ const gatewayWords: Words<ErrorCode> = {
   result_too_large: { en: 'The result is too large', zh: '结果过大' },
   path_outside_workspace: { en: 'The path leads outside the workspace', zh: '路径超出工作区' },
   isolation_too_low: { en: 'The server would run with less isolation than required', zh: '服务器的隔离级别低于要求' },
-  connection_needed: {
-    en: 'The tool needs a sign-in at its server: see Connections',
-    zh: '该工具需要先登录其服务器：请见“连接”',
-  },
+  connection_needed: { en: 'The tool server needs a sign-in', zh: '工具服务器需要登录' },
   cancelled: { en: 'It was cancelled', zh: '已取消' },
 };
 

@@ -2,11 +2,13 @@
 import { publicUrlOf } from '#libs/config/addresses/public-url.js';
 import type { Config } from '#libs/config/schema.js';
 import type { ConnectedServer } from '#libs/connections/issuer.js';
+import type { OAuthFlowsParts } from '#libs/connections/oauth-flows.js';
 import type { Vault } from '#libs/connections/vault.js';
 import type { Database } from '#libs/postgres/open-database.js';
-import type { Connections, ConnectionsParts } from './connections.js';
+import type { Connections, ConnectionsParts } from './user-connections.js';
 
-export interface OpenConnectionsParts extends Pick<ConnectionsParts, 'mayUse' | 'onConnected' | 'waitingFor'> {
+export interface OpenConnectionsParts
+  extends Pick<ConnectionsParts, 'mayUse' | 'onConnected' | 'waitingFor'>, Pick<OAuthFlowsParts, 'onChanged'> {
   database: Database;
   /** Undefined if no server has `auth`. */
   vault: Vault | undefined;
@@ -14,7 +16,7 @@ export interface OpenConnectionsParts extends Pick<ConnectionsParts, 'mayUse' | 
 
 export async function openConnections(
   config: Config,
-  { database, vault, ...ports }: OpenConnectionsParts,
+  { database, vault, onChanged, ...ports }: OpenConnectionsParts,
 ): Promise<Connections | undefined> {
   if (vault === undefined) return undefined;
   const servers = new Map<string, ConnectedServer>();
@@ -24,7 +26,7 @@ export async function openConnections(
   }
   if (servers.size === 0) return undefined;
   const [{ Connections }, { ConnectionStore }, { OAuthFlows }, { IssuerClients }] = await Promise.all([
-    import('./connections.js'),
+    import('./user-connections.js'),
     import('#libs/connections/connection-store.js'),
     import('#libs/connections/oauth-flows.js'),
     import('#libs/connections/issuer-clients.js'),
@@ -39,6 +41,7 @@ export async function openConnections(
     publicUrl,
     serverNamed: (name) => servers.get(name),
     allow: config.tools.fetch_allow,
+    ...(onChanged === undefined ? {} : { onChanged }),
   });
   return new Connections({ ...ports, servers, flows, store, vault, publicUrl });
 }

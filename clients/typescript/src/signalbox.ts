@@ -1,7 +1,7 @@
 // The client of one gateway.
 import type { Model } from './answers.js';
 import type { ChatCompletion, ChatRequest } from './chat-types.js';
-import { ConnectionResource } from './connections.js';
+import { ConnectionResource } from './connection-resource.js';
 import { type CallOptions, type ClientOptions, Http, type KeyedCallOptions, longCallMs, makeKey } from './http.js';
 import { Operations } from './operations.js';
 import { ApprovalResource, FileResource, RunResource, SessionResource, ToolResource } from './resources.js';

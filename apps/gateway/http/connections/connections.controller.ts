@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { publicUrlOf } from '#libs/config/addresses/public-url.js';
 import type { Config } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
-import type { Connections, ListedConnection } from '../../connections/connections.js';
+import type { Connections, ListedConnection } from '../../connections/user-connections.js';
 import { CONFIG, CONNECTION_PORTS } from '../injection-tokens.js';
 import type { begunSignIn, connection as connectionShape } from '../openapi/connection-operations.js';
 import type { Shown } from '../openapi/open-api-shapes.js';

@@ -10,7 +10,7 @@ import { SignInRefused } from '#libs/connections/sign-in-refused.js';
 import { logFailure } from '#libs/logging/log-failure.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
-import type { Connections } from '../../connections/connections.js';
+import type { Connections } from '../../connections/user-connections.js';
 import { requestContext } from '../request-context.js';
 import { describeFailure } from './describe-failure.js';
 import { FlowCookies } from './flow-cookies.js';
@@ -36,9 +36,10 @@ export function serveSignInPages(fastify: FastifyInstance, parts: SignInPagesPar
   const pages = new SignInPages(parts);
   // A scope of their own: no other route reads forms, or answers with pages.
   void fastify.register((scope, _options, done) => {
-    const form = { parseAs: 'string', bodyLimit: maxFormBytes } as const;
-    scope.addContentTypeParser('application/x-www-form-urlencoded', form, (_request, body, parsed) =>
-      parsed(null, new URLSearchParams(body.toString())),
+    scope.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'string', bodyLimit: maxFormBytes },
+      (_request, body, parsed) => parsed(null, new URLSearchParams(body as string)),
     );
     scope.setErrorHandler((error, request, reply) => pages.fail(error, request, reply));
     scope.get<{ Params: { id: string } }>(openPath, (request, reply) => pages.open(request, reply));
@@ -238,7 +239,7 @@ function readAnswer(url: string): SignInAnswer {
 
 const incomplete = () => new AppError('invalid_value', 'The address or form of the sign-in is not complete');
 
-/** Of Fastify: its own text may quote the request. */
+/** Fastify's own text may quote the request. */
 function asAppError(thrown: unknown): AppError {
   const status = (thrown as { statusCode?: unknown } | null)?.statusCode;
   if (status === 413) return new AppError('request_too_large', 'The form is too large');

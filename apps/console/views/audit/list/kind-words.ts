@@ -13,8 +13,8 @@ const words: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
   policy_change: { en: 'policy changed', zh: '策略更改' },
   definition_change: { en: 'tool definition changed', zh: '工具定义更改' },
   replay: { en: 'replay', zh: '重放' },
-  connection: { en: 'connection', zh: '连接' },
   sign_in_failed: { en: 'sign-in failed', zh: '登录失败' },
+  connection: { en: 'connection', zh: '连接' },
 };
 
 export const auditKinds = Object.keys(words);
