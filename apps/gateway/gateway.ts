@@ -108,6 +108,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     mayUse: (caller, server) =>
       catalogOf(caller).list(server).length > 0 ||
       (catalog.list(server).length === 0 && allowsServer(caller.access, server)),
+    onRefused: (limit) => metrics.rateLimited.inc({ limit }),
   });
   const lateCancels = new LateCancels({ journal, onDropped: () => metrics.toolCancelsDropped.inc() });
   const waitStore = new WaitStore(database, audit);

@@ -116,6 +116,10 @@ verifies('connections.open-flows', 'at most twenty of a principal, and others ar
   const statuses = [];
   for (let n = 0; n < 22; n++) statuses.push((await gateway.ask('root', 'POST', '/api/connections/hub')).status);
   expect(statuses.slice(-2)).toEqual([429, 429]);
+  const headers = { authorization: `Bearer ${gateway.keys['root']}` };
+  const metrics = await (await fetch(`${gateway.box.url}/metrics`, { headers })).text();
+  const refused = Number(/^signalbox_rate_limited_total\{limit="open_sign_ins"\} (\d+)$/m.exec(metrics)?.[1]);
+  expect(refused).toBe(statuses.filter((status) => status === 429).length);
   expect(await gateway.begin('bob')).toContain('/connections/open/');
 });
 

@@ -8,7 +8,9 @@ import type { Database } from '#libs/postgres/open-database.js';
 import type { Connections, ConnectionsParts } from './user-connections.js';
 
 export interface OpenConnectionsParts
-  extends Pick<ConnectionsParts, 'mayUse' | 'onConnected' | 'waitingFor'>, Pick<OAuthFlowsParts, 'onChanged'> {
+  extends
+    Pick<ConnectionsParts, 'mayUse' | 'onRefused' | 'onConnected' | 'waitingFor'>,
+    Pick<OAuthFlowsParts, 'onChanged'> {
   database: Database;
   /** Undefined if no server has `auth`. */
   vault: Vault | undefined;

@@ -16,6 +16,8 @@ export interface ConnectionsParts {
   publicUrl: string;
   /** Whether the caller may use a tool of the server. */
   mayUse: (context: RequestContext, server: string) => boolean;
+  /** A limit was reached. */
+  onRefused?: (limit: string) => void;
   /** What waits for the connection goes on. Absent: nothing waits. */
   onConnected?: (principal: string, server: string) => Promise<void>;
   /** Whose sign-in a wait is for. */
@@ -47,7 +49,7 @@ export class Connections {
     returnTo: string | undefined,
   ): Promise<{ flowId: string; address: string; expiresAt: Date }> {
     this.usable(context, server);
-    const begun = await this.parts.flows.begin(context.principal, server, returnTo);
+    const begun = await this.begun(context.principal, server, returnTo);
     return { ...begun, address: `${this.parts.publicUrl}/connections/open/${begun.flowId}` };
   }
 
@@ -93,7 +95,7 @@ export class Connections {
     signal: AbortSignal,
   ): Promise<{ flowId: string; address: string }> {
     const { flows } = this.parts;
-    const { flowId } = isWait(id) ? await flows.begin(principal, server) : { flowId: id };
+    const { flowId } = isWait(id) ? await this.begun(principal, server) : { flowId: id };
     return { flowId, address: await flows.open(flowId, signal) };
   }
 
@@ -103,6 +105,15 @@ export class Connections {
     const { principal, server } = completed.connection;
     await this.parts.onConnected?.(principal, server);
     return completed;
+  }
+
+  private async begun(principal: string, server: string, returnTo?: string) {
+    try {
+      return await this.parts.flows.begin(principal, server, returnTo);
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'rate_limit_exceeded') this.parts.onRefused?.('open_sign_ins');
+      throw error;
+    }
   }
 
   private usable(context: RequestContext, name: string): ConnectedServer {
