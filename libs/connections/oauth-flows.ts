@@ -35,7 +35,7 @@ import { flowMs } from './flow-life.js';
 import { issuerMs } from './issuer-fetch.js';
 import { revokeTokens } from './revoke-tokens.js';
 import { SignInRefused } from './sign-in-refused.js';
-import type { Vault } from './vault.js';
+import type { SealedFor, Vault } from './vault.js';
 
 export interface OAuthFlowsParts {
   database: Pick<Database, 'query'>;
@@ -266,14 +266,20 @@ export class OAuthFlows {
     this.parts.onChanged?.(removed);
     const server = this.parts.serverNamed(key.server);
     if (removed.sealed === null || server === undefined) return true;
-    const secrets = this.parts.vault.open(
-      removed.sealed,
-      connectionOwner(removed, removed.issuer),
-    ) as ConnectionSecrets;
-    if (secrets.kind !== 'oauth') return true;
+    const secrets = this.readable(removed.sealed, connectionOwner(removed, removed.issuer));
+    if (secrets?.kind !== 'oauth') return true;
     const fetch = fetchFor(server, this.parts.allow, AbortSignal.any([signal, AbortSignal.timeout(issuerMs)]));
     await revokeTokens(secrets, fetch);
     return true;
+  }
+
+  /** Undefined if its key is no longer configured: then there is nothing that could be given back. */
+  private readable(sealed: string, owner: SealedFor): ConnectionSecrets | undefined {
+    try {
+      return this.parts.vault.open(sealed, owner) as ConnectionSecrets;
+    } catch {
+      return undefined;
+    }
   }
 
   private known(name: string): ConnectedServer {

@@ -38,5 +38,7 @@ verifies('connections.sealed', 'rotated: the first key opens all that the old on
   const { searchParams } = back;
   const answer = { state: searchParams.get('state')!, code: searchParams.get('code')!, iss: searchParams.get('iss')! };
   expect((await alone.flows.complete(answer, signal())).connection.principal).toBe('ada');
+  // One that nobody can read any more is removed all the same.
+  expect(await old.flows.revoke({ principal: 'eve', server: 'protected' }, signal())).toBe(true);
   await expect(old.tokens.credentialFor('bob', server, signal())).rejects.toThrow('a key that is not configured');
 });

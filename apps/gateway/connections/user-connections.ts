@@ -18,7 +18,7 @@ export interface ConnectionsParts {
   mayUse: (context: RequestContext, server: string) => boolean;
   /** A limit was reached. */
   onRefused?: (limit: string) => void;
-  /** What waits for the connection goes on. Absent: nothing waits. */
+  /** What waits for the connection goes on. Absent: nothing waits. The connection is made whatever comes of it, so it must not reject. */
   onConnected?: (principal: string, server: string) => Promise<void>;
   /** Whose sign-in a wait is for. */
   waitingFor?: (waitId: string) => Promise<ConnectionKey | undefined>;
@@ -39,7 +39,9 @@ export class Connections {
     const usable = [...servers.values()].filter(({ name }) => mayUse(context, name));
     if (usable.length === 0) return [];
     const rows = new Map((await store.list(context.principal)).map((row) => [row.server, row]));
-    return usable.map((server) => ({ server, ...describeConnection(server, rows.get(server.name), vault) }));
+    return usable
+      .toSorted((one, other) => one.name.localeCompare(other.name))
+      .map((server) => ({ server, ...describeConnection(server, rows.get(server.name), vault) }));
   }
 
   /** The browser opens the address. @throws AppError not_found, rate_limit_exceeded */
