@@ -65,6 +65,14 @@ const table: readonly View[] = [
     navigation: { icon: 'tools', group: 'work' },
   },
   {
+    name: 'connections',
+    room: 'connections',
+    path: '/connections',
+    scope: 'tools',
+    title: { en: 'Connections', zh: '连接' },
+    navigation: { icon: 'connections', group: 'work' },
+  },
+  {
     name: 'sessions',
     room: 'sessions',
     path: '/sessions/{-$id}',

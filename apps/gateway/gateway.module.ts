@@ -24,6 +24,7 @@ import {
   AUDIT_PORTS,
   CONFIG,
   CONFIGURATION,
+  CONNECTION_PORTS,
   ERROR_OBSERVER,
   MODEL_ROUTER,
   OVERVIEW_PORTS,
@@ -32,6 +33,7 @@ import {
   SESSION_STORE,
   SYSTEM_PORTS,
 } from './http/injection-tokens.js';
+import { ConnectionsController } from './http/connections/connections.controller.js';
 import { McpController } from './http/mcp/mcp.controller.js';
 import { MessagesController } from './http/turns/messages.controller.js';
 import { ModelsController } from './http/controllers/models.controller.js';
@@ -109,6 +111,7 @@ export class GatewayModule {
         ToolChangesController,
         ServersController,
         McpController,
+        ConnectionsController,
         SessionsController,
         FilesController,
         KeysController,
@@ -130,6 +133,7 @@ export class GatewayModule {
           },
         },
         { provide: OVERVIEW_PORTS, useValue: gateway },
+        { provide: CONNECTION_PORTS, useValue: gateway },
         { provide: SYSTEM_PORTS, useValue: gateway },
         { provide: CONFIGURATION, useValue: configuration },
         {

@@ -1,6 +1,7 @@
 // The gateway without its HTTP server: opens, connects, starts and stops its parts.
 import { randomBytes } from 'node:crypto';
 import { publicAddress } from '#libs/config/addresses/public-address.js';
+import { openConnections } from './connections/open-connections.js';
 import { openUsage } from './govern/open-usage.js';
 import { CallTokenKeys } from '#libs/access/call-token-keys.js';
 import { CallTokenRing } from '#libs/access/call-tokens.js';
@@ -14,6 +15,7 @@ import { AuditNotes } from '#libs/audit/audit-notes.js';
 import { readFaults } from '#libs/config/fault-points.js';
 import { ownResources } from '#libs/config/addresses/public-address.js';
 import type { Config } from '#libs/config/schema.js';
+import { openVault } from '#libs/connections/vault.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
@@ -67,6 +69,8 @@ export type Gateway = Awaited<ReturnType<typeof openGateway>>;
 /** @throws AppError store_unavailable if a service cannot be reached */
 export async function openGateway(config: Config, logger: Logger, metrics: Metrics, workspaces: Workspaces) {
   const id = `gateway-${randomBytes(6).toString('hex')}`;
+  // Refuses a configuration without its key before anything is open.
+  const vault = openVault(config);
   const { database, backing: opened } = await openStores(config, id, logger);
   const faulty = faultyPorts(readFaults());
   const backing = faulty.backing(opened);
@@ -89,6 +93,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   });
   const usage = openUsage({ gatewayId: id, database, writes, counters: backing.counters, config, metrics, logger });
   const { accounts, budgets } = usage;
+  const { channels } = backing;
   const runs = faulty.runs(new PostgresRunStore(database, { idempotencyTtlMs, writes, sessions, usage: usage.meter }));
   const log = new PostgresEventLog(database, writes);
   const journal = new PostgresJournal(database, writes, sessions);
@@ -102,7 +107,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const models = faulty.models(createModelRouter(config.models, { logger, offline, measure, ...observers }));
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, logger);
   const policy = new ToolPolicy(config, catalog, (effect) => metrics.policyDecisions.inc({ effect }));
-  const { decide, deniedTool, catalogOf } = policy;
+  const { decide, deniedTool, catalogOf, mayUse } = policy;
   const lateCancels = new LateCancels({ journal, onDropped: () => metrics.toolCancelsDropped.inc() });
   const waitStore = new WaitStore(database, { ...audit, signIns: signInsAt(publicAddress(config.server)) });
   const waitAnnouncements = new WaitAnnouncements({ store: waitStore, channels: backing.channels, logger });
@@ -153,8 +158,11 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     clocks,
     onEnded: (state) => metrics.approvals.inc({ state }),
     onDecided: () => unownedRuns.lookSoon(),
+    hasSignIns: vault !== undefined,
     logger,
   });
+  const reached = { database, vault, catalog, catalogOf, channels, metrics, logger };
+  const connections = await openConnections(config, { ...reached, waitStore, waits: () => approvals });
 
   const activeRuns = new ActiveRuns();
   const later = new WriteLater((runId, error) => logger.error({ runId, error }, 'the end of a run was not stored'));
@@ -202,9 +210,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     runner,
     lateCancels,
   });
-  const { mayUse } = policy;
   const offerRequests = new OfferRequests({ decide, mayUse, journal, notes, runner, lateCancels });
-  const followers = new ResourceFollowers({ channels: backing.channels, offerRequests, logger });
+  const followers = new ResourceFollowers({ channels, offerRequests, logger });
   const keyedToolCalls = new KeyedToolCalls({
     calls: toolCalls,
     turns,
@@ -217,18 +224,12 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const toolChanges = new PostgresToolChanges(database, audit);
   const toolChangeDecisions = new ToolChangeDecisions({
     changes: toolChanges,
-    channels: backing.channels,
+    channels,
     onDecided: (grade, outcome) => metrics.toolChanges.inc({ grade, outcome }),
     logger,
   });
-  const reaper = new Reaper({
-    database,
-    queue: backing.queue,
-    logger,
-    publishOutcome: publishReapedCall(backing.channels),
-    ...reaperTimes(config),
-    ...audit,
-  });
+  const reaping = { publishOutcome: publishReapedCall(channels), ...reaperTimes(config), ...audit };
+  const reaper = new Reaper({ database, queue: backing.queue, logger, ...reaping });
   const auditKeeper = config.audit.enabled ? openAuditKeeper(config, database, id, logger) : undefined;
   const stopListening: (() => Promise<void>)[] = [];
 
@@ -258,6 +259,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     keyedToolCalls,
     toolChanges,
     toolChangeDecisions,
+    connections,
     policy,
     usage,
     toolServers: new ToolServers(registry, catalog),

@@ -29,6 +29,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { OpenLogger } from '#libs/logging/open-logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
 import type { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
+import type { AppError } from '#libs/schemas/errors.js';
 import { createMetrics, type Metrics } from '#libs/metrics/metrics.js';
 import { Scrape } from '#libs/metrics/scrape.js';
 import { ConfigurationReloads } from '#libs/process/configuration-reloads.js';
@@ -43,6 +44,7 @@ import { Authentication } from './http/admin/authenticate.js';
 import { LimitRequests } from './http/admin/limit-requests.js';
 import { AppErrorFilter } from './http/app-error.filter.js';
 import { serveConsole } from './http/console/serve-console.js';
+import { serveSignInPages } from './http/connections/sign-in-pages.js';
 import { registerDirectRoutes } from './http/turns/direct-routes.js';
 import { registerFileUploads } from './http/files/file-uploads.js';
 import { controllersOf, setupOpenApi } from './http/openapi/open-api.js';
@@ -136,17 +138,18 @@ export async function startGateway(
   const fastify: FastifyInstance = adapter.getInstance();
   const onBound = (limit: string) => metrics.rateLimited.inc({ limit });
   const connections = boundServer(fastify.server, { stuckReaderMs: config.server.stuck_reader_ms, onBound, logger });
+  const failures = new FailedSignIns({
+    perMinute: config.limits.failed_sign_ins_per_minute,
+    counters: gateway.backing.counters,
+    logger,
+  });
   const authentication = new Authentication({
     ring: gateway.keyRing,
     tokens: gateway.tokenRing,
     callTokens: gateway.callTokens,
     store: gateway.keys,
     notes: gateway.notes,
-    failures: new FailedSignIns({
-      perMinute: config.limits.failed_sign_ins_per_minute,
-      counters: gateway.backing.counters,
-      logger,
-    }),
+    failures,
     onRefused: onBound,
     logger,
   });
@@ -162,6 +165,9 @@ export async function startGateway(
   serveProtectedResource(fastify, config);
   fastify.get('/.well-known/jwks.json', async () => ({ keys: await gateway.identityKeys.toPublish() }));
   if (config.console.enabled) serveConsole(fastify, config.auth.jwt);
+  const { connections: userConnections } = gateway;
+  const observe = (error: AppError) => metrics.countError(error);
+  serveSignInPages(fastify, { connections: userConnections, config, failures, onRefused: onBound, observe, logger });
   // Asks the providers now, so that the first report of health knows, and the log says what is wrong.
   void gateway.models.health(new AbortController().signal);
   try {

@@ -44,7 +44,7 @@ import { ReplySender } from './jobs/reply-sender.js';
 import { importModules } from './import-modules.js';
 import { openOwnServers } from './open-own-servers.js';
 import { OwnToolsModule } from './own-tools.module.js';
-import type { Connections } from './mcp/servers/server-access.js';
+import type { ServerCredentials } from './mcp/servers/server-access.js';
 import { Isolation } from './sandbox/isolation.js';
 import { countToolProcesses } from './sandbox/tool-process.js';
 import { Worker, type WorkerParts } from './worker.js';
@@ -215,7 +215,7 @@ export async function openWorker(
   };
 }
 
-function openConnections(database: Database, vault: Vault, { audit, tools }: Config): Connections {
+function openConnections(database: Database, vault: Vault, { audit, tools }: Config): ServerCredentials {
   const store = new ConnectionStore(database, { audit: audit.enabled });
   return { store, tokens: new ConnectionTokens({ store, vault, allow: tools.fetch_allow }) };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { verifies } from '../../test/verifies.js';
-import { allowsModel, allowsTool, matchesGlob } from './access.js';
+import { allowsModel, allowsServer, allowsTool, matchesGlob } from './access.js';
 import type { Access } from '#libs/schemas/call-context.js';
 import { hashOfKey, hasKeyForm, mintKey, presentedKey } from './api-key.js';
 
@@ -18,6 +18,18 @@ describe('globs', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+
+  test('a server counts if some of its tools may be allowed', () => {
+    const may = (tools: Access['tools']) => allowsServer({ ...access, tools }, 'hub');
+    for (const allow of [['hub/read'], ['*/read'], ['h*'], ['*'], ['hub/*']])
+      expect([allow, may({ allow })]).toEqual([allow, true]);
+    for (const allow of [[], ['hub2/*'], ['hub'], ['x*/read']]) expect([allow, may({ allow })]).toEqual([allow, false]);
+    for (const deny of [['hub/*'], ['*'], ['hu*']]) expect([deny, may({ deny })]).toEqual([deny, false]);
+    for (const deny of [['hub/read'], ['hub/r*'], ['hub2/*'], ['*/x']])
+      expect([deny, may({ deny })]).toEqual([deny, true]);
+    expect(allowsServer(undefined, 'hub')).toBe(true);
+    expect(allowsServer({ ...access, scopes: ['chat'] }, 'hub')).toBe(false);
   });
 
   verifies('access.globs', 'allow, then deny', () => {

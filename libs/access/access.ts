@@ -26,5 +26,18 @@ export function allowsTool(access: Access | undefined, { server, tool }: { serve
   return access.scopes.includes('tools') && (allow === undefined || allow.some(matches)) && !deny?.some(matches);
 }
 
+/** Whether the key may allow some tool of the server: its tools need not be known. */
+export function allowsServer(access: Access | undefined, server: string): boolean {
+  if (access === undefined) return true;
+  const { allow, deny } = access.tools;
+  const all = `${server}/`;
+  const mayMatch = (glob: string) => {
+    const [start = '', ...rest] = glob.split('*');
+    return start.startsWith(all) || (rest.length > 0 && all.startsWith(start));
+  };
+  const matchesAll = (glob: string) => glob.endsWith('*') && matchesGlob(glob, all);
+  return access.scopes.includes('tools') && (allow === undefined || allow.some(mayMatch)) && !deny?.some(matchesAll);
+}
+
 /** `*` matches any text, including slashes; every other character matches itself. */
 export const matchesGlob = (glob: string, text: string): boolean => starMatcher(glob)(text);

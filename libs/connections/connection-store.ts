@@ -40,6 +40,13 @@ export interface NewConnection extends ConnectionKey {
   expiresInMs?: number | undefined;
 }
 
+/** The request that changes a connection, for its audit row. */
+export interface ConnectionRequest {
+  requestId: string;
+  ip?: string | undefined;
+  keyId?: string | undefined;
+}
+
 export interface RenewedTokens {
   sealed: string;
   scopes?: readonly string[] | undefined;
@@ -50,8 +57,10 @@ const shown = `principal, server, issuer, resource, state, sealed, scopes, wante
   connected_at as "connectedAt", expires_at as "expiresAt",
   (extract(epoch from expires_at - clock_timestamp()) * 1000)::float8 as "lastsMs", version::text`;
 const inMs = (parameter: number) => `clock_timestamp() + $${parameter}::float8 * interval '1 millisecond'`;
-const audited = `insert into audit_events (id, at, kind, request_id, principal, server, success, state)
-  select $1::uuid, clock_timestamp(), 'connection', '', principal, server,`;
+/** The second parameter is the request as JSON, null without an audit. */
+const audited = `insert into audit_events (id, at, kind, request_id, ip, key_id, principal, server, success, state, error_code)
+  select $1::uuid, clock_timestamp(), 'connection', coalesce($2::jsonb->>'requestId', ''), $2::jsonb->>'ip', $2::jsonb->>'keyId',
+    principal, server,`;
 
 const connect = `/* connections.connect */
   with made as (
@@ -62,7 +71,7 @@ const connect = `/* connections.connect */
       connected_at = excluded.connected_at, expires_at = excluded.expires_at, version = connections.version + 1,
       refresh_holder = null, refresh_until = null
     returning *),
-  audited as (${audited} true, 'connected' from made where $2::boolean)
+  audited as (${audited} true, 'connected', null from made where $2::jsonb is not null)
   select ${shown} from made`;
 
 /** An empty row, for the lease of a connection that the gateway makes by itself. */
@@ -87,13 +96,16 @@ const end = `/* connections.end */
   with gone as (
     update connections set state = $6, sealed = null, version = version + 1, refresh_holder = null, refresh_until = null
     where principal = $3 and server = $4 and version = $5::bigint and state = 'connected' returning *),
-  audited as (${audited} false, 'refused' from gone where $2::boolean)
+  audited as (${audited} false, 'refused', null from gone where $2::jsonb is not null)
   select version from gone`;
 
 const remove = `/* connections.remove */
   with gone as (delete from connections where principal = $3 and server = $4 returning *),
-  audited as (${audited} true, 'disconnected' from gone where $2::boolean)
+  audited as (${audited} true, 'disconnected', null from gone where $2::jsonb is not null)
   select ${shown} from gone`;
+
+const refuse = `/* connections.refuse */ ${audited} false, 'refused', $5
+  from (select $3::text as principal, $4::text as server) as asked where $2::jsonb is not null`;
 
 const want = `/* connections.want */ update connections
   set wanted_scopes = (select array(select distinct unnest(wanted_scopes || $3::text[])))
@@ -132,10 +144,10 @@ export class ConnectionStore {
     return row?.principal;
   }
 
-  async connect(made: NewConnection): Promise<StoredConnection> {
+  async connect(made: NewConnection, request?: ConnectionRequest): Promise<StoredConnection> {
     const { issuer, resource, sealed, scopes, account, expiresInMs } = made;
     const [row] = await this.database.query<StoredConnection>(connect, [
-      ...this.auditing(),
+      ...this.auditing(request),
       ...keyOf(made),
       issuer,
       resource,
@@ -182,9 +194,14 @@ export class ConnectionStore {
   }
 
   /** Returns what was there. */
-  async remove(key: ConnectionKey): Promise<StoredConnection | undefined> {
-    const [row] = await this.database.query<StoredConnection>(remove, [...this.auditing(), ...keyOf(key)]);
+  async remove(key: ConnectionKey, request?: ConnectionRequest): Promise<StoredConnection | undefined> {
+    const [row] = await this.database.query<StoredConnection>(remove, [...this.auditing(request), ...keyOf(key)]);
     return row;
+  }
+
+  /** Writes the audit row of a sign-in that did not succeed. */
+  async noteRefused(key: ConnectionKey, reason: string, request?: ConnectionRequest): Promise<void> {
+    await this.database.query(refuse, [...this.auditing(request), ...keyOf(key), reason]);
   }
 
   /** Remembers scopes for the next sign-in. */
@@ -192,8 +209,10 @@ export class ConnectionStore {
     await this.database.query(want, [...keyOf(key), scopes]);
   }
 
-  private auditing(): unknown[] {
-    return [uuidv7(), this.audit];
+  private auditing(request?: ConnectionRequest): unknown[] {
+    if (!this.audit) return [uuidv7(), null];
+    const { requestId = '', ip, keyId } = request ?? {};
+    return [uuidv7(), JSON.stringify({ requestId: storedText(requestId), ip, keyId })];
   }
 }
 

@@ -207,19 +207,26 @@ test('a refusal by the user, and answers that make no sense, are told without wh
 
 verifies('connections.revoked', 'the issuer forgets the tokens too', async () => {
   await here.connect('leaver');
-  expect(await here.flows.revoke('leaver', 'protected', signal())).toBe(true);
+  expect(await here.flows.revoke({ principal: 'leaver', server: 'protected' }, signal())).toBe(true);
   expect(world.issuer.countOf('/revoke')).toBe(1);
   expect(await here.store.get({ principal: 'leaver', server: 'protected' })).toBeUndefined();
-  expect(await here.flows.revoke('leaver', 'protected', signal())).toBe(false);
+  expect(await here.flows.revoke({ principal: 'leaver', server: 'protected' }, signal())).toBe(false);
 });
 
 verifies('connections.headers', 'the values are checked and sealed', async () => {
   world.servers.set('keyed', { name: 'keyed', url: world.issuer.mcpUrl, auth: { kind: 'headers', names: ['X-Key'] } });
-  await expect(here.flows.connectHeaders('ada', 'keyed', {})).rejects.toMatchObject({ param: 'X-Key' });
-  await expect(here.flows.connectHeaders('ada', 'keyed', { 'X-Key': 'a\r\nb' })).rejects.toMatchObject({
+  await expect(here.flows.connectHeaders({ principal: 'ada', server: 'keyed' }, {})).rejects.toMatchObject({
     param: 'X-Key',
   });
-  const { sealed } = await here.flows.connectHeaders('ada', 'keyed', { 'X-Key': 'canary-of-a-key' });
+  await expect(
+    here.flows.connectHeaders({ principal: 'ada', server: 'keyed' }, { 'X-Key': 'a\r\nb' }),
+  ).rejects.toMatchObject({
+    param: 'X-Key',
+  });
+  const { sealed } = await here.flows.connectHeaders(
+    { principal: 'ada', server: 'keyed' },
+    { 'X-Key': 'canary-of-a-key' },
+  );
   expect(sealed).not.toContain('canary');
   const server = world.servers.get('keyed')!;
   expect(await here.tokens.credentialFor('ada', server, signal())).toMatchObject({

@@ -9,9 +9,15 @@ import {
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
-import { AppError } from '#libs/schemas/errors.js';
+import { AppError, toAppError } from '#libs/schemas/errors.js';
 import { accountOf, type ConnectionSecrets, connectionOwner, scopesOf, secretsOf } from './connection-secrets.js';
-import type { ConnectionKey, ConnectionStore, StoredConnection } from './connection-store.js';
+import type {
+  ConnectionKey,
+  ConnectionRequest,
+  ConnectionStore,
+  NewConnection,
+  StoredConnection,
+} from './connection-store.js';
 import { type IssuerClients, redirectUriOf } from './issuer-clients.js';
 import {
   askForChallenge,
@@ -25,9 +31,11 @@ import {
   ofIssuer,
   unusable,
 } from './issuer.js';
+import { flowMs } from './flow-life.js';
 import { issuerMs } from './issuer-fetch.js';
 import { revokeTokens } from './revoke-tokens.js';
-import type { Vault } from './vault.js';
+import { SignInRefused } from './sign-in-refused.js';
+import type { SealedFor, Vault } from './vault.js';
 
 export interface OAuthFlowsParts {
   database: Pick<Database, 'query'>;
@@ -57,6 +65,11 @@ export interface CompletedSignIn {
   returnTo: string | undefined;
 }
 
+/** Whose sign-in it is, at which server. */
+export interface PendingSignIn extends ConnectionKey {
+  id: string;
+}
+
 interface OpenedFlow extends Issuer {
   client: IssuerClient;
   verifier: string;
@@ -64,13 +77,13 @@ interface OpenedFlow extends Issuer {
   resourceUrl: string;
 }
 
-interface StoredFlow extends ConnectionKey {
-  id: string;
+interface StoredFlow extends PendingSignIn {
   returnTo: string | null;
   sealed: string | null;
 }
 
-const flowMs = 600_000;
+/** Open ones of a principal, so that nobody fills the table. */
+const maxFlows = 20;
 /** Discovery, registration and what is between. */
 const openMs = 3 * issuerMs;
 const shown = `id, principal, server, return_to as "returnTo", sealed`;
@@ -79,8 +92,12 @@ const shown = `id, principal, server, return_to as "returnTo", sealed`;
 const begin = `/* connection-flows.begin */
   with gone as (delete from connection_flows where expires_at < clock_timestamp() - interval '1 day')
   insert into connection_flows (id, principal, server, return_to, expires_at)
-  values ($1, $2, $3, $4, clock_timestamp() + $5::float8 * interval '1 millisecond') returning expires_at as "expiresAt"`;
+  select $1, $2, $3, $4, clock_timestamp() + $5::float8 * interval '1 millisecond'
+  where (select count(*) from connection_flows where principal = $2 and expires_at > clock_timestamp()) < $6
+  returning expires_at as "expiresAt"`;
 const find = `/* connection-flows.find */ select ${shown} from connection_flows where id = $1 and expires_at > clock_timestamp()`;
+const findState = `/* connection-flows.find-state */ select ${shown} from connection_flows
+  where state_hash = $1 and expires_at > clock_timestamp()`;
 const open = `/* connection-flows.open */ update connection_flows set state_hash = $2, sealed = $3
   where id = $1 and expires_at > clock_timestamp() returning id`;
 const take = `/* connection-flows.take */ delete from connection_flows
@@ -89,13 +106,24 @@ const take = `/* connection-flows.take */ delete from connection_flows
 export class OAuthFlows {
   constructor(private readonly parts: OAuthFlowsParts) {}
 
-  /** @throws AppError not_found */
+  /** @throws AppError not_found, rate_limit_exceeded */
   async begin(principal: string, server: string, returnTo?: string): Promise<{ flowId: string; expiresAt: Date }> {
     this.known(server);
     const flowId = `flow_${uuidv7()}`;
-    const values = [flowId, storedText(principal), server, storedTextOrNull(returnTo), flowMs];
+    const values = [flowId, storedText(principal), server, storedTextOrNull(returnTo), flowMs, maxFlows];
     const [row] = await this.parts.database.query<{ expiresAt: Date }>(begin, values);
-    return { flowId, expiresAt: row!.expiresAt };
+    if (row !== undefined) return { flowId, expiresAt: row.expiresAt };
+    const message = `At most ${maxFlows} sign-ins may be open: complete one, or wait until they expire`;
+    throw new AppError('rate_limit_exceeded', message, { retryAfterSeconds: 60 });
+  }
+
+  /** Uses nothing up. @throws AppError not_found */
+  async pending(by: { flowId: string } | { state: string }): Promise<PendingSignIn> {
+    const [statement, value] = 'flowId' in by ? [find, storedText(by.flowId)] : [findState, hashOf(by.state)];
+    const [flow] = await this.parts.database.query<StoredFlow>(statement, [value]);
+    if (flow === undefined) throw gone();
+    const { id, principal, server } = flow;
+    return { id, principal, server };
   }
 
   /**
@@ -145,19 +173,36 @@ export class OAuthFlows {
    * Uses the state up, whatever comes of it.
    * @throws AppError not_found, invalid_value, tool_unavailable, store_unavailable
    */
-  async complete({ state, code, iss, error }: SignInAnswer, signal: AbortSignal): Promise<CompletedSignIn> {
-    const { database, store, vault } = this.parts;
-    const [flow] = await database.query<StoredFlow>(take, [hashOf(state)]);
+  async complete(answer: SignInAnswer, signal: AbortSignal, request?: ConnectionRequest): Promise<CompletedSignIn> {
+    const { database, store } = this.parts;
+    const [flow] = await database.query<StoredFlow>(take, [hashOf(answer.state)]);
     if (flow === undefined || flow.sealed === null) throw gone();
+    try {
+      const made = await this.exchanged(flow, answer, signal);
+      const connection = await store.connect(made, request);
+      this.parts.onChanged?.(connection);
+      return { connection, returnTo: flow.returnTo ?? undefined };
+    } catch (failure) {
+      // Without its row the reader still learns why.
+      await store.noteRefused(flow, reasonOf(failure), request).catch(() => undefined);
+      throw failure;
+    }
+  }
+
+  private async exchanged(
+    flow: StoredFlow,
+    { code, iss, error }: SignInAnswer,
+    signal: AbortSignal,
+  ): Promise<NewConnection> {
+    const { vault } = this.parts;
     const server = this.known(flow.server);
-    const opened = vault.open(flow.sealed, ownerOfFlow(flow)) as OpenedFlow;
+    const opened = vault.open(flow.sealed!, ownerOfFlow(flow)) as OpenedFlow;
     const { issuer, metadata, resource, client, verifier } = opened;
     // Checked before anything else of the answer is believed: it may come from another issuer.
     checkIssuer(opened, iss);
     if (opened.resourceUrl !== server.url) throw gone();
     if (error !== undefined || code === undefined) {
-      const reason = error !== undefined && /^[a-z_]{1,60}$/.test(error) ? error : 'no code';
-      throw new AppError('invalid_value', `The issuer did not sign in: ${reason}`, { param: 'error' });
+      throw new SignInRefused(error);
     }
     const fetch = fetchFor(server, this.parts.allow, AbortSignal.any([signal, AbortSignal.timeout(issuerMs)]));
     const given = { metadata, clientInformation: client, authorizationCode: code, iss, codeVerifier: verifier };
@@ -174,7 +219,7 @@ export class OAuthFlows {
       throw failure;
     });
     const secrets = secretsOf(opened, tokens);
-    const connection = await store.connect({
+    return {
       principal: flow.principal,
       server: flow.server,
       issuer,
@@ -184,46 +229,57 @@ export class OAuthFlows {
       scopes: scopesOf(tokens.scope ?? opened.scope),
       account: accountOf(tokens),
       expiresInMs: secrets.lifeMs,
-    });
-    this.parts.onChanged?.(connection);
-    return { connection, returnTo: flow.returnTo ?? undefined };
+    };
   }
 
   /** The secrets that a user gives for `kind: headers`. @throws AppError not_found, invalid_value */
-  async connectHeaders(principal: string, name: string, headers: Record<string, string>): Promise<StoredConnection> {
+  async connectHeaders(
+    { principal, server: name }: ConnectionKey,
+    headers: Readonly<Record<string, unknown>>,
+    request?: ConnectionRequest,
+  ): Promise<StoredConnection> {
     const server = this.named(name, 'headers');
     for (const wanted of server.auth.names ?? []) {
       const value = headers[wanted];
-      if (value === undefined || value === '' || !/^[\t\x20-\x7e]{1,8192}$/.test(value)) {
+      if (typeof value !== 'string' || !/^[\t\x20-\x7e]{1,8192}$/.test(value)) {
         throw new AppError('invalid_value', `The header '${wanted}' needs a value of printable characters`, {
           param: wanted,
         });
       }
     }
-    const given = Object.fromEntries((server.auth.names ?? []).map((each) => [each.toLowerCase(), headers[each]!]));
+    const given = Object.fromEntries(
+      (server.auth.names ?? []).map((each) => [each.toLowerCase(), headers[each] as string]),
+    );
     const secrets: ConnectionSecrets = { kind: 'headers', headers: given };
     const key = { principal, server: name };
     const sealed = this.parts.vault.seal(secrets, connectionOwner(key, ''));
-    const connection = await this.parts.store.connect({ ...key, issuer: '', resource: server.url, sealed, scopes: [] });
+    const made = { ...key, issuer: '', resource: server.url, sealed, scopes: [] };
+    const connection = await this.parts.store.connect(made, request);
     this.parts.onChanged?.(connection);
     return connection;
   }
 
   /** Removes the connection, and revokes its tokens if the issuer can (RFC 7009). False if there was none. */
-  async revoke(principal: string, name: string, signal: AbortSignal): Promise<boolean> {
-    const removed = await this.parts.store.remove({ principal, server: name });
+  async revoke(key: ConnectionKey, signal: AbortSignal, request?: ConnectionRequest): Promise<boolean> {
+    const removed = await this.parts.store.remove(key, request);
     if (removed === undefined) return false;
     this.parts.onChanged?.(removed);
-    const server = this.parts.serverNamed(name);
+    const server = this.parts.serverNamed(key.server);
     if (removed.sealed === null || server === undefined) return true;
-    const secrets = this.parts.vault.open(
-      removed.sealed,
-      connectionOwner(removed, removed.issuer),
-    ) as ConnectionSecrets;
-    if (secrets.kind !== 'oauth') return true;
+    const secrets = this.readable(removed.sealed, connectionOwner(removed, removed.issuer));
+    if (secrets?.kind !== 'oauth') return true;
     const fetch = fetchFor(server, this.parts.allow, AbortSignal.any([signal, AbortSignal.timeout(issuerMs)]));
     await revokeTokens(secrets, fetch);
     return true;
+  }
+
+  /** Undefined if its key is no longer configured: then there is nothing that could be given back. */
+  private readable(sealed: string, owner: SealedFor): ConnectionSecrets | undefined {
+    try {
+      return this.parts.vault.open(sealed, owner) as ConnectionSecrets;
+    } catch {
+      return undefined;
+    }
   }
 
   private known(name: string): ConnectedServer {
@@ -236,6 +292,10 @@ export class OAuthFlows {
     throw new AppError('not_found', 'There is no tool server of this name that users connect to in this way');
   }
 }
+
+/** For the audit. */
+const reasonOf = (failure: unknown): string =>
+  failure instanceof SignInRefused || failure instanceof IssuerRefused ? failure.reason : toAppError(failure).code;
 
 /** RFC 9207. @throws AppError invalid_value */
 function checkIssuer({ issuer, metadata }: Issuer, iss: string | undefined): void {

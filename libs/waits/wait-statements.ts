@@ -86,6 +86,16 @@ export const lapsed = `/* waits.lapsed */ with
   select ${waitColumns.replace(' state,', ' verdict as state,')} from judged where verdict is not null
   order by id limit $1`;
 
+/**
+ * Sign-ins that wait although the principal has connected: the gateway that took the sign-in has died, or the call was parked in the
+ * same moment. A call whose server refuses the new token too asks again, a few times.
+ */
+export const signedIn = `/* waits.signed-in */ select distinct approvals.principal, approvals.server
+  from approvals join connections using (principal, server)
+  where approvals.kind = 'sign_in' and approvals.state = 'waiting' and connections.state = 'connected'
+    and connections.wanted_scopes = '{}' and connections.connected_at > approvals.created_at - interval '5 seconds'
+  limit $1`;
+
 export const ask = `/* waits.ask */
   insert into approvals (id, kind, call_id, fence, request_id, principal, key_id, session_id, run_id, server, tool, name,
     definition_hash, arguments, arguments_hash, asked_hash, message, schema, created_at, expires_at, notify_at)

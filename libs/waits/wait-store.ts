@@ -128,6 +128,11 @@ export class WaitStore {
     return this.select('sign-ins', where, [storedText(principal), storedText(server), after, limit]);
   }
 
+  /** Who has signed in where, while waits of theirs for that were not told. */
+  signedIn(limit: number): Promise<{ principal: string; server: string }[]> {
+    return this.database.query(statements.signedIn, [limit]);
+  }
+
   /** The newest wait of a parked call outside of runs with these arguments that is waiting, or approved and not used yet. */
   async ofRepeatedCall(call: RepeatedCall): Promise<Wait | undefined> {
     const held = `kind in ${parkedKinds} and (state = 'approved' or (state = 'waiting' and expires_at > clock_timestamp()))

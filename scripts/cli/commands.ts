@@ -82,6 +82,14 @@ export const commands = {
     exits: '0 replayed, 1 failed, 2 wrong usage or configuration',
     npm: 'run replay --',
   },
+  vault: {
+    summary: 'makes a key for the connections of users to tool servers, and seals all of them anew',
+    usage: ['new-key', 'rotate'],
+    more: '`rotate` opens them with any key of VAULT_KEY and seals them with the first, whether Signalbox is running or not.',
+    example: 'vault new-key',
+    exits: `0 done, 1 something does not open with these keys, 2 wrong usage or no key, ${database}`,
+    npm: 'run vault --',
+  },
   tools: {
     summary: 'lists the tools and tool servers of a running gateway, and calls a tool',
     usage: ['[list]', 'servers', 'call NAME [ARGUMENTS] [--session ID]'],

@@ -10,6 +10,7 @@ const programs: Record<CommandName, () => Promise<unknown>> = {
   policy: () => import('../policy.js'),
   audit: () => import('../audit.js'),
   replay: () => import('../replay.js'),
+  vault: () => import('../vault.js'),
   tools: () => import('./tools.js'),
   migrate: () => import('../migrate.js'),
   import: () => import('../kb-import.js'),

@@ -8,7 +8,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type SignalboxHere, startSignalboxHere, toolsReady } from '../support/services/start-signalbox.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import { askApprovals, askAudit, askKeys, askUsage, type DocumentedRequest } from '../support/documented-requests.js';
+import {
+  askApprovals,
+  askAudit,
+  askConnections,
+  askKeys,
+  askUsage,
+  type DocumentedRequest,
+} from '../support/documented-requests.js';
 import { verifies } from '../verifies.js';
 
 interface Operation {
@@ -27,8 +34,13 @@ const met = new Map<string, Set<string>>();
 beforeAll(async () => {
   const rules = [{ name: 'asked', tool: 'workspace/delete_file', effect: 'require_approval' }];
   const file = join(directory, 'signalbox.yaml');
-  writeFileSync(file, JSON.stringify({ policy: { rules } }));
-  box = await startSignalboxHere({ scripted: false, environment: { SIGNALBOX_CONFIG: file } });
+  // Nobody is there: what users give for it is stored all the same.
+  const desk = { url: 'http://127.0.0.1:9/mcp', auth: { kind: 'headers', names: ['X-Key'] } };
+  writeFileSync(file, JSON.stringify({ policy: { rules }, mcpServers: { desk } }));
+  box = await startSignalboxHere({
+    scripted: false,
+    environment: { SIGNALBOX_CONFIG: file, VAULT_KEY: Buffer.alloc(32, 7).toString('base64') },
+  });
   await toolsReady(box.url);
   document = closed((await (await fetch(`${box.url}/openapi.json`)).json()) as Document, '') as Document;
   ajv = new Ajv2020({ strict: false });
@@ -262,6 +274,7 @@ const notMet = [
 verifies('operations.open-api-true', 'every operation, each status that is documented', async () => {
   const runId = await askChats();
   await Promise.all([askResponses(), askModelsAndTools(), askSessions(), askRuns(runId), askMcp(), askApprovals(ask)]);
+  await askConnections(ask);
   await askUsage(ask);
   await askAudit(ask);
   await askKeys(ask);

@@ -1,6 +1,9 @@
 export const connectionRequirements = {
   'connections.apart': 'no two users share an instance of a server whose calls have the rights of their user',
+  'connections.api': 'callers list, begin and end their own connections with servers that their key may use',
   'connections.bound': 'a sign-in works once, for ten minutes and for whom it was begun',
+  'connections.browser-bound':
+    'a sign-in that another browser opens or completes shows who will be connected to what, and takes a click',
   'connections.client':
     'the client at an issuer is the configured one, else a metadata document, else a registered one',
   'connections.guarded': 'addresses that a server or its issuer names are not reached if they are private elsewhere',
@@ -10,10 +13,14 @@ export const connectionRequirements = {
     'tools are listed without a token, else with that of somebody who has connected; else their server needs a sign-in',
   'connections.needed':
     'a call without a connection, with a refused one or with too few scopes is told what is missing, and runs nothing',
+  'connections.open-flows': 'a principal has at most twenty sign-ins open',
   'connections.own-client': "the gateway's own client gets a token for all users of a server",
+  'connections.pages': 'pages of a sign-in have no script, and say nothing that somebody else has written',
   'connections.pkce': 'an issuer without PKCE with S256 is refused',
   'connections.refresh-once': 'of many calls at once over processes, one renews the token at the issuer',
+  'connections.refused': 'a sign-in that an issuer refuses changes nothing, is explained and audited',
   'connections.refused-refresh': 'a refused refresh ends the connection, and an issuer that is away does not',
+  'connections.return-to': 'a sign-in leads back to the console or to an allowed origin, and nowhere else',
   'connections.revoked': 'a connection that is removed is revoked at the issuer',
   'connections.sealed':
     'tokens are sealed with AES-256-GCM for one principal, server and issuer; keys are replaced one by one',

@@ -9,6 +9,8 @@ export const consoleWorkRequirements = {
     'Policy shows administrators the rules with their hits, explains calls, and tries drafts; other keys have their own calls explained',
   'console.audit':
     'Audit finds rows by every filter of the API, shows one whole, verifies with progress, exports, and checks proofs without the gateway',
+  'console.connections':
+    'connections are made, replaced and ended on the page; a sign-in in another tab is shown by itself, and no secret stays',
   'console.sessions':
     'files of a session are seen, sent, fetched and deleted in Sessions, whatever their names and contents',
   'console.settings':

@@ -43,6 +43,14 @@ export async function askAudit(ask: Ask): Promise<void> {
     await ask('POST /api/audit/verify', { path: '/api/audit/verify', body: each });
 }
 
+export async function askConnections(ask: Ask): Promise<void> {
+  const path = '/api/connections/desk';
+  for (const headers of [{ 'X-Key': 'secret' }, {}])
+    await ask('POST /api/connections/{server}', { path, body: { headers } });
+  await ask('GET /api/connections', { path: '/api/connections' });
+  for (const _ of [1, 2]) await ask('DELETE /api/connections/{server}', { path });
+}
+
 /** Last: from the first key on, every request needs one. */
 export async function askKeys(ask: Ask): Promise<void> {
   const made = await ask('POST /api/keys', { path: '/api/keys', body: { owner: 'root', scopes: ['admin'] } });

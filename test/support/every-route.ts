@@ -18,14 +18,15 @@ export async function askEveryRoute(url: string, { wrong, only }: Credentials): 
         'x-forwarded-for': '203.0.113.9',
         ...(credential === undefined ? {} : { authorization: `Bearer ${credential}` }),
       };
-      const address = url + pattern.replace(':id', 'x').replace('*', 'x');
+      const address = url + pattern.replace(/:(?:id|server)/, 'x').replace('*', 'x');
       const answer = await fetch(address, { method, headers, redirect: 'manual', signal: AbortSignal.timeout(5_000) });
       await answer.body?.cancel();
       return [route, answer.status];
     };
     if (scope === 'open' || scope === 'anyone') {
-      // A file of the console, or an issuer's document, may be missing, but nobody is refused it.
-      if (/^\/console\/assets|^\/\.well-known/.test(pattern)) expect([401, 403]).not.toContain((await status())[1]);
+      // A file of the console, a sign-in or an issuer's document may be missing, but nobody is refused it.
+      if (/^\/(?:console\/assets|connections|\.well-known)\//.test(pattern))
+        expect([401, 403]).not.toContain((await status())[1]);
       else expect((await status())[1]).toBeLessThan(400);
       if (scope === 'anyone') expect(await status(wrong)).toEqual([route, 401]);
       continue;

@@ -20,6 +20,8 @@ export interface WaitPorts extends DecisionPorts {
   /** Counts the end of a wait for people, once. */
   onEnded: (state: WaitState) => void;
   clocks: Pick<TurnClocks, 'enter'>;
+  /** Whether a tool server is configured at which callers sign in. */
+  hasSignIns?: boolean;
   logger: Logger;
 }
 
@@ -146,6 +148,9 @@ export class Waits {
       const closed = await store.close(wait, wait.state as 'denied' | 'expired' | 'cancelled');
       if (closed && isForPeople(wait)) onEnded(wait.state);
       await announcements.announce(wait.id);
+    }
+    if (this.ports.hasSignIns === true) {
+      for (const { principal, server } of await store.signedIn(maxSwept)) await this.connected(principal, server);
     }
     webhook?.send();
   }

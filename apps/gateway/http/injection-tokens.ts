@@ -3,6 +3,7 @@
 export const AUDIT_PORTS = Symbol('AuditPorts');
 export const CONFIG = Symbol('Config');
 export const CONFIGURATION = Symbol('Configuration');
+export const CONNECTION_PORTS = Symbol('ConnectionPorts');
 export const ERROR_OBSERVER = Symbol('ErrorObserver');
 export const MODEL_ROUTER = Symbol('ModelRouter');
 export const OVERVIEW_PORTS = Symbol('OverviewPorts');

@@ -10,13 +10,15 @@ const exposedHeaders = 'x-request-id, x-run-id, retry-after, etag, mcp-session-i
 export type OriginGuard = (request: FastifyRequest, reply: FastifyReply) => boolean;
 
 export function originGuard(server: Config['server']): OriginGuard {
+  const own = server.public_url === undefined ? undefined : new URL(server.public_url);
   const hosts = new Set([
     'localhost',
+    ...(own === undefined ? [] : [own.hostname]),
     server.host.toLowerCase(),
     ...server.allowed_hosts.map((host) => host.toLowerCase()),
     ...(server.public_url === undefined ? [] : [new URL(server.public_url).hostname]),
   ]);
-  const origins = new Set(server.allowed_origins);
+  const origins = new Set([...(own === undefined ? [] : [own.origin]), ...server.allowed_origins]);
 
   /** A cache, because clients send the same host again and again. */
   let lastAllowed: string | undefined;

@@ -177,6 +177,12 @@ export interface AuditVerification {
   rows_after_checkpoint: number;
 }
 
+export interface BegunSignIn {
+  /** What the user opens in a browser. */
+  authorization_url: string;
+  expires_at: string;
+}
+
 export interface BudgetUse {
   /** Null: there is no budget. */
   limit_usd: number | null;
@@ -186,6 +192,23 @@ export interface BudgetUse {
   state: 'none' | 'within' | 'would_run_out' | 'used_up';
   /** When a budget that `would_run_out` is used up at that rate. */
   runs_out_at: string | null;
+}
+
+export interface Connection {
+  server: string;
+  kind: 'oauth' | 'client_credentials' | 'headers';
+  /** `needed`: there is none; `expired`: its tokens were refused or have ended; `error`: the key that sealed it is not configured. */
+  state: 'connected' | 'needed' | 'expired' | 'error';
+  scopes: string[];
+  connected_at: string | null;
+  /** When it ends; absent if it is renewed. */
+  expires_at?: string;
+  /** As the issuer names the user. */
+  account?: string;
+  /** What the server has asked for in addition. */
+  wanted_scopes?: string[];
+  /** Of `headers`: the headers that need a value. */
+  names?: string[];
 }
 
 export interface DraftedRule {

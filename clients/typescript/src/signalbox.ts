@@ -1,6 +1,7 @@
 // The client of one gateway.
 import type { Model } from './answers.js';
 import type { ChatCompletion, ChatRequest } from './chat-types.js';
+import { ConnectionResource } from './connection-resource.js';
 import { type CallOptions, type ClientOptions, Http, type KeyedCallOptions, longCallMs, makeKey } from './http.js';
 import { Operations } from './operations.js';
 import { ApprovalResource, FileResource, RunResource, SessionResource, ToolResource } from './resources.js';
@@ -20,6 +21,7 @@ export class Signalbox {
   readonly sessions: SessionResource;
   readonly files: FileResource;
   readonly tools: ToolResource;
+  readonly connections: ConnectionResource;
   readonly operations: Operations;
   private readonly http: Http;
 
@@ -30,6 +32,7 @@ export class Signalbox {
     this.sessions = new SessionResource(this.http);
     this.files = new FileResource(this.http);
     this.tools = new ToolResource(this.http);
+    this.connections = new ConnectionResource(this.http);
     this.operations = new Operations(this.http);
   }
 

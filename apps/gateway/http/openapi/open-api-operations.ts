@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { callToolSchema } from '../controllers/tools.controller.js';
 import { createSessionSchema } from '../controllers/sessions.controller.js';
 import { adminOperations } from './open-api-admin-operations.js';
+import { connectionOperations } from './connection-operations.js';
 import { type DescribedOperation, json, nothing, pageLimit, sse } from './described-operation.js';
 import { chatOperations } from './open-api-chat-operations.js';
 import { rpcError } from './open-api-events.js';
@@ -72,6 +73,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   },
   ...adminOperations,
   ...policyOperations,
+  ...connectionOperations,
   'GET /api/servers': {
     summary: 'The tool servers: state, isolation, and why one is not ready; for operators',
     answers: { 200: json(z.object({ servers: z.array(toolServer) })) },

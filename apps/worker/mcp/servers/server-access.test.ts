@@ -145,7 +145,7 @@ verifies('connections.headers', "each user's own key is sent, and a refused one 
   await open({}, { kind: 'headers', names: ['x-key'] });
   await expect(call('alice')).rejects.toMatchObject({ code: 'connection_needed' });
   for (const principal of ['alice', 'bob']) {
-    await here.flows.connectHeaders(principal, 'protected', { 'x-key': world.issuer.giveKey(principal) });
+    await here.flows.connectHeaders({ principal, server: 'protected' }, { 'x-key': world.issuer.giveKey(principal) });
   }
   expect(await Promise.all([call('alice'), call('bob')])).toEqual(['alice', 'bob']);
   world.issuer.expireAccess();

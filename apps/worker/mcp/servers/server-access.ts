@@ -16,7 +16,7 @@ import type { ConnectedServer } from '#libs/connections/issuer.js';
 import type { BoundedFetch } from '../wire/bounded-fetch.js';
 
 /** The part of the vault that workers use. */
-export interface Connections {
+export interface ServerCredentials {
   store: Pick<ConnectionStore, 'anyConnected' | 'want' | 'end'>;
   tokens: Pick<ConnectionTokens, 'credentialFor'>;
 }
@@ -41,7 +41,7 @@ export class ServerAccess {
   constructor(
     private readonly server: ConnectedServer,
     private readonly principal: string,
-    private readonly connections: Connections,
+    private readonly connections: ServerCredentials,
   ) {}
 
   /** Adds the user's headers, and looks at refusals before the SDK does. */

@@ -21,7 +21,7 @@ import { connectHttp } from './connect.js';
 import { DiscoveryMemory, type DiscoveryKey } from './discovery.js';
 import { InProcessConnection, type InProcessServer } from './in-process-connection.js';
 import { samplingOf } from '../asking/sampling.js';
-import { type Connections, ServerAccess } from './server-access.js';
+import { type ServerCredentials, ServerAccess } from './server-access.js';
 import { callScope } from '../wire/call-scope.js';
 import type { ServerBound } from '../wire/server-bound.js';
 import { CommandRefused } from '../../sandbox/resolve-command.js';
@@ -48,7 +48,7 @@ export interface ServerParts extends CommandParts {
   /** Provides places for the calls to servers that all workers share. */
   places?: Pick<SharedPlaces, 'slots'>;
   /** Tokens for servers with `auth`; absent without a key of the vault. */
-  connections?: Connections | undefined;
+  connections?: ServerCredentials | undefined;
   /** The servers of the previous configuration. Unchanged ones are reused. */
   running?: ConfiguredServers;
 }
@@ -223,7 +223,7 @@ export function openUrl(
 }
 
 /** @throws CommandRefused without a key of the vault, which a configuration that is read again may need */
-function connectionsOf({ connections }: Pick<ServerParts, 'connections'>): Connections {
+function connectionsOf({ connections }: Pick<ServerParts, 'connections'>): ServerCredentials {
   if (connections === undefined) throw new CommandRefused(`it ${missingVaultKey}`);
   return connections;
 }

@@ -1,0 +1,82 @@
+// Opens what connects users to tool servers, if a server needs it: a gateway without one loads and asks nothing.
+import { allowsServer } from '#libs/access/access.js';
+import type { Channels } from '#libs/backing/channels.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { Metrics } from '#libs/metrics/metrics.js';
+import type { WaitStore } from '#libs/waits/wait-store.js';
+import { announceConnection } from '#libs/connections/connection-announcements.js';
+import type { CatalogOf } from '../govern/tool-policy.js';
+import type { Waits } from '../govern/waits.js';
+import type { ToolCatalog } from '../tools/tool-catalog.js';
+import { publicAddress } from '#libs/config/addresses/public-address.js';
+import type { Config } from '#libs/config/schema.js';
+import type { ConnectedServer } from '#libs/connections/issuer.js';
+import type { Vault } from '#libs/connections/vault.js';
+import type { Database } from '#libs/postgres/open-database.js';
+import type { Connections } from './user-connections.js';
+
+export interface OpenConnectionsParts {
+  database: Database;
+  /** Undefined if no server has `auth`. */
+  vault: Vault | undefined;
+  catalog: Pick<ToolCatalog, 'list'>;
+  catalogOf: CatalogOf;
+  waitStore: Pick<WaitStore, 'get'>;
+  /** Where calls wait for sign-ins. */
+  waits: () => Pick<Waits, 'connected'>;
+  channels: Pick<Channels, 'publish'>;
+  metrics: Pick<Metrics, 'rateLimited'>;
+  logger: Logger;
+}
+
+export async function openConnections(config: Config, parts: OpenConnectionsParts): Promise<Connections | undefined> {
+  const { database, vault, catalog, catalogOf, channels, metrics, logger } = parts;
+  if (vault === undefined) return undefined;
+  const servers = new Map<string, ConnectedServer>();
+  for (const [name, { enabled, url, auth }] of Object.entries(config.mcpServers)) {
+    if (enabled && url !== undefined && auth !== undefined && auth.kind !== 'client_credentials')
+      servers.set(name, { name, url, auth });
+  }
+  if (servers.size === 0) return undefined;
+  const [{ Connections }, { ConnectionStore }, { OAuthFlows }, { IssuerClients }] = await Promise.all([
+    import('./user-connections.js'),
+    import('#libs/connections/connection-store.js'),
+    import('#libs/connections/oauth-flows.js'),
+    import('#libs/connections/issuer-clients.js'),
+  ]);
+  const publicUrl = publicAddress(config.server);
+  const store = new ConnectionStore(database, { audit: config.audit.enabled });
+  const flows = new OAuthFlows({
+    database,
+    store,
+    vault,
+    clients: new IssuerClients({ database, vault, publicUrl }),
+    publicUrl,
+    serverNamed: (name) => servers.get(name),
+    allow: config.tools.fetch_allow,
+    onChanged: (key) => void announceConnection(key, { channels, logger }),
+  });
+  return new Connections({
+    servers,
+    flows,
+    store,
+    vault,
+    publicUrl,
+    // Tools of a server may be unknown until somebody has signed in.
+    mayUse: (caller, server) =>
+      catalogOf(caller).list(server).length > 0 ||
+      (catalog.list(server).length === 0 && allowsServer(caller.access, server)),
+    onRefused: (limit) => metrics.rateLimited.inc({ limit }),
+    waitingFor: async (id) => {
+      const wait = await parts.waitStore.get(id);
+      return wait?.kind === 'sign_in' && wait.state === 'waiting' ? wait : undefined;
+    },
+    onConnected: (principal, server) =>
+      parts
+        .waits()
+        .connected(principal, server)
+        .catch((error: unknown) => {
+          logger.warn({ error, metadata: { server } }, 'calls that wait for a sign-in go on a moment later');
+        }),
+  });
+}
