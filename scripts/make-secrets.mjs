@@ -44,6 +44,8 @@ export function makeSecrets(directory, environment = {}) {
   secret('metrics_token');
   secret('chimech_api_key');
   secret('grafana_password');
+  // Seals what users have given for tool servers.
+  secret('vault_key', () => randomBytes(32).toString('base64'));
   // Signs the checkpoints of the audit.
   secret('audit_signing_key', () =>
     generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).trim(),

@@ -10,8 +10,8 @@ import { makeSecrets } from '../make-secrets.mjs';
 const application = ['database_application_url', 'redis_url', 'metrics_token'];
 /** By service: who is broken into loses these, and no others. */
 export const secretsOf = {
-  gateway: [...application, 'audit_signing_key'],
-  worker: application,
+  gateway: [...application, 'vault_key', 'audit_signing_key'],
+  worker: [...application, 'vault_key'],
   chimech: ['database_application_url', 'chimech_api_key', 'metrics_token'],
   migrate: ['database_url', 'database_application_url', 'database_reader_url', 'redis_url', 'audit_signing_key'],
   redis: ['redis_auth.conf', 'redis_password'],

@@ -1,6 +1,6 @@
 // The deployment's own files as tests read them: the compose file, the Kubernetes overlays as kustomize builds them, with
 // secrets that the script makes. Nothing is written into the checkout.
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -229,6 +229,7 @@ export function withDefaults(environment: Settings): Settings {
 export function anySecret(path: string): string {
   if (/redis.url/.test(path)) return 'redis://u:p@h:6379';
   if (/database\w*.url/.test(path)) return 'postgres://u:p@h/d';
+  if (/vault.key/.test(path)) return randomBytes(32).toString('base64');
   if (!/signing.key/.test(path)) return 'a secret';
   return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
 }

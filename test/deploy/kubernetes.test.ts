@@ -230,7 +230,7 @@ withTools(['kubectl'], () => {
         expect(unknownSettings(Object.keys(settings).filter((key) => !parts.includes(key))), name).toEqual([]);
         // An address without a password is no secret.
         const open = Object.keys(settings).filter((key) => /(?:TOKEN|URL|KEY)$/.test(key));
-        expect(open.filter((key) => key !== 'CHIMECH_GATEWAY_URL')).toEqual([]);
+        expect(open.filter((key) => !['CHIMECH_GATEWAY_URL', 'SERVER_PUBLIC_URL'].includes(key))).toEqual([]);
         const config = readConfig({ environment: settings, readSecretFile: anySecret });
         for (const path of Object.values(settings).filter((value) => value.startsWith('/run/secrets/'))) {
           const mounts = container.volumeMounts!.map(({ mountPath }) => mountPath);

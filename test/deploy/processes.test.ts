@@ -61,7 +61,14 @@ withTools(['kubectl', 'redis-server'], () => {
     redisPassword = secret('redis_password');
     redisPort = await freePort();
     files.write('/etc/redis/redis.conf', readFileSync('config/redis/redis.conf', 'utf8'));
-    for (const name of ['redis_auth.conf', 'redis_password', 'metrics_token', 'audit_signing_key', 'chimech_api_key']) {
+    for (const name of [
+      'redis_auth.conf',
+      'redis_password',
+      'metrics_token',
+      'vault_key',
+      'audit_signing_key',
+      'chimech_api_key',
+    ]) {
       files.write(`/run/secrets/${name}`, secret(name));
     }
     files.volume('/data', 999);
