@@ -42,6 +42,7 @@ import { GatewayModule } from './gateway.module.js';
 import { Authentication } from './http/admin/authenticate.js';
 import { LimitRequests } from './http/admin/limit-requests.js';
 import { AppErrorFilter } from './http/app-error.filter.js';
+import { serveAppFrame } from './http/apps/app-frame.js';
 import { serveConsole } from './http/console/serve-console.js';
 import { registerDirectRoutes } from './http/turns/direct-routes.js';
 import { registerFileUploads } from './http/files/file-uploads.js';
@@ -161,7 +162,10 @@ export async function startGateway(
   setupOpenApi(app);
   serveProtectedResource(fastify, config);
   fastify.get('/.well-known/jwks.json', async () => ({ keys: await gateway.identityKeys.toPublish() }));
-  if (config.console.enabled) serveConsole(fastify, config.auth.jwt);
+  if (config.console.enabled) {
+    serveConsole(fastify, config.auth.jwt);
+    serveAppFrame(fastify, config.server.public_url);
+  }
   // Asks the providers now, so that the first report of health knows, and the log says what is wrong.
   void gateway.models.health(new AbortController().signal);
   try {
