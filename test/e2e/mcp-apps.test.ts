@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import { appCapability } from '#libs/schemas/tool-app.js';
+import { appCapability } from '#libs/mcp-server/tool-app.js';
 import { offerTools } from '../../apps/gateway/turn/offer-tools.js';
 import type { TurnRequest } from '../../apps/gateway/turn/turn-request.js';
 import { appPage, appPageMeta, type AppServer, startAppServer } from '../support/app-server.js';

@@ -2,7 +2,7 @@
 // structured content and `_meta`.
 import { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { appMimeType } from '#libs/schemas/tool-app.js';
+import { appMimeType } from '#libs/mcp-server/tool-app.js';
 import { serveSdkServer } from './serve-sdk-server.js';
 
 export interface AppServer {

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import { leaveUnanswered } from '#libs/mcp-server/endpoint/leave-unanswered.js';
 import { McpEndpoint, type McpEndpointLimits, type McpEndpointPorts } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
-import { appExtension, isForModels } from '#libs/schemas/tool-app.js';
+import { appExtension, isForModels } from '#libs/mcp-server/tool-app.js';
 import type { ChangedLists, ToolCatalog } from '../tools/tool-catalog.js';
 import type { CatalogOf, ToolPolicy } from '../govern/tool-policy.js';
 import { answer } from './answer-request.js';

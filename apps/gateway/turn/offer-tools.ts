@@ -1,6 +1,6 @@
 // Decides which tools of a request the model is offered, and who runs each of them.
 import { AppError } from '#libs/schemas/errors.js';
-import { isForModels } from '#libs/schemas/tool-app.js';
+import { isForModels } from '#libs/mcp-server/tool-app.js';
 import type { CatalogTool, ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { toolWithin } from '../tools/tool-of-call.js';

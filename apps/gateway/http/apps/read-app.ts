@@ -4,7 +4,7 @@ import type { Journal, StoredCall } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
-import { appMimeType, appUriOf, isForApps } from '#libs/schemas/tool-app.js';
+import { appMimeType, appUriOf, isForApps } from '#libs/mcp-server/tool-app.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { isEnded, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { CatalogOf } from '../../govern/tool-policy.js';

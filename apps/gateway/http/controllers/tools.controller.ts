@@ -9,7 +9,7 @@ import type { Config } from '#libs/config/schema.js';
 import { contentText } from '#libs/schemas/content-block.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
-import { appUriOf, isForModels } from '#libs/schemas/tool-app.js';
+import { appUriOf, isForModels } from '#libs/mcp-server/tool-app.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { UsageStore } from '#libs/usage/usage-store.js';
 import { requireObject, validated } from '../../chat-apis/invalid-value.js';

@@ -1,7 +1,7 @@
 // Pages of apps: servers need not list them as resources, because their tools name them. Which server a page belongs to, and the
 // URI by which clients read it.
 import type { JsonObject } from '#libs/schemas/json.js';
-import { appUriOf, withAppUri } from '#libs/schemas/tool-app.js';
+import { appUriOf, withAppUri } from '#libs/mcp-server/tool-app.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { OfferCatalog, ToolCatalog } from '../../tools/tool-catalog.js';
 import { type LinkedServer, namedOffers } from './named-offers.js';

@@ -1,6 +1,6 @@
 // Resources, templates and prompts of all servers under the names that clients see. URIs pass unchanged: where two servers have the
 // same one, it is that of the first server in configuration order, and the other's has its server in front.
-import { appUriScheme } from '#libs/schemas/tool-app.js';
+import { appUriScheme } from '#libs/mcp-server/tool-app.js';
 import { mapNames, type NameMapping, strictNames } from '#libs/names/map-names.js';
 import { starMatcher } from '#libs/policy/tool-glob.js';
 import type { OfferedPrompt, OfferedResource, OfferedTemplate } from '#libs/runs/catalog/server-offers.js';

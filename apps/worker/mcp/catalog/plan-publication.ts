@@ -12,7 +12,7 @@ import {
 } from '#libs/mcp-server/call-meta.js';
 import type { KnownTool, PublishedTool, ToolWrite } from '#libs/runs/catalog/catalog-store.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
-import { readAppMeta } from '#libs/schemas/tool-app.js';
+import { readAppMeta } from '#libs/mcp-server/tool-app.js';
 import type { ChangeGrade } from '#libs/schemas/tool-change.js';
 import type { ReadOnlyWhen } from '#libs/schemas/tool-definition.js';
 import { offeredName, settingOf, type ConfiguredServer } from '../servers/configured-server.js';

@@ -5,7 +5,7 @@ import { Client, ProtocolError, SseError, type PriorDiscovery, type Tool } from 
 import { ownClientName } from '#libs/mcp-server/call-meta.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject, textOrEmpty } from '#libs/schemas/json.js';
-import { appCapability } from '#libs/schemas/tool-app.js';
+import { appCapability } from '#libs/mcp-server/tool-app.js';
 import type { McpPeer } from '#libs/tracing/spans.js';
 import { CallsInProgress } from '../asking/calls-in-progress.js';
 import type { EstablishOptions } from './connect-options.js';

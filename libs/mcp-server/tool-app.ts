@@ -1,7 +1,7 @@
 // What MCP's extension for apps (`io.modelcontextprotocol/ui`, revision 2026-01-26) adds to a tool: a page that shows its results,
 // and who may call it. Members of `_meta` that servers write; no shape is trusted.
 // https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
-import { isJsonObject, type JsonObject } from './json.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 
 export const appExtension = 'io.modelcontextprotocol/ui';
 export const appMimeType = 'text/html;profile=mcp-app';
