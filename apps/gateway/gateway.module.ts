@@ -21,6 +21,7 @@ import { AppErrorFilter } from './http/app-error.filter.js';
 import { ChatController } from './http/turns/chat.controller.js';
 import { FilesController } from './http/files/files.controller.js';
 import {
+  APPS_PORTS,
   AUDIT_PORTS,
   CONFIG,
   CONFIGURATION,
@@ -39,6 +40,7 @@ import { MessagesController } from './http/turns/messages.controller.js';
 import { ModelsController } from './http/controllers/models.controller.js';
 import { ResponsesController } from './http/turns/responses.controller.js';
 import { ReplayController } from './http/runs/replay.controller.js';
+import { AppsController } from './http/apps/apps.controller.js';
 import { RunsController } from './http/runs/runs.controller.js';
 import { ServersController } from './http/controllers/servers.controller.js';
 import { SessionsController } from './http/controllers/sessions.controller.js';
@@ -108,6 +110,7 @@ export class GatewayModule {
         SettingsController,
         ModelsController,
         ToolsController,
+        AppsController,
         ToolChangesController,
         ServersController,
         McpController,
@@ -147,6 +150,7 @@ export class GatewayModule {
             configFile,
           },
         },
+        { provide: APPS_PORTS, useValue: { ...gateway, catalogOf: gateway.policy.catalogOf } },
         { provide: AUDIT_PORTS, useValue: gateway },
         { provide: SESSION_STORE, useValue: gateway.sessions },
         { provide: ToolPolicy, useValue: gateway.policy },

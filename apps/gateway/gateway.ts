@@ -256,6 +256,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     toolCalls,
     offerRequests,
     followers,
+    journal,
     keyedToolCalls,
     toolChanges,
     toolChangeDecisions,

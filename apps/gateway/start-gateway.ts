@@ -43,6 +43,7 @@ import { GatewayModule } from './gateway.module.js';
 import { Authentication } from './http/admin/authenticate.js';
 import { LimitRequests } from './http/admin/limit-requests.js';
 import { AppErrorFilter } from './http/app-error.filter.js';
+import { serveAppFrame } from './http/apps/app-frame.js';
 import { serveConsole } from './http/console/serve-console.js';
 import { serveSignInPages } from './http/connections/sign-in-pages.js';
 import { registerDirectRoutes } from './http/turns/direct-routes.js';
@@ -164,7 +165,10 @@ export async function startGateway(
   setupOpenApi(app);
   serveProtectedResource(fastify, config);
   fastify.get('/.well-known/jwks.json', async () => ({ keys: await gateway.identityKeys.toPublish() }));
-  if (config.console.enabled) serveConsole(fastify, config.auth.jwt);
+  if (config.console.enabled) {
+    serveConsole(fastify, config.auth.jwt);
+    serveAppFrame(fastify, config.server.public_url);
+  }
   const { connections: userConnections } = gateway;
   const observe = (error: AppError) => metrics.countError(error);
   serveSignInPages(fastify, { connections: userConnections, config, failures, onRefused: onBound, observe, logger });

@@ -54,6 +54,8 @@ export interface CatalogTool {
   outputSchema?: JsonObject;
   annotations: ToolAnnotations;
   metadata?: JsonObject;
+  /** What its server lists in `_meta` about the tool's app (`readAppMeta`). */
+  appMeta?: JsonObject;
   /** SHA-256 (hex) over the canonical tool object. */
   definitionHash: string;
   /** False while no worker can reach the server; the last known definition stays. */

@@ -60,6 +60,8 @@ const toolJobMembers = z.object({
   safe: z.boolean(),
   /** Only the worker with the session's lease may run the call. */
   stateful: z.boolean().optional(),
+  /** The tool has an app, which gets structured content and `_meta` of results whole. */
+  app: z.boolean().optional(),
   /** Where the caller's sealed headers are stored, and the key that opens them. */
   sealedHeaders: z.object({ ref: z.string(), key: z.string() }).optional(),
   /** Roles of the caller, for a server that is told who calls. */

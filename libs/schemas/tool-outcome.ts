@@ -1,6 +1,6 @@
 // The outcome of a tool call, in the form that journal, reply, audit and renderers share.
 import { z } from 'zod';
-import { contentBlockSchema, parsedJson } from './content-block.js';
+import { contentBlockSchema, parsedJson, parsedJsonObject } from './content-block.js';
 import { AppError, toolErrorCodes } from './errors.js';
 
 /** The terminal states of the journal; no call leaves one. */
@@ -25,6 +25,8 @@ export const toolOutcomeSchema = z.object({
   state: z.enum(terminalStates),
   blocks: z.array(contentBlockSchema),
   structuredContent: parsedJson.optional(),
+  /** `_meta` of the server's result, for the app of a tool that has one. Models do not get it. */
+  meta: parsedJsonObject.optional(),
   error: z.object({ code: z.enum(toolErrorCodes), message: z.string() }).optional(),
   /** The model received head, tail and a path instead of the whole result. */
   truncated: z.boolean().optional(),

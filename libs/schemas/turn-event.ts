@@ -36,9 +36,10 @@ export interface ShownToolResult {
   truncated?: boolean;
   cached?: boolean;
   duration_ms: number;
-  /** This and the next two are of calls outside of chats, as in their JSON answer. */
+  /** This and the next three are of calls outside of chats, as in their JSON answer. */
   blocks?: ContentBlock[];
   structured_content?: Json;
+  meta?: JsonObject;
   session_id?: string;
 }
 

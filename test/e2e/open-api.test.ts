@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type SignalboxHere, startSignalboxHere, toolsReady } from '../support/services/start-signalbox.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { type AppServer, startAppServer } from '../support/app-server.js';
 import {
   askApprovals,
   askAudit,
@@ -16,6 +17,7 @@ import {
   askUsage,
   type DocumentedRequest,
 } from '../support/documented-requests.js';
+import { eventually } from '../support/eventually.js';
 import { verifies } from '../verifies.js';
 
 interface Operation {
@@ -26,6 +28,7 @@ interface Document extends JsonObject {
 }
 const directory = mkdtempSync(join(tmpdir(), 'signalbox-open-api-'));
 let box: SignalboxHere;
+let sales: AppServer;
 let document: Document;
 let ajv: Ajv2020;
 /** Each operation that was called, with the statuses it returned. */
@@ -33,15 +36,19 @@ const met = new Map<string, Set<string>>();
 
 beforeAll(async () => {
   const rules = [{ name: 'asked', tool: 'workspace/delete_file', effect: 'require_approval' }];
+  const allowed = { name: 'sales', tool: 'sales/*', effect: 'allow' };
   const file = join(directory, 'signalbox.yaml');
+  sales = await startAppServer('sales');
   // Nobody is there: what users give for it is stored all the same.
   const desk = { url: 'http://127.0.0.1:9/mcp', auth: { kind: 'headers', names: ['X-Key'] } };
-  writeFileSync(file, JSON.stringify({ policy: { rules }, mcpServers: { desk } }));
+  const mcpServers = { workspace: { builtin: 'workspace' }, sales: { url: sales.url }, desk };
+  writeFileSync(file, JSON.stringify({ policy: { rules: [...rules, allowed] }, mcpServers }));
   box = await startSignalboxHere({
     scripted: false,
     environment: { SIGNALBOX_CONFIG: file, VAULT_KEY: Buffer.alloc(32, 7).toString('base64') },
   });
   await toolsReady(box.url);
+  await eventually(async () => (await fetch(`${box.url}/api/tools/sales`)).ok, 15_000);
   document = closed((await (await fetch(`${box.url}/openapi.json`)).json()) as Document, '') as Document;
   ajv = new Ajv2020({ strict: false });
   formats.default(ajv);
@@ -49,6 +56,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await box?.close();
+  await sales?.close();
   rmSync(directory, { recursive: true });
 });
 
@@ -176,6 +184,9 @@ async function askModelsAndTools(): Promise<void> {
         headers,
         body: { name, arguments: { path: 'none' } },
       });
+  const { body } = await ask('POST /api/tools/call', { path: '/api/tools/call', body: { name: 'sales' } });
+  for (const id of [(body as { id: string }).id, 'call_none'])
+    await ask('POST /api/apps', { path: '/api/apps', body: { call_id: id } });
 }
 
 async function askSessions(): Promise<void> {

@@ -1,4 +1,8 @@
 export const consoleChatRequirements = {
+  'console.apps':
+    'the app of a call is shown in its card: it gets the call, calls tools of its server, and opens links that the person allows',
+  'console.apps-confined':
+    'an app reaches neither the page around it nor its key, no API, no tool of another server, and no address that it does not name',
   'console.chat.asks':
     'what a call waits for is decided in its card: approve, deny, edit, the answer to a question, a result',
   'console.chat.branches': 'an edited message and another answer are branches of a conversation, and both stay',

@@ -34,6 +34,13 @@ export const mcpRequirements = {
     'URIs of resources pass unchanged; of equal ones the second has its server in front; prompts are named as tools are',
   'mcp.resources-denied':
     'a resource or prompt that is denied to a caller is not listed, and a request for it is answered as for one that does not exist, and audited',
+  'mcp.apps':
+    'what tools and pages say of apps reaches MCP clients unchanged; of equal pages of two servers each tool names its own',
+  'mcp.app-results':
+    'results of a tool with an app keep structured content and _meta for the app, within a bound; other results keep no _meta of their server',
+  'mcp.app-tools':
+    'tools for apps only are offered to no model and listed to no client that shows no apps; an app can call them',
+  'mcp.skills': 'files of skills are listed and read as other resources are',
   'mcp.prompts': 'MCP clients of both eras list the prompts of tool servers, and get one',
   'mcp.completion': 'MCP clients of both eras complete arguments of prompts and templates by their server',
   'mcp.subscriptions':

@@ -1,5 +1,6 @@
 // Nest injection tokens for dependencies without a class. Provided in gateway.module.ts.
 
+export const APPS_PORTS = Symbol('AppsPorts');
 export const AUDIT_PORTS = Symbol('AuditPorts');
 export const CONFIG = Symbol('Config');
 export const CONFIGURATION = Symbol('Configuration');

@@ -11,9 +11,11 @@ import { z } from 'zod';
 import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import { leaveUnanswered } from '#libs/mcp-server/endpoint/leave-unanswered.js';
 import { McpEndpoint, type McpEndpointLimits, type McpEndpointPorts } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
+import { appExtension, isForModels } from '#libs/mcp-server/tool-app.js';
 import type { ChangedLists, ToolCatalog } from '../tools/tool-catalog.js';
 import type { CatalogOf, ToolPolicy } from '../govern/tool-policy.js';
 import { answer } from './answer-request.js';
+import { shownAppMeta } from './offers/app-resources.js';
 import { joinedInstructions } from './offers/join-instructions.js';
 import { type OfferPorts, serveOffers } from './offers/serve-offers.js';
 import {
@@ -24,7 +26,7 @@ import {
 } from './offers/serve-subscriptions.js';
 import { serveLogLevels } from './caller-of.js';
 import { listedNames } from './listed-names.js';
-import { listPage, toMcpTool } from './list-tools.js';
+import { type ListedNaming, listPage, toMcpTool } from './list-tools.js';
 import { runCall, type RunCallPorts, type ToolCallParams } from './run-call.js';
 import { ResourceLinks } from './offers/resource-links.js';
 import { toolNotFound } from '../turn/dispatch/call-tool.js';
@@ -85,19 +87,31 @@ function createGatewayServer(ports: GatewayServerPorts, { context }: McpExchange
   serveSubscriptions(server, ports);
   serveLogLevels(server);
   server.setRequestHandler('tools/list', { params: listParams }, ({ cursor }, request) =>
-    answer(ports, request, () => listPage(catalogOf(request).list(), { cursor, names: listedNames(ports.catalog) })),
+    answer(ports, request, () => {
+      const tools = catalogOf(request).list();
+      const shown = showsApps(server) ? tools : tools.filter(isForModels);
+      return listPage(shown, { cursor, ...naming(ports) });
+    }),
   );
   server.setRequestHandler('tools/describe', { params: describeParams }, ({ name }, request) =>
     answer(ports, request, () => {
-      const names = listedNames(ports.catalog);
+      const { names, appMetaOf } = naming(ports);
       const tool = catalogOf(request).find(names.fromWire(name));
       if (tool === undefined) throw toolNotFound(name);
-      return { tool: toMcpTool(tool, names) };
+      return { tool: toMcpTool(tool, { names, appMetaOf }) };
     }),
   );
   server.setRequestHandler('tools/call', ({ params }, request) => call(server, ports, params, request));
   return server;
 }
+
+/** Tools for apps only are kept from clients that would show them to their models. */
+const showsApps = (server: Server): boolean => server.getClientCapabilities()?.extensions?.[appExtension] !== undefined;
+
+const naming = ({ catalog }: Pick<GatewayServerPorts, 'catalog'>): ListedNaming => ({
+  names: listedNames(catalog),
+  appMetaOf: (tool) => shownAppMeta(tool, catalog),
+});
 
 async function call(
   server: Server,

@@ -1,19 +1,22 @@
 import { ListToolsResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { expect } from 'vitest';
 import { AppError } from '#libs/schemas/errors.js';
+import type { NameMapping } from '#libs/names/map-names.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { verifies } from '../../../test/verifies.js';
 import { listedNames } from './listed-names.js';
-import { listPage, nameMetaKey, serverMetaKey, toMcpTool } from './list-tools.js';
+import { type ListedNaming, listPage, nameMetaKey, serverMetaKey, toMcpTool } from './list-tools.js';
 
 const toolsNamed = (...names: string[]) =>
   names.map(
     (name) => ({ name, server: 's', description: '', inputSchema: {}, annotations: {} }) as unknown as CatalogTool,
   );
 
+const namingOf = (names: NameMapping): ListedNaming => ({ names, appMetaOf: ({ appMeta }) => appMeta! });
+
 const list = (given: string[], cursor?: string) => {
   const tools = toolsNamed(...given);
-  return listPage(tools, { cursor, names: listedNames({ list: () => tools }), pageSize: 2 });
+  return listPage(tools, { cursor, pageSize: 2, ...namingOf(listedNames({ list: () => tools })) });
 };
 
 verifies('mcp.pages', 'all of them, a tool that came, a tool that went, a wrong cursor', () => {
@@ -39,7 +42,7 @@ verifies('mcp.lists', 'a schema that clients before 2026 do not take costs nobod
     { ...toolsNamed(`in_${at}`)[0]!, inputSchema: schema },
     { ...toolsNamed(`out_${at}`)[0]!, outputSchema: schema },
   ]) as CatalogTool[];
-  const page = listPage(catalog, { names: listedNames({ list: () => catalog }) });
+  const page = listPage(catalog, namingOf(listedNames({ list: () => catalog })));
   expect(ListToolsResultSchema.parse(page).tools).toHaveLength(catalog.length);
   expect(page.tools.at(-1)!.outputSchema).toEqual({
     type: 'object',
@@ -56,7 +59,7 @@ verifies(
     // `a__b` always leads to the tool b of the server a.
     tools.push({ ...toolsNamed('b')[0]!, server: 'a', tool: 'b' });
     const names = listedNames({ list: () => tools });
-    const shown = tools.map((tool) => toMcpTool(tool, names));
+    const shown = tools.map((tool) => toMcpTool(tool, namingOf(names)));
     for (const { name } of shown) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
     expect(new Set([...shown.map(({ name }) => name), 'a__b', 's__plain'])).toHaveLength(tools.length + 2);
     expect(shown.map(({ name }) => names.fromWire(name))).toEqual(tools.map(({ name }) => name));
@@ -70,7 +73,10 @@ verifies(
     expect(shown[6]).not.toHaveProperty('title');
     expect(names.fromWire('s__chimech_query')).toBe('s__chimech/query');
     const titled = { ...tools[0]!, title: 'Query' };
-    expect(toMcpTool(titled, names)).toMatchObject({ title: 'Query', _meta: { [nameMetaKey]: 'chimech/query' } });
-    expect(toMcpTool({ ...tools[0]!, annotations: { title: 'Query' } }, names)).not.toHaveProperty('title');
+    expect(toMcpTool(titled, namingOf(names))).toMatchObject({
+      title: 'Query',
+      _meta: { [nameMetaKey]: 'chimech/query' },
+    });
+    expect(toMcpTool({ ...tools[0]!, annotations: { title: 'Query' } }, namingOf(names))).not.toHaveProperty('title');
   },
 );

@@ -12,21 +12,28 @@ export const serverMetaKey = 'signalbox/server';
 /** In `_meta` of a listed tool whose name is mapped: the catalog's name. */
 export const nameMetaKey = 'signalbox/name';
 
+/** What of a tool is named in another way than by its server. */
+export interface ListedNaming {
+  names: NameMapping;
+  /** For a tool that has an app. */
+  appMetaOf: (tool: CatalogTool) => JsonObject;
+}
+
 /** A type, not an interface: results may have members beyond these. */
 export type ToolsPage = { tools: Tool[]; nextCursor?: string };
 
 /** @throws AppError invalid_value */
 export function listPage(
   catalog: readonly CatalogTool[],
-  { cursor, names, pageSize }: { cursor?: string | undefined; names: NameMapping; pageSize?: number },
+  { cursor, pageSize, ...naming }: ListedNaming & { cursor?: string | undefined; pageSize?: number },
 ): ToolsPage {
   const nameOf = ({ name }: CatalogTool) => name;
   const { shown, next } = pageOf(catalog, { cursor, nameOf, ...(pageSize === undefined ? {} : { pageSize }) });
-  return { tools: shown.map((tool) => toMcpTool(tool, names)), ...next };
+  return { tools: shown.map((tool) => toMcpTool(tool, naming)), ...next };
 }
 
 /** The listed form of a tool. If its name is mapped and it has no title, the catalog's name becomes the title. */
-export function toMcpTool(tool: CatalogTool, names: NameMapping): Tool {
+export function toMcpTool(tool: CatalogTool, { names, appMetaOf }: ListedNaming): Tool {
   const { name: own, description, inputSchema, outputSchema, annotations, server, metadata } = tool;
   const name = names.toWire(own);
   const isMapped = name !== own;
@@ -39,6 +46,7 @@ export function toMcpTool(tool: CatalogTool, names: NameMapping): Tool {
     ...(isOfObjects(outputSchema) ? { outputSchema: objectSchema(outputSchema) } : {}),
     annotations,
     _meta: {
+      ...(tool.appMeta === undefined ? {} : appMetaOf(tool)),
       [serverMetaKey]: server,
       ...(isMapped ? { [nameMetaKey]: own } : {}),
       ...(metadata === undefined ? {} : { [toolMetadataMetaKey]: metadata }),

@@ -139,13 +139,14 @@ function toFailure(error: unknown): CallToolResult {
 }
 
 function toCallResult({ id, sessionId, outcome }: Omit<EndedToolCall, 'tool'>): CallToolResult {
-  const { blocks, structuredContent, error } = outcome;
+  const { blocks, structuredContent, meta, error } = outcome;
   return {
     content: blocks as CallToolResult['content'],
     // Clients of older eras refuse a result with any other structured content, which the text contains too.
     ...(isJsonObject(structuredContent) ? { structuredContent } : {}),
     ...(outcome.state === 'completed' ? {} : { isError: true }),
     _meta: {
+      ...meta,
       [callIdMetaKey]: id,
       [callMetaKeys.sessionId]: sessionId,
       ...(error === undefined ? {} : { [errorCodeMetaKey]: error.code }),

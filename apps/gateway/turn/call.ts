@@ -141,6 +141,7 @@ export class Call {
       arguments: isCarried ? args : undefined,
       safe: tool.safe,
       stateful: tool.stateful === true ? true : undefined,
+      app: tool.appMeta === undefined ? undefined : true,
       sealedHeaders: this.sealedHeaders,
       roles: tool.tellsCaller === true && context.roles !== undefined ? [...context.roles] : undefined,
       questions: context.questions === undefined ? undefined : questions,

@@ -1,5 +1,6 @@
 // Decides which tools of a request the model is offered, and who runs each of them.
 import { AppError } from '#libs/schemas/errors.js';
+import { isForModels } from '#libs/mcp-server/tool-app.js';
 import type { CatalogTool, ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { toolWithin } from '../tools/tool-of-call.js';
@@ -106,7 +107,7 @@ export const needsCatalog = (request: TurnRequest): boolean =>
 
 function offerFunction(definition: ToolDefinition, request: TurnRequest, catalog: ToolCatalog): OfferedTool {
   const tool = functionsRunHere(request) ? catalog.find(definition.name) : undefined;
-  if (tool === undefined) return { definition };
+  if (tool === undefined || !isForModels(tool)) return { definition };
   const { description = tool.description, parameters = tool.inputSchema } = definition;
   return { definition: { ...definition, description, parameters }, tool };
 }
@@ -129,11 +130,12 @@ function offerServer(
   const allowed = requested.allowedTools === undefined ? undefined : new Set(requested.allowedTools);
   const denied = new Set(requested.deniedTools);
   for (const name of [...(allowed ?? []), ...denied]) {
-    if (!listed.some((tool) => tool.name === name || tool.tool === name)) throw toolNotFound(name, 'tools');
+    if (!listed.some((tool) => (tool.name === name || tool.tool === name) && isForModels(tool)))
+      throw toolNotFound(name, 'tools');
   }
   for (const tool of listed) {
     if (allowed !== undefined && !allowed.has(tool.name) && !allowed.has(tool.tool)) continue;
-    if (denied.has(tool.name) || denied.has(tool.tool) || tools.has(tool.name)) continue;
+    if (denied.has(tool.name) || denied.has(tool.tool) || tools.has(tool.name) || !isForModels(tool)) continue;
     const definition = definitionOf(tool);
     if (request.toolMode === 'manual') tools.set(tool.name, { definition });
     else

@@ -29,6 +29,7 @@ import type { RawToolResult, ToolConnection } from '../mcp/servers/connection.js
 import type { ServerBound } from '../mcp/wire/server-bound.js';
 import { resultsDirectory } from '../builtin/search-tools.js';
 import type { OutputCheck } from '../mcp/catalog/output-schemas.js';
+import { clampAppResult } from './clamp-app-result.js';
 import { clampResult, type ResultBounds } from './clamp-result.js';
 import { untilStoreAnswers } from './outcome-writer.js';
 import { readServerAnswer } from './read-answer.js';
@@ -77,9 +78,9 @@ export async function runTool(parts: ToolRunParts, call: WorkerCall): Promise<vo
     const bounds = { ...parts.bounds, onBound };
     if (job.method === undefined) {
       const check = outputCheck instanceof Promise ? await outputCheck : outputCheck;
-      const clamped = clampResult(readToolResult(result, check, onBound), bounds, (text) =>
-        keepWhole(parts, call, text),
-      );
+      const read = readToolResult(result, check, onBound);
+      const keep = (text: string) => keepWhole(parts, call, text);
+      const clamped = job.app === true ? clampAppResult(read, result, bounds, keep) : clampResult(read, bounds, keep);
       outcome = clamped instanceof Promise ? await clamped : clamped;
     } else outcome = readServerAnswer(job.method, { ...result }, bounds);
   } catch (error) {
@@ -112,7 +113,7 @@ async function askTool(
         ? await connection.callTool({ tool, arguments: args, meta }, call)
         : await connection.ask({ method, params: args, meta }, call);
     span?.end(result.isError === true ? toolErrorType : undefined);
-    if (!server.builtin) return { ...result, _meta: undefined };
+    if (!server.builtin) return { ...result, _meta: undefined, appMeta: result._meta };
     if (result.isError === true && readErrorCode(result._meta) === 'connection_needed')
       throw new ConnectionNeeded(server.name);
     return result;

@@ -226,6 +226,8 @@ export interface EndedCall {
   content: string;
   blocks?: JsonObject[];
   structured_content?: unknown;
+  /** Of a tool with an app. */
+  meta?: JsonObject;
   id: string;
   session_id: string;
   duration_ms: number;
@@ -811,6 +813,30 @@ export interface Settings {
   };
 }
 
+export interface ShownApp {
+  object: 'app';
+  call_id: string;
+  session_id: string;
+  /** As its server knows it. */
+  tool: {
+    name: string;
+    description: string;
+    inputSchema: JsonObject;
+  };
+  arguments: JsonObject;
+  result: {
+    content: JsonObject[];
+    structuredContent?: unknown;
+    isError?: boolean;
+    _meta?: JsonObject;
+  };
+  html: string;
+  /** The address, below that of the gateway, of an empty page that takes the HTML by postMessage. */
+  frame: string;
+  /** Names of the tools that the app may call: its server's, and the gateway's. */
+  tools: JsonObject;
+}
+
 export interface ShownCall {
   id: string;
   round: number;
@@ -994,6 +1020,11 @@ export interface Tool {
   title?: string;
   output_schema?: JsonObject;
   metadata?: JsonObject;
+  /** Of a tool with an app: whether it has a page, and whether models may call the tool. */
+  app?: {
+    shows_results: boolean;
+    for_models: boolean;
+  };
   /** About how many tokens of a model call the definition takes. */
   tokens: number;
   /** What the policy says to the caller; `depends`: other arguments may get another answer. */
@@ -1060,6 +1091,8 @@ export interface ToolResult {
   blocks?: JsonObject[];
   /** Of a call outside of chats. */
   structured_content?: unknown;
+  /** Of a call outside of chats, of a tool with an app. */
+  meta?: JsonObject;
   /** Of a call outside of chats. */
   session_id?: string;
 }

@@ -2,6 +2,7 @@
 import type {
   Approval,
   EndedCall,
+  ShownApp,
   FileList,
   ListedRun,
   Run,
@@ -210,6 +211,11 @@ export class ToolResource {
 
   get(name: string, options?: CallOptions): Promise<Tool> {
     return this.http.json({ method: 'GET', path: `/api/tools/${encodePath(name)}` }, options);
+  }
+
+  /** What is needed to show the app of an ended call of the caller. The page is read from the tool server. */
+  app(callId: string, options?: CallOptions): Promise<ShownApp> {
+    return this.http.json({ method: 'POST', path: '/api/apps', json: { call_id: callId } }, options);
   }
 
   /**

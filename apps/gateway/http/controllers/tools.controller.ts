@@ -9,6 +9,7 @@ import type { Config } from '#libs/config/schema.js';
 import { contentText } from '#libs/schemas/content-block.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
+import { appUriOf, isForModels } from '#libs/mcp-server/tool-app.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { UsageStore } from '#libs/usage/usage-store.js';
 import { requireObject, validated } from '../../chat-apis/invalid-value.js';
@@ -183,11 +184,12 @@ function answer({ id, sessionId, outcome }: Omit<EndedToolCall, 'tool'>): Shown<
 }
 
 /** What of a result its text does not say. */
-function beyondText({ blocks, structuredContent }: EndedToolCall['outcome']) {
+function beyondText({ blocks, structuredContent, meta }: EndedToolCall['outcome']) {
   const onlyText = blocks.every((block) => block.type === 'text');
   return {
     ...(onlyText ? {} : { blocks }),
     ...(structuredContent === undefined ? {} : { structured_content: structuredContent }),
+    ...(meta === undefined ? {} : { meta }),
   };
 }
 
@@ -208,6 +210,7 @@ function show(tool: CatalogTool, requiresApproval: boolean): Shown<typeof shownT
     title: tool.title,
     output_schema: tool.outputSchema,
     metadata: tool.metadata,
+    app: tool.appMeta && { shows_results: appUriOf(tool) !== undefined, for_models: isForModels(tool) },
     tokens: tokensOfDefinition(tool),
   };
 }

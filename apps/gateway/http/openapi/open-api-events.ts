@@ -66,6 +66,7 @@ export const toolResult = named('ToolResult', {
   duration_ms: z.number(),
   blocks: z.array(anything).optional().describe('Of a call outside of chats, if the result is not only text'),
   structured_content: z.unknown().optional().describe('Of a call outside of chats'),
+  meta: anything.optional().describe('Of a call outside of chats, of a tool with an app'),
   session_id: text.optional().describe('Of a call outside of chats'),
 });
 export const requiredApproval = named('RequiredApproval', {

@@ -2,6 +2,7 @@
 // answers that do not match it.
 import { z } from 'zod';
 import { callToolSchema } from '../controllers/tools.controller.js';
+import { showAppSchema } from '../apps/apps.controller.js';
 import { createSessionSchema } from '../controllers/sessions.controller.js';
 import { adminOperations } from './open-api-admin-operations.js';
 import { connectionOperations } from './connection-operations.js';
@@ -19,6 +20,7 @@ import {
   health,
   listOf,
   session,
+  shownApp,
   tool,
   toolChange,
   toolServer,
@@ -90,6 +92,12 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
       200: { ...json(endedCall), ...sse('ChatEvent') },
       202: json(z.object({ approval }).or(z.object({ sign_in: requiredSignIn }))),
     },
+  },
+  'POST /api/apps': {
+    summary: "What is needed to show the app of a call's tool, for the caller whose call it was",
+    description: 'The page is read from the tool server, as any resource. docs/tool-servers.md says how it is shown.',
+    body: showAppSchema,
+    answers: { 200: json(shownApp) },
   },
   'POST /mcp': {
     summary: 'The gateway as an MCP server over Streamable HTTP, 2026-07-28 and before (docs/mcp.md)',

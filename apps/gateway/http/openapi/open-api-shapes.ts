@@ -174,6 +174,10 @@ export const tool = named('Tool', {
   title: text.optional(),
   output_schema: anything.optional(),
   metadata: anything.optional(),
+  app: z
+    .object({ shows_results: z.boolean(), for_models: z.boolean() })
+    .optional()
+    .describe('Of a tool with an app: whether it has a page, and whether models may call the tool'),
   tokens: count.describe('About how many tokens of a model call the definition takes'),
   verdict: z
     .object({ effect: z.enum(['allow', 'require_approval', 'deny']), rule: text, depends: z.boolean() })
@@ -186,11 +190,28 @@ export const endedCall = named('EndedCall', {
   content: text,
   blocks: z.array(anything).optional(),
   structured_content: z.unknown().optional(),
+  meta: anything.optional().describe('Of a tool with an app'),
   id: text,
   session_id: text,
   duration_ms: z.number(),
   cached: z.boolean(),
   truncated: z.boolean().optional(),
+});
+export const shownApp = named('ShownApp', {
+  object: z.literal('app'),
+  call_id: text,
+  session_id: text,
+  tool: z.object({ name: text, description: text, inputSchema: anything }).describe('As its server knows it'),
+  arguments: anything,
+  result: z.object({
+    content: z.array(anything),
+    structuredContent: z.unknown().optional(),
+    isError: z.boolean().optional(),
+    _meta: anything.optional(),
+  }),
+  html: text,
+  frame: text.describe('The address, below that of the gateway, of an empty page that takes the HTML by postMessage'),
+  tools: z.record(text, text).describe("Names of the tools that the app may call: its server's, and the gateway's"),
 });
 const definition = z.object({ hash: text, definition: anything }).nullable();
 export const toolChange = named('ToolChange', {

@@ -1,5 +1,6 @@
 // Resources, templates and prompts of all servers under the names that clients see. URIs pass unchanged: where two servers have the
 // same one, it is that of the first server in configuration order, and the other's has its server in front.
+import { appUriScheme } from '#libs/mcp-server/tool-app.js';
 import { mapNames, type NameMapping, strictNames } from '#libs/names/map-names.js';
 import { starMatcher } from '#libs/policy/tool-glob.js';
 import type { OfferedPrompt, OfferedResource, OfferedTemplate } from '#libs/runs/catalog/server-offers.js';
@@ -18,8 +19,8 @@ export interface ResourceTarget {
   uri: string;
 }
 
-/** Where the URI of a link leads that is neither listed nor matches a template. */
-export type LinkedServer = (uri: string) => string | undefined;
+/** Where a URI leads that is neither listed nor matches a template. `only`: the server that the URI has to be one of. */
+export type LinkedServer = (uri: string, only?: string) => string | undefined;
 
 interface Matcher {
   owner: OfferingServer;
@@ -36,7 +37,21 @@ export function namedOffers(offering: readonly OfferingServer[]): NamedOffers {
   return named;
 }
 
-const prefixOf = ({ server }: OfferingServer): string => `signalbox://${server}/`;
+/** Hosts of apps refuse a page whose URI has another scheme. */
+function withServer(server: string, uri: string): string {
+  return uri.startsWith(appUriScheme)
+    ? `${appUriScheme}signalbox/${server}/${uri.slice(appUriScheme.length)}`
+    : `signalbox://${server}/${uri}`;
+}
+
+/** The server's own URI, if `uri` has that server in front. */
+function withoutServer(server: string, uri: string): string | undefined {
+  for (const scheme of ['', appUriScheme]) {
+    const prefix = withServer(server, scheme);
+    if (uri.startsWith(prefix)) return scheme + uri.slice(prefix.length);
+  }
+  return undefined;
+}
 
 export class NamedOffers {
   readonly resources: readonly Named<OfferedResource>[];
@@ -51,7 +66,7 @@ export class NamedOffers {
   private readonly matchers: readonly Matcher[];
 
   constructor(private readonly offering: readonly OfferingServer[]) {
-    const withPrefix = (owner: OfferingServer, uri: string) => prefixOf(owner) + uri;
+    const withPrefix = ({ server }: OfferingServer, uri: string) => withServer(server, uri);
     this.byUri = namedBy(offering, ({ resources }) => resources, { keyOf: ({ uri }) => uri, other: withPrefix });
     this.byTemplate = namedBy(offering, ({ templates }) => templates, {
       keyOf: ({ uriTemplate }) => uriTemplate,
@@ -81,10 +96,15 @@ export class NamedOffers {
   resource(uri: string, linked: LinkedServer): ResourceTarget | undefined {
     const listed = this.byUri.get(uri);
     if (listed !== undefined) return { owner: listed.owner, uri: listed.item.uri };
-    const named = this.offering.find((owner) => uri.startsWith(prefixOf(owner)));
-    const own = named === undefined ? uri : uri.slice(prefixOf(named).length);
-    const owner = this.byTemplates(own, named) ?? this.byLink(own, linked(own), named);
+    const named = this.offering.find(({ server }) => withoutServer(server, uri) !== undefined);
+    const own = named === undefined ? uri : withoutServer(named.server, uri)!;
+    const owner = this.byTemplates(own, named) ?? this.byLink(own, linked(own, named?.server), named);
     return owner === undefined ? undefined : { owner, uri: own };
+  }
+
+  /** The URI by which clients read a resource of the server. */
+  nameOf(server: string, uri: string, linked: LinkedServer): string {
+    return this.resource(uri, linked)?.owner.server === server ? uri : withServer(server, uri);
   }
 
   /** Several templates may match: the one that leaves least open counts. */

@@ -11,18 +11,19 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { KeyedCaller, MayUse } from '../../govern/tool-policy.js';
-import type { OfferCatalog } from '../../tools/tool-catalog.js';
+import type { OfferCatalog, ToolCatalog } from '../../tools/tool-catalog.js';
 import type { AskingCall } from '../ask-client.js';
 import { type AnswerPorts, answer } from '../answer-request.js';
 import { nameMetaKey, serverMetaKey } from '../list-tools.js';
 import { pageOf } from '../page-of.js';
 import { callerOf, workspaceOf } from '../caller-of.js';
+import { unlistedResources } from './app-resources.js';
 import { type Named, type NamedOffers, namedOffers } from './named-offers.js';
 import type { OfferRequest, OfferRequests } from './offer-requests.js';
 import type { ResourceLinks } from './resource-links.js';
 
 export interface OfferPorts extends AnswerPorts {
-  catalog: OfferCatalog;
+  catalog: OfferCatalog & Pick<ToolCatalog, 'list'>;
   mayUse: MayUse;
   offerRequests: Pick<OfferRequests, 'run'>;
   links: ResourceLinks;
@@ -65,7 +66,7 @@ export function serveOffers(server: Server, ports: OfferPorts): void {
     answer(ports, request, async () => {
       const { uri } = params;
       const owner = { principal: exchangeOf(request.http?.req).context.principal, sessionId: workspaceOf(request) };
-      const target = named().resource(uri, (link) => ports.links.serverOf(owner, link));
+      const target = named().resource(uri, unlistedResources(ports.catalog, ports.links, owner));
       const own = target?.uri ?? uri;
       const { blocks } = await run(
         ports,

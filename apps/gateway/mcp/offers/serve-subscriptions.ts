@@ -2,15 +2,16 @@
 import type { Server, ServerContext } from '@modelcontextprotocol/server';
 import type { McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
-import type { OfferCatalog } from '../../tools/tool-catalog.js';
+import type { OfferCatalog, ToolCatalog } from '../../tools/tool-catalog.js';
 import { type AnswerPorts, answer } from '../answer-request.js';
 import { callerOf, defaultSessionId } from '../caller-of.js';
+import { unlistedResources } from './app-resources.js';
 import { namedOffers, type ResourceTarget } from './named-offers.js';
 import type { LinkOwner, ResourceLinks } from './resource-links.js';
 import type { ResourceFollowers } from './resource-followers.js';
 
 export interface SubscriptionPorts extends AnswerPorts {
-  catalog: OfferCatalog;
+  catalog: OfferCatalog & Pick<ToolCatalog, 'list'>;
   links: Pick<ResourceLinks, 'serverOf'>;
   followers: Pick<ResourceFollowers, 'follow'>;
 }
@@ -90,7 +91,7 @@ export async function listenToResources(
 
 /** @throws AppError not_found */
 function targetOf({ catalog, links }: SubscriptionPorts, uri: string, owner: LinkOwner): ResourceTarget {
-  const target = namedOffers(catalog.offering()).resource(uri, (link) => links.serverOf(owner, link));
+  const target = namedOffers(catalog.offering()).resource(uri, unlistedResources(catalog, links, owner));
   if (target === undefined) throw new AppError('not_found', `Resource '${uri.slice(0, 256)}' not found`);
   return target;
 }

@@ -12,6 +12,7 @@ import {
 } from '#libs/mcp-server/call-meta.js';
 import type { KnownTool, PublishedTool, ToolWrite } from '#libs/runs/catalog/catalog-store.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { readAppMeta } from '#libs/mcp-server/tool-app.js';
 import type { ChangeGrade } from '#libs/schemas/tool-change.js';
 import type { ReadOnlyWhen } from '#libs/schemas/tool-definition.js';
 import { offeredName, settingOf, type ConfiguredServer } from '../servers/configured-server.js';
@@ -170,6 +171,7 @@ function publishedTool(tool: ReadTool, definitionHash: string, server: Configure
   const { name, title, description, inputSchema, outputSchema, annotations = {} } = tool;
   const meta = tool._meta ?? {};
   const metadata = meta[toolMetadataMetaKey];
+  const appMeta = readAppMeta(meta);
   const readOnly = (server.builtin || server.trusted) && annotations.readOnlyHint === true;
   const readOnlyWhen = server.builtin ? readingCalls(meta) : undefined;
   const idempotent = server.trusted && !server.builtin && annotations.idempotentHint === true;
@@ -184,6 +186,7 @@ function publishedTool(tool: ReadTool, definitionHash: string, server: Configure
     ...(outputSchema === undefined ? {} : { outputSchema }),
     annotations: definedOnly(annotations),
     ...(isJsonObject(metadata) ? { metadata } : {}),
+    ...(appMeta === undefined ? {} : { appMeta }),
     definitionHash,
     safe: readOnly || idempotent || settingOf(server.tools.retry, name) === 'safe',
     readOnly,

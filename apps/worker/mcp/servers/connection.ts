@@ -5,6 +5,7 @@ import { Client, ProtocolError, SseError, type PriorDiscovery, type Tool } from 
 import { ownClientName } from '#libs/mcp-server/call-meta.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject, textOrEmpty } from '#libs/schemas/json.js';
+import { appCapability } from '#libs/mcp-server/tool-app.js';
 import type { McpPeer } from '#libs/tracing/spans.js';
 import { CallsInProgress } from '../asking/calls-in-progress.js';
 import type { EstablishOptions } from './connect-options.js';
@@ -32,6 +33,8 @@ export interface RawToolResult {
   structuredContent?: unknown;
   isError?: unknown;
   _meta?: unknown;
+  /** `_meta` of a result for the tool's app. */
+  appMeta?: unknown;
 }
 
 export interface ToolConnection {
@@ -97,6 +100,7 @@ export class ClientConnection implements ToolConnection {
       {
         capabilities: {
           elicitation: { form: {} },
+          extensions: appCapability,
           ...(root === undefined ? {} : { roots: {} }),
           ...(sampling === undefined ? {} : { sampling: {} }),
         },

@@ -1,6 +1,7 @@
 // A call of a tool, from the first piece of its arguments to its result. What waits for the person of the page is answered here.
 import { memo, useState } from 'react';
 import { useStrings } from '../../../i18n/language.js';
+import { ToolApp } from '../../../widgets/apps/tool-app.js';
 import { SchemaValues } from '../../../widgets/forms/schema-values.js';
 import { Badge } from '../../../widgets/shown/badge.js';
 import { useFormats } from '../../../widgets/shown/formats.js';
@@ -54,6 +55,11 @@ export const CallCard = memo(
         {asked !== undefined && <WaitingCall key={asked.id} asked={asked} schema={schema} />}
         {wantsResult && <ClientResult onGive={(text) => chat.giveResult(turn, call.id, text)} />}
         {isShown && <Outcome call={call} />}
+        {isShown && call.result !== undefined && !call.isClient && (
+          <div className={styles.part}>
+            <ToolApp callId={call.id} name={call.name} />
+          </div>
+        )}
       </section>
     );
   },

@@ -1,16 +1,10 @@
-// The tools that the caller may use.
+// The tools that a chat may offer its model.
 import type { Tool } from '@signalbox/client';
-import { useQuery } from '@tanstack/react-query';
-import { api } from '../../../api/api.js';
-import { useMay } from '../../../api/me.js';
+import { useMemo } from 'react';
+import { useTools } from '../../../api/tools.js';
 
 export function useOfferableTools(): { tools: readonly Tool[] | undefined; error: unknown } {
-  const may = useMay('tools') ?? false;
-  const { data, error } = useQuery({
-    queryKey: ['tools'],
-    queryFn: ({ signal }) => api.tools.list({ signal }),
-    enabled: may,
-    staleTime: 60_000,
-  });
-  return { tools: may ? data : [], error };
+  const { tools, error } = useTools();
+  const offerable = useMemo(() => tools?.filter((tool) => tool.app?.for_models !== false), [tools]);
+  return { tools: offerable, error };
 }

@@ -4,6 +4,7 @@ import type { ShownCall } from '@signalbox/client';
 import { errorWords } from '../../../api/error-words.js';
 import { useMay } from '../../../api/me.js';
 import { useLanguage, useStrings } from '../../../i18n/language.js';
+import { ToolApp } from '../../../widgets/apps/tool-app.js';
 import { SchemaValues } from '../../../widgets/forms/schema-values.js';
 import { StateBadge } from '../../../widgets/shown/badge.js';
 import { CopyButton } from '../../../widgets/shown/copy-button.js';
@@ -95,6 +96,7 @@ function Values({ call }: { call: ShownCall }) {
       ) : (
         <LongText text={call.result.content} isCode />
       )}
+      {call.result !== null && call.kind === 'server' && <ToolApp callId={call.id} name={call.name} />}
     </div>
   );
 }
