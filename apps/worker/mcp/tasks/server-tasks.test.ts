@@ -1,0 +1,117 @@
+// Servers that make tasks of calls, in both eras: the extension since 2026-07-28, and the experimental tasks of 2025-11-25.
+import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
+import type { Question } from '#libs/waits/question.js';
+import { listeningFixture, type ListeningFixture } from '../../../../test/support/listening-fixture.js';
+import { fixture, openToolServers, type ToolServers } from '../../../../test/support/tool-servers.js';
+import { verifies } from '../../../../test/verifies.js';
+import type { RawToolResult } from '../servers/connection.js';
+import type { Progress } from '../wire/guarded-transport.js';
+
+let http: ListeningFixture;
+let servers: ToolServers;
+beforeAll(async () => {
+  http = await listeningFixture('new-tasks');
+  servers = await openToolServers({
+    new: { command: 'node', args: [fixture('new-tasks')] },
+    newHttp: { url: `${http.address}/mcp` },
+    old: { command: 'node', args: [fixture('old-tasks')] },
+  });
+}, 30_000);
+afterAll(async () => {
+  await servers?.close();
+  http?.close();
+});
+
+const read = ({ content }: RawToolResult): unknown => JSON.parse((content as { text: string }[])[0]!.text);
+const recorded = () => {
+  const heard: Progress[] = [];
+  return { heard, onProgress: (progress: Progress) => void heard.push(progress) };
+};
+const ada = async () => ({ action: 'accept' as const, content: { name: 'Ada' } });
+const report = async (server: string) =>
+  read(await servers.call(server, 'report')) as { cancelled: string[]; calls: string[] };
+
+describe.each(['new', 'newHttp'])('%s', (server) => {
+  verifies('tools.tasks-followed', `${server}: until the result, with its status as progress`, async () => {
+    const { heard, onProgress } = recorded();
+    const result = await servers.call(server, 'work', { args: { steps: 3 }, options: { onProgress } });
+    expect(read(result)).toEqual({ looks: 3 });
+    expect(heard).toEqual([
+      { progress: 1, message: 'begun' },
+      { progress: 2, message: 'step 1' },
+      { progress: 3, message: 'step 2' },
+    ]);
+    expect((await report(server)).calls.filter((name) => name === 'work')).toHaveLength(1);
+  });
+
+  verifies('tools.tasks-ask', `${server}: what it asks is a question of the call, once`, async () => {
+    const questions: Question[] = [];
+    const onQuestion = (question: Question) => {
+      questions.push(question);
+      return ada();
+    };
+    const result = await servers.call(server, 'book', { options: { onQuestion } });
+    expect(read(result)).toEqual([await ada()]);
+    expect(questions).toEqual([{ message: 'Who?', schema: expect.objectContaining({ type: 'object' }) as object }]);
+  });
+
+  verifies(
+    'tools.tasks-ask',
+    `${server}: without anybody to answer, the call ends and its task is cancelled`,
+    async () => {
+      await expect(servers.call(server, 'book')).rejects.toMatchObject({ code: 'tool_failed' });
+      await vi.waitFor(async () => expect((await report(server)).cancelled).toContain('book'));
+    },
+  );
+
+  verifies('tools.tasks-ended', `${server}: failed, cancelled, lost, unreadable`, async () => {
+    expect(await servers.call(server, 'wrong')).toMatchObject({ isError: true });
+    const ends = [
+      ['fail', 'tool_failed', 'The mill has stopped'],
+      ['stop', 'tool_failed', 'The tool server cancelled the task'],
+      ['lose', 'tool_failed', 'Task not found'],
+      ['broken', 'invalid_tool_result', 'The tool server shows a task that cannot be read'],
+    ];
+    for (const [tool, code, message] of ends) {
+      await expect(servers.call(server, tool!)).rejects.toMatchObject({ code, message });
+    }
+    const { calls } = await report(server);
+    expect(calls.filter((name) => name === 'lose')).toHaveLength(1);
+  });
+
+  verifies('tools.tasks-cancelled', `${server}: when its call is stopped`, async () => {
+    const stopping = new AbortController();
+    const why = new Error('stopped');
+    const options = { signal: stopping.signal, onProgress: () => stopping.abort(why) };
+    await expect(servers.call(server, 'endless', { options })).rejects.toBe(why);
+    await vi.waitFor(async () => expect((await report(server)).cancelled).toContain('endless'));
+  });
+});
+
+verifies(
+  'tools.tasks-followed',
+  '2025-11-25: a tool that must be called as a task, told of its end at once',
+  async () => {
+    const { heard, onProgress } = recorded();
+    const result = await servers.call('old', 'work', { options: { onProgress } });
+    expect(read(result)).toEqual({ done: true });
+    expect(heard.length).toBeGreaterThan(0);
+  },
+  15_000,
+);
+
+verifies('tools.tasks-ask', '2025-11-25: on the stream of its result', async () => {
+  const result = await servers.call('old', 'book', { options: { onQuestion: ada } });
+  expect(read(result)).toEqual(await ada());
+});
+
+verifies('tools.tasks-ended', '2025-11-25: failed', async () => {
+  expect(await servers.call('old', 'fail')).toMatchObject({ isError: true });
+});
+
+verifies('tools.tasks-cancelled', '2025-11-25: when its call is stopped', async () => {
+  const stopping = new AbortController();
+  const options = { signal: stopping.signal, onProgress: () => stopping.abort(new Error('stopped')) };
+  await expect(servers.call('old', 'endless', { options })).rejects.toThrow('stopped');
+  await vi.waitFor(async () => expect(read(await servers.call('old', 'states'))).toContain('cancelled'));
+});
