@@ -1,6 +1,7 @@
 // Servers that make tasks of calls, in both eras: the extension since 2026-07-28, and the experimental tasks of 2025-11-25.
 import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
 import type { Question } from '#libs/waits/question.js';
+import { httpServer } from '../../../../test/support/http-server.js';
 import { listeningFixture, type ListeningFixture } from '../../../../test/support/listening-fixture.js';
 import { fixture, openToolServers, type ToolServers } from '../../../../test/support/tool-servers.js';
 import { verifies } from '../../../../test/verifies.js';
@@ -9,17 +10,33 @@ import type { Progress } from '../wire/guarded-transport.js';
 
 let http: ListeningFixture;
 let servers: ToolServers;
+/** Statuses with which requests about tasks are answered on the way to the server. */
+let onTheWay: number[] = [];
+const between = httpServer(async (request, response, body) => {
+  const { method, headers } = request;
+  const status = headers['mcp-method'] === 'tasks/get' ? onTheWay.shift() : undefined;
+  if (status !== undefined) return response.writeHead(status).end();
+  const forwarded = { ...headers, 'content-length': undefined, connection: undefined, host: undefined };
+  const kept = JSON.parse(JSON.stringify(forwarded)) as Record<string, string>;
+  const sent = method === 'POST' ? { body: JSON.stringify(body) } : {};
+  const answered = await fetch(`${http.address}/mcp`, { method: method!, headers: kept, ...sent });
+  const type = answered.headers.get('content-type') ?? 'text/plain';
+  response.writeHead(answered.status, { 'content-type': type }).end(await answered.text());
+});
 beforeAll(async () => {
   http = await listeningFixture('new-tasks');
+  await between.start();
   servers = await openToolServers({
     new: { command: 'node', args: [fixture('new-tasks')] },
     newHttp: { url: `${http.address}/mcp` },
+    unreliable: { url: between.url },
     old: { command: 'node', args: [fixture('old-tasks')] },
   });
 }, 30_000);
 afterAll(async () => {
   await servers?.close();
   http?.close();
+  await between.stop();
 });
 
 const read = ({ content }: RawToolResult): unknown => JSON.parse((content as { text: string }[])[0]!.text);
