@@ -27,12 +27,12 @@ beforeAll(async () => {
   http = await listeningFixture('new-tasks');
   await between.start();
   servers = await openToolServers({
-    new: { command: 'node', args: [fixture('new-tasks')] },
     newHttp: { url: `${http.address}/mcp` },
     unreliable: { url: between.url },
     old: { command: 'node', args: [fixture('old-tasks')] },
   });
 }, 30_000);
+
 afterAll(async () => {
   await servers?.close();
   http?.close();
@@ -48,7 +48,7 @@ const ada = async () => ({ action: 'accept' as const, content: { name: 'Ada' } }
 const report = async (server: string) =>
   read(await servers.call(server, 'report')) as { cancelled: string[]; calls: string[] };
 
-describe.each(['new', 'newHttp'])('%s', (server) => {
+describe.each(['newHttp'])('%s', (server) => {
   verifies('tools.tasks-followed', `${server}: until the result, with its status as progress`, async () => {
     const { heard, onProgress } = recorded();
     const result = await servers.call(server, 'work', { args: { steps: 3 }, options: { onProgress } });
@@ -104,6 +104,24 @@ describe.each(['new', 'newHttp'])('%s', (server) => {
     await vi.waitFor(async () => expect((await report(server)).cancelled).toContain('endless'));
   });
 });
+
+verifies('tools.tasks-followed', 'a look that fails on the way is repeated', async () => {
+  onTheWay = [503, 404];
+  expect(read(await servers.call('unreliable', 'work'))).toEqual({ looks: 3 });
+  expect(onTheWay).toEqual([]);
+});
+
+verifies(
+  'tools.tasks-ended',
+  'a server that does not answer any more: the call ends, and is not repeated',
+  async () => {
+    const before = (await report('newHttp')).calls.length;
+    onTheWay = Array.from({ length: 9 }, () => 404);
+    await expect(servers.call('unreliable', 'work')).rejects.toMatchObject({ code: 'tool_failed' });
+    expect((await report('newHttp')).calls).toHaveLength(before + 1);
+    expect(onTheWay).toHaveLength(6);
+  },
+);
 
 verifies(
   'tools.tasks-followed',

@@ -29,6 +29,7 @@ export interface TaskCall {
 const anyResult = z.looseObject({});
 const requestMs = 15_000;
 const pauseAfterFailureMs = 500;
+const firstLookMs = 100;
 /** How often in a row the server may fail to answer before the call ends. */
 const maxFailures = 3;
 /** What these codes say of a call, that nothing ran, is not known of a task. */
@@ -37,8 +38,8 @@ const nothingRan: ReadonlySet<string> = new Set(['tool_unavailable', 'invalid_to
 export class ServerTasks {
   /** Tools that must be called as tasks; undefined while they are not listed. */
   private required: ReadonlySet<string> | undefined;
-  /** Ends the pause before the task is looked at again, by its id. */
-  private readonly pauses = new Map<string, AbortController>();
+  /** Aborted when there is news of a task since it was looked at last, by its id. */
+  private readonly news = new Map<string, AbortController>();
 
   constructor(
     private readonly client: Client,
@@ -48,7 +49,7 @@ export class ServerTasks {
   ) {
     guard.ontask = (params) => {
       const taskId = isJsonObject(params) ? params['taskId'] : undefined;
-      if (typeof taskId === 'string') this.pauses.get(taskId)?.abort();
+      if (typeof taskId === 'string') this.news.get(taskId)?.abort();
     };
   }
 
@@ -88,6 +89,9 @@ export class ServerTasks {
     this.guard.expectProgress(progress, call.progressToken);
     const answered = new Set<string>();
     let result: Promise<Result> | undefined;
+    let news = this.listen(taskId);
+    // A server of 2025-11-25 may have told its news together with the task.
+    let pauseMs = this.isModern ? pauseOf(task) : firstLookMs;
     try {
       while (!isOver(task)) {
         if (task.status === 'working') progress.heard(task.statusMessage);
@@ -95,17 +99,20 @@ export class ServerTasks {
           // In 2025-11-25 the server asks on the stream of this request.
           result = this.ask('tasks/result', { taskId }, call);
         } else await this.answer(task, answered, call);
-        const paused = this.pause(task, signal);
+        const paused = pause(pauseMs, AbortSignal.any([signal, news]));
         const early = await (result === undefined ? paused : Promise.race([paused, result]));
+        signal.throwIfAborted();
         if (early !== undefined) return early;
+        news = this.listen(taskId);
         task = readTask(await this.ask('tasks/get', { taskId }, call));
+        pauseMs = pauseOf(task);
       }
     } catch (error) {
       this.cancel(taskId);
       throw error;
     } finally {
-      this.pauses.get(taskId)?.abort();
-      this.pauses.delete(taskId);
+      this.news.get(taskId)?.abort();
+      this.news.delete(taskId);
     }
     if (!this.isModern && task.status !== 'cancelled') return this.ask('tasks/result', { taskId }, call);
     return resultOf(task, call.tool);
@@ -136,11 +143,10 @@ export class ServerTasks {
     await this.ask('tasks/update', { taskId, inputResponses }, call);
   }
 
-  private async pause(task: ServerTask, signal: AbortSignal): Promise<undefined> {
-    const woken = new AbortController();
-    this.pauses.set(task.taskId, woken);
-    await delay(pauseOf(task), undefined, { signal: AbortSignal.any([signal, woken.signal]) }).catch(() => undefined);
-    signal.throwIfAborted();
+  private listen(taskId: string): AbortSignal {
+    const news = new AbortController();
+    this.news.set(taskId, news);
+    return news.signal;
   }
 
   /** All these requests may be repeated: what fails on the way is asked again, as a task outlives a connection. */
@@ -171,6 +177,9 @@ export class ServerTasks {
     this.client.request(request, anyResult, { timeout: this.cancelMs }).catch(() => undefined);
   }
 }
+
+const pause = (ms: number, ended: AbortSignal): Promise<undefined> =>
+  delay(ms, undefined, { signal: ended }).catch(() => undefined);
 
 const isOver = ({ status }: ServerTask) => status !== 'working' && status !== 'input_required';
 
