@@ -175,6 +175,12 @@ export const toolRequirements = {
   'tools.session-reopened': 'a server that has forgotten its session is asked again in a new one',
   'tools.sessions-http': 'sessions are made, shown with their use and expiry, listed and removed over HTTP',
   'tools.stateless-anywhere': 'calls that leave nothing behind in a worker run in any, and pay for no lease',
+  'tools.tasks-followed':
+    'a call of which its tool server makes a task is followed until its result, and the status of the task is its progress',
+  'tools.tasks-ask': 'what a task asks of the client is a question of its call, asked once',
+  'tools.tasks-ended':
+    'a task that failed, was cancelled, is lost or cannot be read ends its call with a clear error, and the call is not repeated',
+  'tools.tasks-cancelled': 'a task is cancelled at its tool server when its call is stopped',
   'tools.workspace-archive':
     'a workspace is archived as a tar of its files and directories; one that breaks off does not look complete',
   'tools.workspace-free-reserve':

@@ -1,6 +1,4 @@
 // A Signalbox whose tool servers ask questions, of both eras and over every transport, and how tests answer them.
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,23 +13,19 @@ import {
 } from './services/start-signalbox.js';
 import { decideAt } from './approvals-client.js';
 import { eventsOf } from './events-client.js';
+import { listeningFixture, type ListeningFixture } from './listening-fixture.js';
 import { messagesOf, rounds } from './scripts.js';
 import { fixture } from './tool-servers.js';
 import { offeredTools } from './tools-client.js';
 
 export const long = { timeout: 25_000, interval: 100 };
 let directory: string;
-let http: ChildProcessWithoutNullStreams[];
+let http: ListeningFixture[];
 
 const book = { tool: 'book', arguments: {} as JsonObject };
 /** `called`: the tool that the model calls. */
 export const asking = { box: undefined as unknown as Signalbox<Started>, called: book };
 
-const listening = async (name: string) => {
-  const server = spawn(process.execPath, [fixture(name), '--http']);
-  const [port] = (await once(server.stdout, 'data')) as [Buffer];
-  return { server, address: `http://127.0.0.1:${port.toString().trim()}` };
-};
 const renamed = (to: string, from = 'book') => ({ tools: { include: [from], rename: { [from]: to } } });
 
 /** Starts them for the tests of a file. */
@@ -54,7 +48,7 @@ export function askingProcessesOfFile(): () => Signalbox {
 
 async function close(): Promise<void> {
   await asking.box?.close();
-  for (const server of http ?? []) server.kill('SIGKILL');
+  for (const server of http ?? []) server.close();
   rmSync(directory, { recursive: true });
 }
 
@@ -63,8 +57,8 @@ async function open<Part extends Started>(
 ): Promise<Signalbox<Part>> {
   directory = mkdtempSync(join(tmpdir(), 'signalbox-questions-'));
   asking.called = book;
-  const [old, modern] = await Promise.all([listening('old-sdk'), listening('new-sdk')]);
-  http = [old.server, modern.server];
+  const [old, modern] = await Promise.all([listeningFixture('old-sdk'), listeningFixture('new-sdk')]);
+  http = [old, modern];
   writeFileSync(
     join(directory, 'signalbox.yaml'),
     JSON.stringify({

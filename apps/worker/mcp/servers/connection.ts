@@ -1,6 +1,5 @@
 // A connection to an MCP server, the only owner of the SDK's client. Lists and calls tools, reads resources and prompts, with
 // progress and cancellation, and converts errors to ours. A call rejects at once when its signal aborts. connect.ts creates connections.
-import { pathToFileURL } from 'node:url';
 import { Client, ProtocolError, SseError, type PriorDiscovery, type Tool } from '@modelcontextprotocol/client';
 import { ownClientName } from '#libs/mcp-server/call-meta.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -10,11 +9,12 @@ import type { McpPeer } from '#libs/tracing/spans.js';
 import { CallsInProgress } from '../asking/calls-in-progress.js';
 import type { EstablishOptions } from './connect-options.js';
 import { asCallError, isSessionLost, misunderstanding, SessionLost } from './connection-errors.js';
-import { asAskingError, isBrokenQuestion, nobodyAnswers, readQuestion, toElicitResult } from '../asking/elicitation.js';
+import { isBrokenQuestion } from '../asking/elicitation.js';
 import { type ListedOffers, listOffers, listingOfTools, listPages, type ServerRequest } from './list-pages.js';
 import { type RequestMeta, LogLevels, readServerLog } from '../asking/server-logs.js';
 import { ResourceSubscriptions } from './resource-subscriptions.js';
-import { isOverBounds, readSampling, toSamplingResult } from '../asking/sampling.js';
+import { ServerRequests } from '../asking/server-requests.js';
+import { ServerTasks, tasksExtension } from '../tasks/server-tasks.js';
 import { callScope, type ToolCallOptions } from '../wire/call-scope.js';
 import type { GuardedTransport } from '../wire/guarded-transport.js';
 import { keepListening } from '../wire/keep-listening.js';
@@ -79,6 +79,7 @@ export class ClientConnection implements ToolConnection {
   private readonly changedListeners: (() => void)[] = [];
   private readonly ended = new AbortController();
   private readonly calls: CallsInProgress;
+  private readonly tasks: ServerTasks;
   /** Tools that want arguments in headers, as listed last. */
   private mirrored: ReadonlyMap<string, Tool> = new Map();
   private checking = false;
@@ -103,6 +104,7 @@ export class ClientConnection implements ToolConnection {
           extensions: appCapability,
           ...(root === undefined ? {} : { roots: {} }),
           ...(sampling === undefined ? {} : { sampling: {} }),
+          extensions: { [tasksExtension]: {} },
         },
         versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeMs } },
         listChanged: { tools: changes, resources: changes, prompts: changes },
@@ -114,31 +116,8 @@ export class ClientConnection implements ToolConnection {
     for (const list of ['tools', 'resources', 'prompts'] as const) {
       this.client.setNotificationHandler(`notifications/${list}/list_changed`, onChanged);
     }
-    if (root !== undefined) {
-      const roots = [{ uri: pathToFileURL(root).href, name: 'workspace' }];
-      this.client.setRequestHandler('roots/list', () => ({ roots }));
-    }
-    this.client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq }) => {
-      try {
-        const call = this.calls.asking();
-        if (call?.onQuestion === undefined) throw nobodyAnswers();
-        return toElicitResult(await this.calls.answered(call, call.onQuestion(readQuestion(params), mcpReq.signal)));
-      } catch (error) {
-        throw asAskingError('elicitation/create', error, this.client.getProtocolEra());
-      }
-    });
-    if (sampling === undefined) return;
-    this.client.setRequestHandler('sampling/createMessage', async ({ params }, { mcpReq }) => {
-      try {
-        const call = this.calls.asking();
-        if (call?.onSampling === undefined) throw nobodyAnswers();
-        const answer = call.onSampling(readSampling(params, sampling), mcpReq.signal);
-        return toSamplingResult(await this.calls.answered(call, answer));
-      } catch (error) {
-        if (isOverBounds(error)) this.options.onBound?.('sampling');
-        throw asAskingError('sampling/createMessage', error, this.client.getProtocolEra());
-      }
-    });
+    const asked = new ServerRequests(this.client, this.calls, options);
+    this.tasks = new ServerTasks(this.client, guard, asked, options.cancelGraceMs);
   }
 
   get failure(): AppError | undefined {
@@ -214,6 +193,7 @@ export class ClientConnection implements ToolConnection {
       const mirrored = new Map<string, Tool>();
       const tools = listed.filter((tool) => this.mayOffer(tool, mirrored));
       this.mirrored = mirrored;
+      this.tasks.listed(tools);
       return tools;
     } catch (error) {
       throw this.callError(error);
@@ -228,13 +208,19 @@ export class ClientConnection implements ToolConnection {
 
   callTool(request: ToolRequest, options: ToolCallOptions): Promise<RawToolResult> {
     return this.during(options, request.tool, (given, _meta) => {
-      const params = { name: request.tool, arguments: request.arguments, _meta: { ...request.meta, ..._meta } };
       const ask = () => {
+        const params = {
+          name: request.tool,
+          arguments: request.arguments,
+          _meta: { ...request.meta, ..._meta },
+          ...this.tasks.paramsOf(request.tool, given.timeout),
+        };
         // Without a definition, the SDK would look for one in listings of its own.
         const toolDefinition = this.mirrored.get(request.tool) ?? definitionOf(request.tool, {});
         return this.client.callTool(params, { ...given, toolDefinition });
       };
-      return ask().catch(async (error: unknown) => {
+      const asked = this.tasks.needsListing ? this.listTools(given.signal).then(ask) : ask();
+      return asked.catch(async (error: unknown) => {
         if (!(error instanceof ProtocolError) || error.code !== headerMismatch) throw error;
         await this.listTools(given.signal);
         return ask();
@@ -268,9 +254,13 @@ export class ClientConnection implements ToolConnection {
       const meta = { progressToken, ...this.logs.metaOf(logLevel) };
       // The caller has the real deadline. The SDK's is longer.
       const timeout = Math.min(options.maxTimeoutMs + (options.questionsMs ?? 0) + 5_000, longestTimerMs);
-      const result = await callScope.run(options, () => send({ signal, timeout }, meta));
+      const result = disclose(await callScope.run(options, () => send({ signal, timeout }, meta)));
       this.unproven = false;
-      return disclose(result);
+      if (toolName === undefined) return result;
+      const task = this.tasks.madeOf(result, toolName);
+      if (task === undefined) return result;
+      const call = { tool: toolName, options, progressToken, timeout };
+      return await callScope.run(options, () => this.tasks.follow(task, call));
     } catch (error) {
       if (!signal.aborted) throw this.callError(error, toolName);
       void this.checkAfterCancel();

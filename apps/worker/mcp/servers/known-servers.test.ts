@@ -251,6 +251,13 @@ verifies('tools.known-servers', 'everything and memory', async () => {
   expect([JSON.stringify(mine), JSON.stringify(others)].map((graph) => graph.includes('Ada'))).toEqual([true, false]);
 });
 
+verifies('tools.tasks-ask', 'the research of everything', async () => {
+  const onQuestion = async () => ({ action: 'accept' as const, content: { interpretation: 'technical' } });
+  const args = { topic: 'python', ambiguous: true };
+  const { content } = await servers.call('everything', 'simulate-research-query', { args, options: { onQuestion } });
+  expect(JSON.stringify(content)).toContain('**Clarification**: technical');
+});
+
 verifies('tools.nothing-left-alive', 'after a hundred sessions', async () => {
   const before = await countToolProcesses();
   const opened = await openToolServers({

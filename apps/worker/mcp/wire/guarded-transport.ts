@@ -48,6 +48,8 @@ const maxProgressMessage = 2_000;
 const secondMs = 1_000;
 const deliveredASecond = 1_000;
 const askingMethods: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage']);
+/** The names of both eras. */
+const taskNotifications: ReadonlySet<string> = new Set(['notifications/tasks', 'notifications/tasks/status']);
 /** Maximum questions and refused requests in ten seconds. A server that sends more is cut off. */
 const questionsSize = 100;
 const questionsWindowMs = 10_000;
@@ -64,6 +66,8 @@ export class GuardedTransport implements Transport {
   onmessage?: Transport['onmessage'];
   /** Gets log messages at once, as progress, so that no result overtakes them. */
   onlog?: (params: unknown) => void;
+  /** Gets what a server says of a task, unchecked. */
+  ontask?: (params: unknown) => void;
   /** The answer to the newer greeting, if it came after the older one had been sent. */
   lateDiscovery?: unknown;
   /** Unanswered requests, with their progress tokens. */
@@ -154,8 +158,7 @@ export class GuardedTransport implements Transport {
   }
 
   /** A token to send with a request; its progress is delivered until it is forgotten. */
-  expectProgress(listener: ProgressListener): string {
-    const token = `call-${(this.tokens += 1)}`;
+  expectProgress(listener: ProgressListener, token = `call-${(this.tokens += 1)}`): string {
     this.progress.set(token, listener);
     return token;
   }
@@ -172,6 +175,7 @@ export class GuardedTransport implements Transport {
     const { method, id } = read;
     if (typeof method !== 'string' || exceedsDepth(read, maxDepth) || isTooLong(id)) return;
     if (method === 'notifications/message') return this.onlog?.(read['params']);
+    if (taskNotifications.has(method)) return this.ontask?.(read['params']);
     if (id === undefined || this.options.answered?.includes(method) === true) {
       if (id === undefined || !askingMethods.has(method) || this.mayAsk()) this.onmessage?.(message, extra);
       return;
@@ -207,8 +211,8 @@ export class GuardedTransport implements Transport {
     }
     this.asked.delete(id);
     const { result } = read;
-    // The call goes on with the next request, under the same token.
-    const goesOn = isJsonObject(result) && result['resultType'] === 'input_required';
+    // The call goes on, with the next request or as a task, under the same token.
+    const goesOn = isJsonObject(result) && ((result['resultType'] ?? 'complete') !== 'complete' || 'task' in result);
     if (asked.token !== undefined && !goesOn) this.progress.delete(asked.token);
     // A stream that ends in time leaves its connection to the next request.
     if (this.hasPerRequestStream) this.endLater(id, asked, answeredStreamMs);

@@ -126,7 +126,7 @@ verifies('tools.questions-refused', 'what nobody can answer for a call is refuse
     expect(asked).toMatchObject(text('refused -32601'));
     expect(asked.structuredContent).toMatchObject({ capabilities: { elicitation: { form: {} }, roots: {} } });
     const { capabilities } = asked.structuredContent as { capabilities: object };
-    expect(Object.keys(capabilities).sort()).toEqual(['elicitation', 'roots']);
+    expect(Object.keys(capabilities).sort()).toEqual(['elicitation', 'extensions', 'roots']);
   }
 });
 

@@ -127,18 +127,28 @@ const entriesOf: Partial<Record<string, string>> = {
   'prompts/get': 'messages',
 };
 
+/** What may answer with a task. */
+const tellOfTasks: ReadonlySet<string> = new Set(['tools/call', 'tasks/get']);
 const enclosed = 'signalbox/result';
-const completion = 'completion/complete';
+/** Requests whose results have no entries. */
+const emptyOf: Partial<Record<string, JsonObject>> = {
+  'completion/complete': { completion: { values: [] } },
+  'tasks/get': {},
+  'tasks/update': {},
+  'tasks/cancel': {},
+};
 
 /**
  * The SDK refuses a whole result for one invalid entry, or a missing member, so it gets an empty result that
  * encloses the real one.
  */
 export function enclose(result: JsonObject, method: string): JsonObject {
-  const isComplete = (result['resultType'] ?? 'complete') === 'complete';
   const entries = entriesOf[method];
-  if (!isComplete || (entries === undefined && method !== completion)) return result;
-  const empty: JsonObject = entries === undefined ? { completion: { values: [] } } : { [entries]: [] };
+  const empty = entries === undefined ? emptyOf[method] : { [entries]: [] };
+  const { resultType = 'complete' } = result;
+  // The SDK does not know tasks as results of calls.
+  const isTaken = resultType === 'complete' || (resultType === 'task' && tellOfTasks.has(method));
+  if (!isTaken || empty === undefined) return result;
   return { resultType: 'complete', ...empty, ttlMs: 0, cacheScope: 'private', [enclosed]: result };
 }
 
@@ -164,7 +174,15 @@ function readCapabilities(capabilities: unknown): JsonObject {
     const flags = ['listChanged', 'subscribe'].filter((flag) => given[flag] === true);
     read[name] = Object.fromEntries(flags.map((flag) => [flag, true]));
   }
+  if (hasTasks(capabilities)) read['tasks'] = { requests: { tools: { call: {} } } };
   return read;
+}
+
+/** Whether a server of 2025-11-25 makes tasks of calls. */
+function hasTasks({ tasks }: JsonObject): boolean {
+  let member: unknown = tasks;
+  for (const name of ['requests', 'tools', 'call']) member = isJsonObject(member) ? member[name] : undefined;
+  return isJsonObject(member);
 }
 
 const olderVersions = SUPPORTED_PROTOCOL_VERSIONS.filter((version) => version < '2026').toSorted();
