@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type SignalboxHere, startSignalboxHere, toolsReady } from '../support/services/start-signalbox.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { type OfferingServer, startOfferingServer } from '../support/offering-server.js';
 import { askApprovals, askAudit, askKeys, askUsage, type DocumentedRequest } from '../support/documented-requests.js';
 import { verifies } from '../verifies.js';
 
@@ -19,6 +20,7 @@ interface Document extends JsonObject {
 }
 const directory = mkdtempSync(join(tmpdir(), 'signalbox-open-api-'));
 let box: SignalboxHere;
+let library: OfferingServer;
 let document: Document;
 let ajv: Ajv2020;
 /** Each operation that was called, with the statuses it returned. */
@@ -27,7 +29,8 @@ const met = new Map<string, Set<string>>();
 beforeAll(async () => {
   const rules = [{ name: 'asked', tool: 'workspace/delete_file', effect: 'require_approval' }];
   const file = join(directory, 'signalbox.yaml');
-  writeFileSync(file, JSON.stringify({ policy: { rules } }));
+  library = await startOfferingServer();
+  writeFileSync(file, JSON.stringify({ policy: { rules }, mcpServers: { library: { url: library.url } } }));
   box = await startSignalboxHere({ scripted: false, environment: { SIGNALBOX_CONFIG: file } });
   await toolsReady(box.url);
   document = closed((await (await fetch(`${box.url}/openapi.json`)).json()) as Document, '') as Document;
@@ -37,6 +40,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await box?.close();
+  await library?.close();
   rmSync(directory, { recursive: true });
 });
 
@@ -166,6 +170,18 @@ async function askModelsAndTools(): Promise<void> {
       });
 }
 
+async function askOffers(): Promise<void> {
+  for (const path of ['/api/resources', '/api/resources/templates', '/api/prompts'])
+    for (const query of ['', '?limit=0']) await ask(`GET ${path}`, { path: path + query });
+  const language = { name: 'language', value: 'p' };
+  const requests: [string, object][] = [
+    ['/api/resources/read', { uri: 'doc://readme' }],
+    ['/api/prompts/get', { name: 'review', arguments: { language: 'perl' } }],
+    ['/api/completions/arguments', { ref: { type: 'prompt', name: 'review' }, argument: language }],
+  ];
+  for (const [path, body] of requests) for (const each of [body, {}]) await ask(`POST ${path}`, { path, body: each });
+}
+
 async function askSessions(): Promise<void> {
   const path = '/api/sessions';
   for (const body of [
@@ -261,7 +277,15 @@ const notMet = [
 
 verifies('operations.open-api-true', 'every operation, each status that is documented', async () => {
   const runId = await askChats();
-  await Promise.all([askResponses(), askModelsAndTools(), askSessions(), askRuns(runId), askMcp(), askApprovals(ask)]);
+  await Promise.all([
+    askResponses(),
+    askModelsAndTools(),
+    askOffers(),
+    askSessions(),
+    askRuns(runId),
+    askMcp(),
+    askApprovals(ask),
+  ]);
   await askUsage(ask);
   await askAudit(ask);
   await askKeys(ask);

@@ -2,6 +2,7 @@
 import type { Model } from './answers.js';
 import type { ChatCompletion, ChatRequest } from './chat-types.js';
 import { type CallOptions, type ClientOptions, Http, type KeyedCallOptions, longCallMs, makeKey } from './http.js';
+import { OfferResource } from './offers.js';
 import { Operations } from './operations.js';
 import { ApprovalResource, FileResource, RunResource, SessionResource, ToolResource } from './resources.js';
 import { TurnStream } from './turn-stream.js';
@@ -20,6 +21,7 @@ export class Signalbox {
   readonly sessions: SessionResource;
   readonly files: FileResource;
   readonly tools: ToolResource;
+  readonly offers: OfferResource;
   readonly operations: Operations;
   private readonly http: Http;
 
@@ -30,6 +32,7 @@ export class Signalbox {
     this.sessions = new SessionResource(this.http);
     this.files = new FileResource(this.http);
     this.tools = new ToolResource(this.http);
+    this.offers = new OfferResource(this.http);
     this.operations = new Operations(this.http);
   }
 
