@@ -52,11 +52,14 @@ import type { ConfigurationInForce } from './http/system/system-ports.js';
 import { PolicyController } from './http/policy/policy.controller.js';
 import { observerOfStreams } from './http/turns/stream-turn.js';
 import { ToolChangesController } from './http/controllers/tool-changes.controller.js';
+import { OffersController } from './http/controllers/offers.controller.js';
 import { ToolsController } from './http/controllers/tools.controller.js';
 import { PolicyDrafts } from './govern/drafts/policy-drafts.js';
 import { TurnAdmission } from './govern/turn-admission.js';
 import { TurnEndpoint } from './http/turns/turn-endpoint.js';
 import { Waits } from './govern/waits.js';
+import { CallerOffers } from './mcp/offers/caller-offers.js';
+import { MentionedOffers } from './mcp/offers/mentioned-offers.js';
 import { KeyedToolCalls } from './turn/dispatch/keyed-tool-calls.js';
 import { FirstCatalog } from './tools/first-catalog.js';
 import { ToolChangeDecisions } from './tools/tool-change-decisions.js';
@@ -94,6 +97,8 @@ export class GatewayModule {
     configFile,
   }: GatewayModuleParts): DynamicModule {
     const observeStreamError = observerOfStreams(metrics, logger);
+    const { catalog, policy, offerRequests } = gateway;
+    const offers = new CallerOffers({ catalog, mayUse: policy.mayUse, offerRequests });
     return {
       module: GatewayModule,
       imports: [operations],
@@ -111,6 +116,7 @@ export class GatewayModule {
         ModelsController,
         ToolsController,
         AppsController,
+        OffersController,
         ToolChangesController,
         ServersController,
         McpController,
@@ -159,6 +165,11 @@ export class GatewayModule {
         { provide: KeyStore, useValue: gateway.keys },
         { provide: UsageStore, useValue: gateway.usage.store },
         { provide: KeyRing, useValue: gateway.keyRing },
+        { provide: CallerOffers, useValue: offers },
+        {
+          provide: MentionedOffers,
+          useValue: new MentionedOffers({ offers, runs: gateway.runs, limits: config.limits }),
+        },
         { provide: KeyedToolCalls, useValue: gateway.keyedToolCalls },
         { provide: ToolChangeDecisions, useValue: gateway.toolChangeDecisions },
         { provide: FirstCatalog, useValue: gateway.firstCatalog },

@@ -92,8 +92,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     onDeleted: announceDeleted({ channels: backing.channels, leases: new PostgresSessionLeases(database), logger }),
   });
   const usage = openUsage({ gatewayId: id, database, writes, counters: backing.counters, config, metrics, logger });
-  const { accounts, budgets } = usage;
-  const { channels } = backing;
+  const [{ accounts, budgets }, { channels }] = [usage, backing];
   const runs = faulty.runs(new PostgresRunStore(database, { idempotencyTtlMs, writes, sessions, usage: usage.meter }));
   const log = new PostgresEventLog(database, writes);
   const journal = new PostgresJournal(database, writes, sessions);
@@ -113,8 +112,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const waitAnnouncements = new WaitAnnouncements({ store: waitStore, channels: backing.channels, logger });
   const { webhook: hook, expires_ms: expiresMs } = config.approvals;
   const approval = { expiresMs, notify: hook !== undefined };
-  const { waiting_approvals: limit } = config.limits;
-  const approvalRoom = new ApprovalRoom({ store: waitStore, settings: approval, limit, metrics });
+  const room = { settings: approval, limit: config.limits.waiting_approvals };
+  const approvalRoom = new ApprovalRoom({ store: waitStore, ...room, metrics });
   const sampling = new Sampling({
     gatewayId: id,
     store: waitStore,

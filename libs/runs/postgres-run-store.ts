@@ -96,9 +96,12 @@ export class PostgresRunStore implements RunStore {
     throw new AppError('store_unavailable', 'The store is busy', { retryAfterSeconds: 1 });
   }
 
-  /** The run that has the key; undefined if the key has expired. */
   private async holderOf({ principal, idempotencyKey, id }: NewRun): Promise<StoredRun | undefined> {
     if (idempotencyKey === undefined) throw new AppError('internal_error', 'Internal error', { cause: `run id ${id}` });
+    return this.ofKey(principal, idempotencyKey);
+  }
+
+  ofKey(principal: string, idempotencyKey: string): Promise<StoredRun | undefined> {
     const key = { principal: storedText(principal), idempotencyKey: storedText(idempotencyKey) };
     return this.database.call(async (prisma) => {
       await prisma.$executeRaw`/* runs.expire-key */ update runs set idempotency_key = null

@@ -149,6 +149,8 @@ export interface RunStore {
    */
   begin(run: NewRun): Promise<{ created: boolean; run: StoredRun }>;
   get(principal: string, runId: string): Promise<StoredRun | undefined>;
+  /** The run that has the key; undefined if there is none, or the key has expired. */
+  ofKey(principal: string, idempotencyKey: string): Promise<StoredRun | undefined>;
   /**
    * Writes the round and its calls in one statement, before anything is dispatched. Calls with an outcome are audited.
    * @throws AppError shutting_down if the run has ended or another gateway drives it: nothing was written.

@@ -14,10 +14,12 @@ import {
   askAudit,
   askConnections,
   askKeys,
+  askOffers,
   askUsage,
   type DocumentedRequest,
 } from '../support/documented-requests.js';
 import { eventually } from '../support/eventually.js';
+import { type OfferingServer, startOfferingServer } from '../support/offering-server.js';
 import { verifies } from '../verifies.js';
 
 interface Operation {
@@ -29,6 +31,7 @@ interface Document extends JsonObject {
 const directory = mkdtempSync(join(tmpdir(), 'signalbox-open-api-'));
 let box: SignalboxHere;
 let sales: AppServer;
+let library: OfferingServer;
 let document: Document;
 let ajv: Ajv2020;
 /** Each operation that was called, with the statuses it returned. */
@@ -39,9 +42,15 @@ beforeAll(async () => {
   const allowed = { name: 'sales', tool: 'sales/*', effect: 'allow' };
   const file = join(directory, 'signalbox.yaml');
   sales = await startAppServer('sales');
+  library = await startOfferingServer();
   // Nobody is there: what users give for it is stored all the same.
   const desk = { url: 'http://127.0.0.1:9/mcp', auth: { kind: 'headers', names: ['X-Key'] } };
-  const mcpServers = { workspace: { builtin: 'workspace' }, sales: { url: sales.url }, desk };
+  const mcpServers = {
+    workspace: { builtin: 'workspace' },
+    sales: { url: sales.url },
+    library: { url: library.url },
+    desk,
+  };
   writeFileSync(file, JSON.stringify({ policy: { rules: [...rules, allowed] }, mcpServers }));
   box = await startSignalboxHere({
     scripted: false,
@@ -57,6 +66,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await box?.close();
   await sales?.close();
+  await library?.close();
   rmSync(directory, { recursive: true });
 });
 
@@ -286,6 +296,15 @@ verifies('operations.open-api-true', 'every operation, each status that is docum
   const runId = await askChats();
   await Promise.all([askResponses(), askModelsAndTools(), askSessions(), askRuns(runId), askMcp(), askApprovals(ask)]);
   await askConnections(ask);
+  await Promise.all([
+    askResponses(),
+    askModelsAndTools(),
+    askOffers(),
+    askSessions(),
+    askRuns(runId),
+    askMcp(),
+    askApprovals(ask),
+  ]);
   await askUsage(ask);
   await askAudit(ask);
   await askKeys(ask);

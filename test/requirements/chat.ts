@@ -57,4 +57,9 @@ export const chatRequirements = {
   'chat.warnings':
     'the answer of every chat API warns of each part of the request that was left out or changed, once, and of nothing else',
   'chat.usage.summed': 'usage is the sum of all rounds, shown on a /v1 stream only when asked for',
+  'chat.offer-parts':
+    'in every chat API, a content part that names a resource or a prompt of a tool server is replaced by what was read before the model is asked',
+  'chat.offer-parts-refused':
+    'a resource or prompt that cannot be read, or may not, is refused with an error that names the part, and no model is asked',
+  'chat.offer-parts-once': 'a run keeps what was read for it: retries, continuations and replays read nothing again',
 } as const;

@@ -17,4 +17,6 @@ export const consoleWorkRequirements = {
     'Settings shows the settings in force and their origin, searched and filtered, with warnings, health and versions',
   'console.tools':
     'Tools shows what may be called, calls it, and shows administrators its servers and changed definitions',
+  'console.offers':
+    'Tools shows the resources and prompts of tool servers, reads one, fills in the other, and shows what servers send without harm',
 } as const;

@@ -198,4 +198,7 @@ export const toolRequirements = {
   'tools.workspace-writes-not-late':
     'a process that was stopped in a write changes nothing when its caller has gone or its worker was given up since',
   'tools.workspace-writes-whole': 'a write that fails leaves what was there before',
+  'tools.resources-api':
+    'the API lists the resources of tool servers that the caller may read, and reads one by list or template as a call that is audited',
+  'tools.prompts-api': 'the API lists the prompts of tool servers, gets one with arguments, and completes an argument',
 } as const;

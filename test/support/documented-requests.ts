@@ -1,4 +1,4 @@
-// Requests to the routes for administrators, for a test that compares answers with the OpenAPI document.
+// Requests to routes beside those of chats, for a test that compares answers with the OpenAPI document.
 
 export interface DocumentedRequest {
   path: string;
@@ -49,6 +49,18 @@ export async function askConnections(ask: Ask): Promise<void> {
     await ask('POST /api/connections/{server}', { path, body: { headers } });
   await ask('GET /api/connections', { path: '/api/connections' });
   for (const _ of [1, 2]) await ask('DELETE /api/connections/{server}', { path });
+}
+
+export async function askOffers(ask: Ask): Promise<void> {
+  for (const path of ['/api/resources', '/api/resources/templates', '/api/prompts'])
+    for (const query of ['', '?limit=0']) await ask(`GET ${path}`, { path: path + query });
+  const language = { name: 'language', value: 'p' };
+  const requests: [string, object][] = [
+    ['/api/resources/read', { uri: 'doc://readme' }],
+    ['/api/prompts/get', { name: 'review', arguments: { language: 'perl' } }],
+    ['/api/completions/arguments', { ref: { type: 'prompt', name: 'review' }, argument: language }],
+  ];
+  for (const [path, body] of requests) for (const each of [body, {}]) await ask(`POST ${path}`, { path, body: each });
 }
 
 /** Last: from the first key on, every request needs one. */

@@ -2,6 +2,7 @@
 // needs (cache hints, service tiers, betas) are ignored.
 import { z } from 'zod';
 import { gatewayFields, modelName, toolName } from '../chat-apis/gateway-fields.js';
+import { promptPart, resourcePart } from '../chat-apis/offer-part-schemas.js';
 import { otherThan, typedAs } from '../chat-apis/other-types.js';
 
 const text = z.string();
@@ -47,7 +48,7 @@ const toolResult = typedAs('tool_result', {
 
 const ofAssistant = 'is only allowed in an assistant message';
 const notOfUser = { tool_use: ofAssistant, thinking: ofAssistant, redacted_thinking: ofAssistant };
-const userBlocks = [...resultBlocks, toolResult] as const;
+const userBlocks = [...resultBlocks, toolResult, resourcePart, promptPart] as const;
 const userBlock = z.union([z.discriminatedUnion('type', userBlocks), otherThan(userBlocks, notOfUser)]);
 const input = z.record(z.string(), z.unknown());
 const assistantBlocks = [

@@ -64,6 +64,7 @@ function readUser(blocks: UserBlock[], path: string, paths: ReadMessages['paths'
 
 function readPart(block: PartBlock): ContentPart[] {
   if (block.type === 'text') return [{ type: 'text', text: block.text }];
+  if (block.type === 'mcp_resource' || block.type === 'mcp_prompt') return [block as ContentPart];
   if (block.type === 'other') return [described(block.given)];
   if (isElsewhere(block)) return [described(block)];
   const { source } = block;

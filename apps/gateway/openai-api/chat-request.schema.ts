@@ -2,6 +2,7 @@
 // costs more than the framework on this route.
 import { z } from 'zod';
 import { gatewayFields, modelName, toolName } from '../chat-apis/gateway-fields.js';
+import { promptPart, resourcePart } from '../chat-apis/offer-part-schemas.js';
 import { mcpChoice, mcpTool } from '../chat-apis/mcp-tool.js';
 
 const text = z.string();
@@ -13,6 +14,8 @@ const knownParts: Record<string, z.ZodType> = {
   image_url: z.looseObject({ image_url: z.looseObject({ url: imageUrl }) }),
   input_audio: z.looseObject({ input_audio: z.looseObject({ data: text, format: text }) }),
   file: z.looseObject({ file: z.looseObject({}) }),
+  mcp_resource: resourcePart,
+  mcp_prompt: promptPart,
 };
 /** Unknown types of parts pass unchanged. */
 const contentPart = z.looseObject({ type: z.string().min(1).max(64) }).superRefine((part, context) => {

@@ -107,6 +107,9 @@ function readPart(part: InputPart): ContentPart {
     }
     case 'input_file':
       return { type: 'file', file: { filename: part.filename ?? 'file', file_data: part.file_data } };
+    case 'mcp_resource':
+    case 'mcp_prompt':
+      return part as ContentPart;
     case 'input_text':
     case 'output_text':
     case 'refusal':

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { gatewayFields, modelName, toolName } from '../chat-apis/gateway-fields.js';
 import { mcpChoice, mcpTool } from '../chat-apis/mcp-tool.js';
+import { promptPart, resourcePart } from '../chat-apis/offer-part-schemas.js';
 import { otherThan, typedAs } from '../chat-apis/other-types.js';
 
 const text = z.string();
@@ -22,8 +23,8 @@ const parts = {
 };
 const inputPart = z.discriminatedUnion(
   'type',
-  [parts.input_text, parts.output_text, parts.refusal, parts.input_image, parts.input_file],
-  { error: 'must be input_text, input_image, input_file, output_text or refusal' },
+  [parts.input_text, parts.output_text, parts.refusal, parts.input_image, parts.input_file, resourcePart, promptPart],
+  { error: 'must be input_text, input_image, input_file, output_text, refusal, mcp_resource or mcp_prompt' },
 );
 const outputParts = [parts.input_text, parts.input_image, parts.input_file] as const;
 const outputPart = z.union([z.discriminatedUnion('type', outputParts), otherThan(outputParts)]);

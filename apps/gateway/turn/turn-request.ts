@@ -68,6 +68,8 @@ export interface TurnRequest {
   parameters: JsonObject;
   /** Unknown fields. */
   unknown: Record<string, Json>;
+  /** The hash of the request as it was sent, if resources or prompts that it mentions have been read since. */
+  sentHash?: string;
   /** What the reader of the request left out of it or changed. */
   warnings?: Warning[];
   sessionId?: string;

@@ -194,6 +194,12 @@ export interface BudgetUse {
   runs_out_at: string | null;
 }
 
+export interface CompletedArgument {
+  values: string[];
+  total?: number;
+  hasMore?: boolean;
+}
+
 export interface Connection {
   server: string;
   kind: 'oauth' | 'client_credentials' | 'headers';
@@ -317,6 +323,14 @@ export interface FileList {
   files: FileEntry[];
   /** There are more than are listed. */
   truncated: boolean;
+}
+
+export interface FilledPrompt {
+  description?: string;
+  messages: {
+    role: 'user' | 'assistant';
+    content: JsonObject;
+  }[];
 }
 
 export interface KeyBudget {
@@ -533,6 +547,38 @@ export interface ModelsHealth {
   models: PricedModel[];
 }
 
+export interface OfferedPrompt {
+  /** The name to get it by; its server is in front where two servers have the same name. */
+  name: string;
+  server: string;
+  title?: string;
+  description?: string;
+  arguments?: {
+    name: string;
+    description?: string;
+    required?: boolean;
+  }[];
+}
+
+export interface OfferedResource {
+  /** The name to read it by; it begins with `signalbox://` where two servers have the same URI. */
+  uri: string;
+  server: string;
+  name: string;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+}
+
+export interface OfferedTemplate {
+  uriTemplate: string;
+  server: string;
+  name: string;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+}
+
 export interface Overview {
   at: string;
   /** False: of the caller alone. */
@@ -684,6 +730,15 @@ export interface RequiredSignIn {
   expires_at: string;
   tool_call_id: string;
   tool: string;
+}
+
+export interface ResourceContents {
+  contents: {
+    uri: string;
+    mimeType?: string;
+    text?: string;
+    blob?: string;
+  }[];
 }
 
 export interface Run {

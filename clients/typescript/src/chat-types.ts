@@ -6,6 +6,10 @@ import type { Json, JsonObject } from './json.js';
 export type { Json, JsonObject };
 
 export type ContentPart = { type: string } & Record<string, unknown>;
+/** A part of a user's content: the gateway reads the resource, or gets the prompt, and puts it in place. */
+export type OfferPart =
+  | { type: 'mcp_resource'; uri: string; server?: string }
+  | { type: 'mcp_prompt'; name: string; server?: string; arguments?: Record<string, string> };
 
 export interface ToolCall {
   id: string;

@@ -3,6 +3,7 @@ import type { Model } from './answers.js';
 import type { ChatCompletion, ChatRequest } from './chat-types.js';
 import { ConnectionResource } from './connection-resource.js';
 import { type CallOptions, type ClientOptions, Http, type KeyedCallOptions, longCallMs, makeKey } from './http.js';
+import { OfferResource } from './offers.js';
 import { Operations } from './operations.js';
 import { ApprovalResource, FileResource, RunResource, SessionResource, ToolResource } from './resources.js';
 import { TurnStream } from './turn-stream.js';
@@ -22,6 +23,7 @@ export class Signalbox {
   readonly files: FileResource;
   readonly tools: ToolResource;
   readonly connections: ConnectionResource;
+  readonly offers: OfferResource;
   readonly operations: Operations;
   private readonly http: Http;
 
@@ -33,6 +35,7 @@ export class Signalbox {
     this.files = new FileResource(this.http);
     this.tools = new ToolResource(this.http);
     this.connections = new ConnectionResource(this.http);
+    this.offers = new OfferResource(this.http);
     this.operations = new Operations(this.http);
   }
 

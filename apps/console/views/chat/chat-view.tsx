@@ -1,10 +1,12 @@
 // Chats: the conversations of this browser, the one that is open, and beside it its files or the events as they came.
 import { useNavigate, useParams } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useEffect, useEffectEvent, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { Icon } from '../../frame/icon.js';
 import { useStrings } from '../../i18n/language.js';
 import buttons from '../../widgets/button.module.css';
+import { useFilters } from '../../widgets/lists/filters.js';
+import { readOffer } from '../../widgets/offers.js';
 import { Page } from '../../widgets/page.js';
 import { SidePanel } from '../../widgets/side-panel.js';
 import { Loading } from '../../widgets/states.js';
@@ -121,6 +123,15 @@ function ChatPanels({ chats, chat, panel, onClosePanel }: ChatPanelsProps) {
     void navigate({ to: '/chat/{-$session}', params: { session: id }, replace: true });
   };
   const attachments = useAttachments(id);
+  const [{ attach }, change] = useFilters(['attach']);
+  const attachNamed = useEffectEvent((named: string) => {
+    const offer = readOffer(named);
+    if (offer !== undefined) attachments.attach(offer);
+    change({ attach: undefined });
+  });
+  useEffect(() => {
+    if (attach !== undefined) attachNamed(attach);
+  }, [attach]);
   const send = (text: string) => {
     chat.send(text, attachments.take());
     begin();

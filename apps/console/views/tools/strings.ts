@@ -3,7 +3,7 @@ import { defineStrings } from '../../i18n/define-strings.js';
 export const toolsStrings = defineStrings({
   en: {
     title: 'Tools',
-    parts: 'Tools, their servers, and changes of their definitions',
+    parts: 'Parts of this view',
     tools: 'Tools',
     servers: 'Servers',
     changes: 'Changes',
@@ -98,7 +98,7 @@ export const toolsStrings = defineStrings({
   },
   zh: {
     title: '工具',
-    parts: '工具、服务器与定义变更',
+    parts: '此页的各部分',
     tools: '工具',
     servers: '服务器',
     changes: '变更',

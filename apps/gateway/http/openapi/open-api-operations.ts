@@ -9,6 +9,7 @@ import { connectionOperations } from './connection-operations.js';
 import { type DescribedOperation, json, nothing, pageLimit, sse } from './described-operation.js';
 import { chatOperations } from './open-api-chat-operations.js';
 import { rpcError } from './open-api-events.js';
+import { offerOperations } from './offer-operations.js';
 import { policyOperations } from './policy-operations.js';
 import { runOperations } from './run-operations.js';
 import {
@@ -99,6 +100,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     body: showAppSchema,
     answers: { 200: json(shownApp) },
   },
+  ...offerOperations,
   'POST /mcp': {
     summary: 'The gateway as an MCP server over Streamable HTTP, 2026-07-28 and before (docs/mcp.md)',
     description: 'The code of an error is in `data.code`. 202 is for messages without an answer.',

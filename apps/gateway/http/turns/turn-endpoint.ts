@@ -8,9 +8,11 @@ import type { AppError } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { Turns } from '../../turn/turns.js';
 import type { StartedTurn } from '../../turn/runs/started-turn.js';
+import { mentionsOffers } from '../../turn/offer-parts.js';
 import { needsCatalog } from '../../turn/offer-tools.js';
 import type { TurnRequest } from '../../turn/turn-request.js';
 import type { SseRenderer } from '../../chat-apis/sse-renderer.js';
+import { MentionedOffers } from '../../mcp/offers/mentioned-offers.js';
 import { FirstCatalog } from '../../tools/first-catalog.js';
 import { readIdempotencyKey } from './idempotency-key.js';
 import { CONFIG, ERROR_OBSERVER } from '../injection-tokens.js';
@@ -40,6 +42,7 @@ export interface DialectAdapter {
 @Injectable()
 export class TurnEndpoint {
   @Inject(FirstCatalog) private readonly firstCatalog!: FirstCatalog;
+  @Inject(MentionedOffers) private readonly mentioned!: MentionedOffers;
 
   constructor(
     private readonly turns: Turns,
@@ -52,14 +55,16 @@ export class TurnEndpoint {
     const context = requestContext(request);
     const { limits } = this.config;
     const resolve = dialect.resolver?.(request.body, limits);
-    const whole = resolve === undefined ? dialect.read(request.body, limits) : undefined;
+    const sent = resolve === undefined ? dialect.read(request.body, limits) : undefined;
     const idempotencyKey = readIdempotencyKey(request);
     const entered = this.admission.enter(context);
     const leave = entered instanceof Promise ? await entered : entered;
     try {
-      const read = whole ?? dialect.read(await resolve!(context), limits);
-      const turn = dialect.complete === undefined ? read : await dialect.complete(read, context);
-      if (needsCatalog(turn)) await this.firstCatalog.wait(context.signal);
+      const read = sent ?? dialect.read(await resolve!(context), limits);
+      const whole = dialect.complete === undefined ? read : await dialect.complete(read, context);
+      const mentions = mentionsOffers(whole.messages);
+      if (mentions || needsCatalog(whole)) await this.firstCatalog.wait(context.signal);
+      const turn = mentions ? await this.mentioned.read(whole, context, idempotencyKey) : whole;
       const start = this.turns.start({ request: turn, context, idempotencyKey });
       const started = start instanceof Promise ? await start : start;
       reply.header('x-run-id', started.runId);
@@ -88,12 +93,14 @@ export class TurnEndpoint {
     const context = requestContext(request);
     const { limits } = this.config;
     const resolve = dialect.resolver?.(request.body, limits);
-    const whole = resolve === undefined ? dialect.read(request.body, limits) : undefined;
+    const sent = resolve === undefined ? dialect.read(request.body, limits) : undefined;
     const leave = await this.admission.enter(context);
     try {
-      const read = whole ?? dialect.read(await resolve!(context), limits);
-      const turn = (await dialect.complete?.(read, context)) ?? read;
-      if (needsCatalog(turn)) await this.firstCatalog.wait(context.signal);
+      const read = sent ?? dialect.read(await resolve!(context), limits);
+      const whole = (await dialect.complete?.(read, context)) ?? read;
+      const mentions = mentionsOffers(whole.messages);
+      if (mentions || needsCatalog(whole)) await this.firstCatalog.wait(context.signal);
+      const turn = mentions ? await this.mentioned.read(whole, context) : whole;
       return await this.turns.countTokens(turn, context);
     } finally {
       leave();

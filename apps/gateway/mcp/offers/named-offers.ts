@@ -84,20 +84,30 @@ export class NamedOffers {
     this.matchers = offering.flatMap((owner) => owner.offers.templates.map((each) => matcherOf(owner, each)));
   }
 
-  prompt(name: string): Named<OfferedPrompt> | undefined {
-    return this.byPrompt.get(this.promptNames.fromWire(name));
+  /** `server`: only that of this server, whose own name counts too. */
+  prompt(name: string, server?: string): Named<OfferedPrompt> | undefined {
+    const found = this.byPrompt.get(this.promptNames.fromWire(name));
+    if (server === undefined || found?.owner.server === server) return found;
+    return this.prompts.find(({ owner, item }) => owner.server === server && item.name === name);
   }
 
-  template(uriTemplate: string): Named<OfferedTemplate> | undefined {
-    return this.byTemplate.get(uriTemplate);
+  template(uriTemplate: string, server?: string): Named<OfferedTemplate> | undefined {
+    const found = this.byTemplate.get(uriTemplate);
+    if (server === undefined || found?.owner.server === server) return found;
+    return this.templates.find(({ owner, item }) => owner.server === server && item.uriTemplate === uriTemplate);
   }
 
   /** The server that has the resource: by the list, else by the templates, else by a link that one of its tools returned. */
-  resource(uri: string, linked: LinkedServer): ResourceTarget | undefined {
+  resource(uri: string, linked: LinkedServer, server?: string): ResourceTarget | undefined {
     const listed = this.byUri.get(uri);
-    if (listed !== undefined) return { owner: listed.owner, uri: listed.item.uri };
-    const named = this.offering.find(({ server }) => withoutServer(server, uri) !== undefined);
-    const own = named === undefined ? uri : withoutServer(named.server, uri)!;
+    if (listed !== undefined && (server === undefined || listed.owner.server === server)) {
+      return { owner: listed.owner, uri: listed.item.uri };
+    }
+    const named = this.offering.find((owner) =>
+      server === undefined ? withoutServer(owner.server, uri) !== undefined : owner.server === server,
+    );
+    if (server !== undefined && named === undefined) return undefined;
+    const own = (named && withoutServer(named.server, uri)) ?? uri;
     const owner = this.byTemplates(own, named) ?? this.byLink(own, linked(own, named?.server), named);
     return owner === undefined ? undefined : { owner, uri: own };
   }

@@ -16,7 +16,7 @@ export function newRun(
     id: mintRunId(),
     principal,
     requestId,
-    requestHash: idempotencyKey === undefined ? '' : hashRequest(request),
+    requestHash: idempotencyKey === undefined ? '' : (request.sentHash ?? hashRequest(request)),
     sessionId: request.sessionId ?? mintSessionId(),
     dialect: request.dialect,
     detached: request.onDisconnect === 'detach',
@@ -33,6 +33,6 @@ export const continuedRun = (run: NewRun, from: StoredRun): NewRun => ({
   sessionId: from.sessionId ?? run.sessionId!,
 });
 
-function hashRequest(request: TurnRequest): string {
+export function hashRequest(request: TurnRequest): string {
   return createHash('sha256').update(JSON.stringify(request)).digest('hex');
 }

@@ -101,10 +101,9 @@ export class ClientConnection implements ToolConnection {
       {
         capabilities: {
           elicitation: { form: {} },
-          extensions: appCapability,
           ...(root === undefined ? {} : { roots: {} }),
           ...(sampling === undefined ? {} : { sampling: {} }),
-          extensions: { [tasksExtension]: {} },
+          extensions: { ...appCapability, [tasksExtension]: {} },
         },
         versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeMs } },
         listChanged: { tools: changes, resources: changes, prompts: changes },

@@ -1,4 +1,5 @@
 // Where one writes, and what the next turn is asked with.
+import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { FileTrigger } from 'react-aria-components/FileTrigger';
@@ -6,6 +7,7 @@ import { useMay } from '../../../api/me.js';
 import { Icon } from '../../../frame/icon.js';
 import { useStrings } from '../../../i18n/language.js';
 import buttons from '../../../widgets/button.module.css';
+import { offerName } from '../../../widgets/offers.js';
 import { visibleText } from '../../../widgets/shown/visible-text.js';
 import { runningTurn } from '../conversation/conversation.js';
 import { ModelChoice } from '../options/model-choice.js';
@@ -29,6 +31,7 @@ export interface ComposerProps {
 export function Composer({ chat, draft, attachments, send }: ComposerProps) {
   const texts = useStrings(chatStrings);
   const conversation = useConversation(chat);
+  const mayRead = useMay('tools') ?? false;
   const mayUpload = useMay('files') ?? false;
   const [text, setText] = useState(() => readDraft(draft.owner, draft.id));
   const field = useRef<HTMLTextAreaElement>(null);
@@ -79,6 +82,17 @@ export function Composer({ chat, draft, attachments, send }: ComposerProps) {
         <ModelChoice chat={chat} />
         <ToolsChoice chat={chat} />
         <SystemPrompt chat={chat} />
+        {mayRead && (
+          <Link
+            to="/tools"
+            search={{ tab: 'resources' }}
+            className={`${buttons.button} ${buttons.quiet} ${buttons.icon}`}
+            aria-label={texts.attachOffer}
+            title={texts.attachOffer}
+          >
+            <Icon name="tools" />
+          </Link>
+        )}
         {mayUpload && (
           <FileTrigger allowsMultiple onSelect={(files) => files !== null && void attachments.add(files)}>
             <Button className={`${buttons.button} ${buttons.quiet} ${buttons.icon}`} aria-label={texts.attach}>
@@ -105,14 +119,22 @@ export function Composer({ chat, draft, attachments, send }: ComposerProps) {
 
 function Attached({ attachments }: { attachments: Attachments }) {
   const texts = useStrings(chatStrings);
-  const { paths, uploading, remove } = attachments;
-  if (paths.length + uploading.length === 0) return null;
+  const { paths, uploading, remove, offers, detach } = attachments;
+  if (paths.length + uploading.length + offers.length === 0) return null;
   return (
     <ul className={styles.attached}>
       {paths.map((path) => (
         <li key={path} className={styles.file}>
           <span className={styles.path}>{visibleText(path)}</span>
           <button type="button" aria-label={texts.takeOut(visibleText(path))} onClick={() => remove(path)}>
+            <Icon name="close" size={10} />
+          </button>
+        </li>
+      ))}
+      {offers.map((offer, at) => (
+        <li key={at} className={styles.file}>
+          <span className={styles.path}>{visibleText(offerName(offer))}</span>
+          <button type="button" aria-label={texts.takeOut(visibleText(offerName(offer)))} onClick={() => detach(offer)}>
             <Icon name="close" size={10} />
           </button>
         </li>

@@ -1,7 +1,8 @@
-// Files that were dropped into a conversation: each is uploaded into the session at once, and mentioned in the next message.
+// What the next message mentions: files that were dropped into the conversation, each uploaded into the session at once, and resources
+// and prompts of tool servers.
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { SignalboxError } from '@signalbox/client';
+import { type OfferPart, SignalboxError } from '@signalbox/client';
 import { api } from '../../../api/api.js';
 import { notifyFailure } from '../../../widgets/notices.js';
 
@@ -10,8 +11,11 @@ export interface Attachments {
   paths: readonly string[];
   add(files: Iterable<File>): Promise<void>;
   remove(path: string): void;
-  /** The paths, for a message; then there are none. */
-  take(): string[];
+  offers: readonly OfferPart[];
+  attach(offer: OfferPart): void;
+  detach(offer: OfferPart): void;
+  /** All of them, for a message; then there are none. */
+  take(): { files: string[]; offers?: OfferPart[] };
 }
 
 const mostNames = 100;
@@ -19,6 +23,7 @@ const mostNames = 100;
 export function useAttachments(sessionId: string): Attachments {
   const queries = useQueryClient();
   const [uploading, setUploading] = useState<readonly string[]>([]);
+  const [offers, setOffers] = useState<readonly OfferPart[]>([]);
   const [paths, setPaths] = useState<readonly string[]>([]);
   async function upload(file: File) {
     setUploading((now) => [...now, file.name]);
@@ -38,10 +43,14 @@ export function useAttachments(sessionId: string): Attachments {
       for (const file of files) await upload(file);
       await queries.invalidateQueries({ queryKey: ['files', sessionId] });
     },
+    offers,
+    attach: (offer) => setOffers((now) => [...now, offer]),
+    detach: (offer) => setOffers((now) => now.filter((each) => each !== offer)),
     remove: (path) => setPaths((now) => now.filter((each) => each !== path)),
     take() {
       setPaths([]);
-      return [...paths];
+      setOffers([]);
+      return { files: [...paths], ...(offers.length > 0 && { offers: [...offers] }) };
     },
   };
 }

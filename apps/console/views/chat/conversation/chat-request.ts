@@ -50,9 +50,10 @@ function messagesUpTo(conversation: ChatConversation, last: string, system: stri
   return [...(system.trim() === '' ? [] : [{ role: 'system' as const, content: system }]), ...said];
 }
 
-function toUserMessage({ text, files }: AskedNode): Message {
+function toUserMessage({ text, files, offers = [] }: AskedNode): Message {
   const added = files.length === 0 ? '' : `\n\nFiles: ${files.join(', ')}`;
-  return { role: 'user', content: text + added };
+  if (offers.length === 0) return { role: 'user', content: text + added };
+  return { role: 'user', content: [...offers, { type: 'text', text: text + added }] };
 }
 
 const textOf = (parts: readonly AnswerPart[]): string =>

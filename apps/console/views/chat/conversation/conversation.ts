@@ -1,6 +1,6 @@
 // A conversation of this browser: a tree of messages and turns, of which one path is shown. Editing a message or asking again adds a
 // branch; nothing that was said is replaced.
-import type { FunctionTool } from '@signalbox/client';
+import type { FunctionTool, OfferPart } from '@signalbox/client';
 import type { Answer } from './answer.js';
 
 /** What a turn is asked with, beside the messages. */
@@ -24,6 +24,8 @@ export interface AskedNode {
   text: string;
   /** Paths in the session that were added with the message. */
   files: string[];
+  /** Resources and prompts that the message names. */
+  offers?: OfferPart[];
   at: number;
 }
 

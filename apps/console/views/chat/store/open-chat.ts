@@ -51,13 +51,13 @@ export class OpenChat {
     this.change(choosing(this.conversation, node));
   }
 
-  send(text: string, files: string[]): void {
-    this.ask({ text, files, parent: shownPath(this.conversation).at(-1)?.id });
+  send(text: string, { files = [], offers }: Partial<Pick<AskedNode, 'files' | 'offers'>> = {}): void {
+    this.ask({ text, files, ...(offers && { offers }), parent: shownPath(this.conversation).at(-1)?.id });
   }
 
   /** Asks the message with another text, in a branch of its own. */
-  edit({ parent, files }: AskedNode, text: string): void {
-    this.ask({ text, files, parent });
+  edit({ parent, files, offers }: AskedNode, text: string): void {
+    this.ask({ text, files, ...(offers && { offers }), parent });
   }
 
   /** Another answer, in a branch of its own, with what is chosen now. */
@@ -99,9 +99,9 @@ export class OpenChat {
     this.running.set(undefined);
   }
 
-  private ask({ text, files, parent }: Pick<AskedNode, 'text' | 'files' | 'parent'>): void {
+  private ask(message: Pick<AskedNode, 'text' | 'files' | 'offers' | 'parent'>): void {
     if (runningTurn(this.conversation) !== undefined) return;
-    const asked: AskedNode = { kind: 'asked', id: newId('m_'), parent, text, files, at: Date.now() };
+    const asked: AskedNode = { kind: 'asked', id: newId('m_'), ...message, at: Date.now() };
     this.change(withNode(this.conversation, asked));
     this.begin(asked.id);
   }

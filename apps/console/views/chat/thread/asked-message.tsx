@@ -5,6 +5,7 @@ import { useStrings } from '../../../i18n/language.js';
 import buttons from '../../../widgets/button.module.css';
 import { CopyButton } from '../../../widgets/shown/copy-button.js';
 import { LongText } from '../../../widgets/shown/long-text.js';
+import { offerName } from '../../../widgets/offers.js';
 import { visibleText } from '../../../widgets/shown/visible-text.js';
 import type { AskedNode } from '../conversation/conversation.js';
 import type { OpenChat } from '../store/open-chat.js';
@@ -23,13 +24,14 @@ export interface AskedMessageProps {
 export const AskedMessage = memo(
   function AskedMessage({ node, branches, chat, isBusy }: AskedMessageProps) {
     const texts = useStrings(chatStrings);
+    const mentioned = [...node.files, ...(node.offers ?? []).map(offerName)];
     const [edited, setEdited] = useState<string>();
     return (
       <article className={styles.asked} aria-label={texts.you}>
         {edited === undefined ? (
           <div className={styles.said}>
             <LongText text={node.text} />
-            {node.files.length > 0 && <p className={styles.mentioned}>{node.files.map(visibleText).join(', ')}</p>}
+            {mentioned.length > 0 && <p className={styles.mentioned}>{mentioned.map(visibleText).join(', ')}</p>}
           </div>
         ) : (
           <form

@@ -32,7 +32,7 @@ export function Starters({ chat, onStart }: { chat: OpenChat; onStart: () => voi
     const { options } = conversation;
     const asks = options.asks.includes(asking) ? options.asks : [...options.asks, asking];
     chat.setOptions({ ...options, asks, tools: { ...options.tools, [server]: names } });
-    chat.send(text, []);
+    chat.send(text);
     onStart();
   };
   return (

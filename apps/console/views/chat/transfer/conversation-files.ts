@@ -1,4 +1,5 @@
 // Conversations as files: JSON, to be imported elsewhere, and the shown path as markdown, to be read.
+import { isOffer } from '../../../widgets/offers.js';
 import { type ChatConversation, type ChatNode, newId, shownPath, titleOf } from '../conversation/conversation.js';
 
 interface ExportedConversations {
@@ -40,7 +41,10 @@ function checked(conversation: ChatConversation): ChatConversation {
 
 function isNode(node: ChatNode): boolean {
   if (typeof node.at !== 'number') return false;
-  if (node.kind === 'asked') return typeof node.text === 'string' && Array.isArray(node.files);
+  if (node.kind === 'asked') {
+    const { text, files, offers = [] } = node;
+    return typeof text === 'string' && Array.isArray(files) && Array.isArray(offers) && offers.every(isOffer);
+  }
   return node.kind === 'turn' && Array.isArray(node.answer.parts) && Array.isArray(node.options.functions);
 }
 

@@ -23,7 +23,7 @@ export function CallResult({ result }: { result: ToolResult }) {
     blocks === undefined ? (
       <LongText text={content} isCode />
     ) : (
-      blocks.map((block, at) => <Block key={at} block={block} />)
+      blocks.map((block, at) => <ResultBlock key={at} block={block} />)
     );
   return (
     <section aria-label={texts.result} className={styles.result} role="status">
@@ -58,7 +58,7 @@ export function CallResult({ result }: { result: ToolResult }) {
 }
 
 /** A content block of MCP. */
-function Block({ block }: { block: JsonObject }) {
+export function ResultBlock({ block }: { block: JsonObject }) {
   const texts = useStrings(toolsStrings);
   const formats = useFormats();
   const text = (value: unknown) => (typeof value === 'string' ? value : '');
@@ -91,6 +91,12 @@ function Block({ block }: { block: JsonObject }) {
           </p>
           {typeof resource['text'] === 'string' ? (
             <LongText text={resource['text']} isCode />
+          ) : imageTypes.has(text(resource['mimeType'])) ? (
+            <img
+              className={styles.image}
+              src={`data:${text(resource['mimeType'])};base64,${text(resource['blob'])}`}
+              alt={texts.imageResult}
+            />
           ) : (
             <p className={styles.soft}>
               {texts.noPreview(visibleText(text(resource['mimeType'])), formats.bytes(text(resource['blob']).length))}
