@@ -208,7 +208,7 @@ verifies('overview.figures', 'of everybody and of one', async () => {
   expect(all).toMatchObject({
     everybody: true,
     running_turns: 0,
-    waiting: { approvals: 0, questions: 0, tool_changes: 0 },
+    waiting: { approvals: 0, sign_ins: 0, questions: 0, tool_changes: 0 },
   });
   expect(all.workers).toEqual({ ready: 1, draining: 0, gone: 0 });
   expect(all.queue).toMatchObject({ waiting: 0 });

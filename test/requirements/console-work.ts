@@ -11,6 +11,8 @@ export const consoleWorkRequirements = {
     'Audit finds rows by every filter of the API, shows one whole, verifies with progress, exports, and checks proofs without the gateway',
   'console.connections':
     'connections are made, replaced and ended on the page; a sign-in in another tab is shown by itself, and no secret stays',
+  'console.sign-ins':
+    'a call that waits for a sign-in says so in Chat, Approvals, Run, Home and Tools, leads its own principal there, and goes on by itself',
   'console.sessions':
     'files of a session are seen, sent, fetched and deleted in Sessions, whatever their names and contents',
   'console.settings':

@@ -2,11 +2,15 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startAuthorizationServer, type AuthorizationServer } from './authorization-server.js';
+import {
+  startAuthorizationServer,
+  type AuthorizationServer,
+  type AuthorizationServerOptions,
+} from './authorization-server.js';
 import { BrowserClient } from './browser-client.js';
 import { freePort } from './services/free-port.js';
 import { temporaryDirectory } from './services/start-process.js';
-import { type SignalboxHere, startSignalboxHere } from './services/start-signalbox.js';
+import { type SignalboxHere, type SignalboxOptions, startSignalboxHere } from './services/start-signalbox.js';
 
 export interface Answered {
   status: number;
@@ -36,24 +40,35 @@ export interface ConnectedGateway {
   close(): Promise<void>;
 }
 
+export interface ConnectedGatewayMembers {
+  issuer?: AuthorizationServerOptions;
+  /** Default: without a worker, and with the offline model. */
+  box?: SignalboxOptions;
+  /** Which of the servers are configured; default: all. */
+  servers?: readonly string[];
+}
+
 /** `people`: the owners of keys and what else is asked for. The servers are `hub` (oauth) and `desk` (headers). */
 export async function openConnectedGateway(
   people: Readonly<Record<string, object>>,
   config: object = {},
+  { issuer: issuerOptions, box: boxOptions, servers }: ConnectedGatewayMembers = {},
 ): Promise<ConnectedGateway> {
-  const issuer = await startAuthorizationServer({ idToken: true });
+  const issuer = await startAuthorizationServer({ idToken: true, ...issuerOptions });
   const directory = await temporaryDirectory();
   const file = join(directory.path, 'signalbox.yaml');
   const url = issuer.mcpUrl;
-  const mcpServers = {
+  const all = {
     hub: { url, auth: { kind: 'oauth' } },
     desk: { url, auth: { kind: 'headers', names: ['X-Key'] } },
     ledger: { url, auth: { kind: 'client_credentials', client_id: 'us', client_secret: '${LEDGER_SECRET}' } },
   };
+  const mcpServers = Object.fromEntries(Object.entries(all).filter(([name]) => servers?.includes(name) ?? true));
   writeFileSync(file, JSON.stringify({ ...config, mcpServers }));
   const box = await startSignalboxHere({
     workers: 0,
     scripted: false,
+    ...boxOptions,
     environment: {
       SIGNALBOX_CONFIG: file,
       PORT: String(await freePort()),

@@ -585,6 +585,8 @@ export interface Overview {
   everybody: boolean;
   waiting: {
     approvals: number;
+    /** Calls that wait until their caller has signed in at a tool server. */
+    sign_ins: number;
     questions: number;
     /** Null unless the caller is an administrator, as the members below. */
     tool_changes: number | null;
@@ -916,14 +918,16 @@ export interface ShownCall {
   approval: {
     id: string;
     state: string;
-    reason: string | null;
     decided_by: string | null;
     decision_reason: string | null;
-    edited: boolean;
     created_at: string;
     expires_at: string;
     decided_at: string | null;
+    reason: string | null;
+    edited: boolean;
   } | null;
+  /** The sign-ins of its caller at the tool server that it waited for, in order. */
+  sign_ins?: WaitOfCall[];
   /** What its tool server asked people meanwhile. */
   questions: number;
   person_wait_ms: number;
@@ -1313,6 +1317,16 @@ export interface UsedRuleName {
   hits: number;
   /** As long as the audit is kept. */
   last_hit_at: string | null;
+}
+
+export interface WaitOfCall {
+  id: string;
+  state: string;
+  decided_by: string | null;
+  decision_reason: string | null;
+  created_at: string;
+  expires_at: string;
+  decided_at: string | null;
 }
 
 /** What was left out of a request, or changed, so that the model could be asked. */

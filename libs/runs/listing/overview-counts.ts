@@ -4,6 +4,7 @@ import { storedText } from '#libs/postgres/stored-text.js';
 
 export interface OverviewCounts {
   approvals: number;
+  signIns: number;
   questions: number;
   toolChanges: number;
   /** Without those that wait for a person, as the list of running runs. */
@@ -15,6 +16,8 @@ const countOpen = `/* overview.counts */
   select
     (select count(*) from approvals where state = 'waiting' and kind = 'approval'
       and ($1::text is null or principal = $1))::int as approvals,
+    (select count(*) from approvals where state = 'waiting' and kind = 'sign_in'
+      and ($1::text is null or principal = $1))::int as "signIns",
     (select count(*) from approvals where state = 'waiting' and kind = 'question'
       and ($1::text is null or principal = $1))::int as questions,
     (select count(*) from catalog_tools join catalog_servers using (server)

@@ -7,14 +7,15 @@ import { Icon } from '../../frame/icon.js';
 import { useStrings } from '../../i18n/language.js';
 import buttons from '../../widgets/button.module.css';
 import { DecideCall, type DecisionMode } from '../../widgets/decisions/decide-call.js';
+import { TimeLeft } from '../../widgets/decisions/time-left.js';
 import { SchemaValues } from '../../widgets/forms/schema-values.js';
 import { Badge, StateBadge } from '../../widgets/shown/badge.js';
+import { stateOfWait } from '../../widgets/shown/state-words.js';
 import { visibleText } from '../../widgets/shown/visible-text.js';
 import { AlwaysAllow } from './always-allow.js';
-import { ApprovalFacts, useArgumentsSchema } from './approval-facts.js';
+import { ApprovalFacts, useArgumentsSchema, useSignInAddress } from './approval-facts.js';
 import { Outcome } from './outcome.js';
 import { approvalsStrings } from './strings.js';
-import { TimeLeft } from './time-left.js';
 import styles from './approvals.module.css';
 
 export interface ApprovalCardProps {
@@ -27,10 +28,17 @@ export interface ApprovalCardProps {
 
 export function ApprovalCard({ approval, isSelected, mode, onMode, onDecided }: ApprovalCardProps) {
   const schema = useArgumentsSchema(approval);
+  const address = useSignInAddress()(approval);
   return (
     <CardFrame approval={approval} isSelected={isSelected} aside={<TimeLeft until={approval.expires_at} />}>
       <ApprovalFacts approval={approval} isOpen={isSelected} />
-      <DecideCall approval={approval} argumentsSchema={schema} mode={mode} onMode={onMode} onDecided={onDecided} />
+      <DecideCall
+        approval={{ ...approval, authorization_url: address }}
+        argumentsSchema={schema}
+        mode={mode}
+        onMode={onMode}
+        onDecided={onDecided}
+      />
       {mode === 'choose' && <AlwaysAllow approval={approval} />}
     </CardFrame>
   );
@@ -47,7 +55,7 @@ export function EndedCard({ approval, byOthers = false, onDismiss }: EndedCardPr
   const texts = useStrings(approvalsStrings);
   const schema = useArgumentsSchema(approval);
   return (
-    <CardFrame approval={approval} isSelected={false} aside={<StateBadge state={approval.state} />}>
+    <CardFrame approval={approval} isSelected={false} aside={<StateBadge state={stateOfWait(approval)} />}>
       <div role="status">
         <Outcome approval={approval} byOthers={byOthers} />
       </div>
@@ -86,7 +94,9 @@ function CardFrame({ approval, isSelected, aside, children }: CardFrameProps) {
     card.current?.focus({ preventScroll: true });
     card.current?.scrollIntoView({ block: 'nearest' });
   }, [isSelected]);
-  const name = visibleText(approval.tool);
+  const { kind } = approval;
+  const [name, server] = [visibleText(approval.tool), visibleText(approval.server)];
+  const headings = { approval: name, question: texts.questionOf(server), sign_in: texts.signInOf(server) };
   return (
     <article
       ref={card}
@@ -97,10 +107,10 @@ function CardFrame({ approval, isSelected, aside, children }: CardFrameProps) {
     >
       <header className={styles.header}>
         <h2 id={heading} className={styles.name}>
-          {approval.kind === 'question' ? texts.questionOf(visibleText(approval.server)) : name}
+          {headings[kind]}
         </h2>
-        <span className={styles.server}>{visibleText(approval.kind === 'question' ? name : approval.server)}</span>
-        {approval.kind === 'question' && <Badge tone="accent">{texts.question}</Badge>}
+        <span className={styles.server}>{kind === 'approval' ? server : name}</span>
+        {kind !== 'approval' && <Badge tone="accent">{kind === 'question' ? texts.question : texts.signIn}</Badge>}
         <span className={styles.aside}>{aside}</span>
         <Link
           to="/approvals/{-$id}"

@@ -24,7 +24,7 @@ const mostBefore = 5;
 
 /** Undefined while it is not known, and for callers who may not see the tool: then values are shown without their schema. */
 export function useArgumentsSchema({ tool, kind }: Approval): Schema | undefined {
-  const may = useMay('tools') === true && kind === 'approval';
+  const may = useMay('tools') === true && kind !== 'question';
   const { data } = useQuery({
     queryKey: ['tools', 'one', tool],
     queryFn: ({ signal }) => api.tools.get(tool, { signal }),
@@ -34,14 +34,21 @@ export function useArgumentsSchema({ tool, kind }: Approval): Schema | undefined
   return data?.function.parameters;
 }
 
+/** Where this person signs in. Undefined for what is no sign-in, and for that of somebody else. */
+export function useSignInAddress(): (approval: Approval) => string | undefined {
+  const principal = useMe()?.principal;
+  return (approval) => (approval.principal === principal ? (approval.authorization_url ?? undefined) : undefined);
+}
+
 export function ApprovalFacts({ approval, isOpen = false }: { approval: Approval; isOpen?: boolean }) {
   const texts = useStrings(approvalsStrings);
   const schema = useArgumentsSchema(approval);
   // Others do not see into a session; their runs are for administrators.
   const mayChat = useMay('chat') === true;
-  const isOwn = useMe()?.principal === approval.principal && mayChat;
+  const isMine = useMe()?.principal === approval.principal;
+  const isOwn = isMine && mayChat;
   const isAdmin = useMay('admin') === true && mayChat;
-  const { kind, principal, rule, reason, session_id: session, run_id: run, message } = approval;
+  const { kind, principal, rule, reason, session_id: session, run_id: run, message, state, scopes = [] } = approval;
   return (
     <>
       {kind === 'question' && message !== null && (
@@ -49,8 +56,12 @@ export function ApprovalFacts({ approval, isOpen = false }: { approval: Approval
           <LongText text={message} />
         </div>
       )}
+      {kind === 'sign_in' && state === 'waiting' && (
+        <p>{isMine ? texts.signInYours : texts.signInOthers(visibleText(principal))}</p>
+      )}
       <Facts layout="line">
-        <Fact name={texts.asks}>{visibleText(principal)}</Fact>
+        <Fact name={kind === 'sign_in' ? texts.mustSignIn : texts.asks}>{visibleText(principal)}</Fact>
+        {scopes.length > 0 && <Fact name={texts.wantedScopes}>{scopes.map(visibleText).join(', ')}</Fact>}
         {kind === 'approval' && (
           <>
             <Fact name={texts.why}>{reason === null ? texts.noReason : <LongText text={reason} />}</Fact>

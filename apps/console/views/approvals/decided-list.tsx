@@ -11,7 +11,7 @@ import { PagedTable } from '../../widgets/lists/paged-table.js';
 import { usePages } from '../../widgets/lists/pages.js';
 import { TextFilter } from '../../widgets/lists/text-filter.js';
 import { Badge, StateBadge } from '../../widgets/shown/badge.js';
-import { stateWords } from '../../widgets/shown/state-words.js';
+import { stateOfWait, stateWords } from '../../widgets/shown/state-words.js';
 import { TimeAgo } from '../../widgets/shown/time-ago.js';
 import { visibleText } from '../../widgets/shown/visible-text.js';
 import { Notice } from '../../widgets/states.js';
@@ -34,7 +34,7 @@ export function DecidedList() {
     },
   });
   const columns: readonly Column<Approval>[] = [
-    { name: 'state', heading: texts.state, width: '96px', show: (row) => <StateBadge state={row.state} /> },
+    { name: 'state', heading: texts.state, width: '96px', show: (row) => <StateBadge state={stateOfWait(row)} /> },
     {
       name: 'tool',
       heading: texts.tool,

@@ -9,9 +9,11 @@ import styles from './approvals.module.css';
 
 export const endedStates = ['approved', 'denied', 'expired', 'cancelled'] as const;
 
-export function Outcome({ approval, byOthers = false }: { approval: Approval; byOthers?: boolean }) {
+export function Outcome({ approval, byOthers: isByOthers = false }: { approval: Approval; byOthers?: boolean }) {
   const texts = useStrings(approvalsStrings);
   const { decided_by: decidedBy, decision_reason: reason, decided_at: decidedAt, edited } = approval;
+  // Nobody can be faster than others at a sign-in.
+  const byOthers = isByOthers && !(approval.kind === 'sign_in' && approval.state === 'approved');
   const mine = useMe()?.principal === decidedBy && !byOthers;
   const who = mine ? texts.yourself : visibleText(decidedBy ?? texts.nobody);
   return (
@@ -35,13 +37,13 @@ export function Outcome({ approval, byOthers = false }: { approval: Approval; by
 function sentence({ state, kind }: Approval, who: string, texts: (typeof approvalsStrings)['en']): string {
   switch (state) {
     case 'approved':
-      return kind === 'question' ? texts.answeredBy(who) : texts.approvedBy(who);
+      return { approval: texts.approvedBy, question: texts.answeredBy, sign_in: texts.signedInBy }[kind](who);
     case 'denied':
       return kind === 'question' ? texts.declinedBy(who) : texts.deniedBy(who);
     case 'expired':
-      return texts.expired;
+      return kind === 'sign_in' ? texts.signInExpired : texts.expired;
     case 'cancelled':
-      return texts.cancelled;
+      return kind === 'sign_in' ? texts.signInCancelled : texts.cancelled;
     case 'waiting':
       return texts.waiting;
   }

@@ -14,6 +14,7 @@ import { Command } from '../../widgets/shown/copy-button.js';
 import { Failure, Loading, Notice } from '../../widgets/states.js';
 import { widgetStrings } from '../../widgets/strings.js';
 import { ApprovalCard, EndedCard } from './approval-card.js';
+import { useSignInAddress } from './approval-facts.js';
 import { approvalsStrings } from './strings.js';
 import styles from './approvals.module.css';
 
@@ -130,6 +131,7 @@ interface KeysProps {
 function useKeys({ waiting, selected, select, end }: KeysProps): void {
   const texts = useStrings(approvalsStrings);
   const deciding = useDecision({ approval: selected ?? { id: '', kind: 'approval', arguments: {} }, onDecided: end });
+  const addressOf = useSignInAddress();
   const at = waiting.findIndex(({ id }) => id === selected?.id);
   useShortcut({ key: 'j', label: texts.keyNext }, () => {
     // Without a selection, the first.
@@ -140,14 +142,17 @@ function useKeys({ waiting, selected, select, end }: KeysProps): void {
   });
   useShortcut({ key: 'a', label: texts.keyApprove }, () => {
     if (at === -1 || deciding.isPending) return;
-    if (waiting[at]!.kind === 'question') select(waiting[at], 'edit');
-    else deciding.mutate({ decision: 'approve' }, { onError: notifyFailure });
+    const { kind } = waiting[at]!;
+    const address = addressOf(waiting[at]!);
+    if (kind === 'question') select(waiting[at], 'edit');
+    else if (address !== undefined) window.open(address, '_blank', 'noopener');
+    else if (kind === 'approval') deciding.mutate({ decision: 'approve' }, { onError: notifyFailure });
   });
   useShortcut({ key: 'd', label: texts.keyDeny }, () => {
     if (at !== -1) select(waiting[at], 'deny');
   });
   useShortcut({ key: 'e', label: texts.keyEdit }, () => {
-    if (at !== -1) select(waiting[at], 'edit');
+    if (at !== -1 && waiting[at]!.kind !== 'sign_in') select(waiting[at], 'edit');
   });
 }
 

@@ -54,9 +54,10 @@ function Shown({ overview }: { overview: Overview }) {
 
 function Waiting({ waiting }: { waiting: Overview['waiting'] }) {
   const texts = useStrings(homeStrings);
-  const { approvals, questions, tool_changes: changes } = waiting;
+  const { approvals, sign_ins: signIns, questions, tool_changes: changes } = waiting;
   const lines = [
     { count: approvals, text: texts.approvals(approvals), to: '/approvals' },
+    { count: signIns, text: texts.signIns(signIns), to: '/approvals' },
     { count: questions, text: texts.questions(questions), to: '/approvals' },
     { count: changes ?? 0, text: texts.toolChanges(changes ?? 0), to: '/tools' },
   ].filter(({ count }) => count > 0);

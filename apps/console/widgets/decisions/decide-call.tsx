@@ -1,5 +1,5 @@
 // The actions of a call that waits for a person: Approve, Deny with a reason, Edit with its changes shown before they are sent; and
-// the form of what a tool server asks. Only the first decision counts, so whoever comes second learns who decided.
+// the form of what a tool server asks. A sign-in is made elsewhere, and can only be denied here. Only the first decision counts, so whoever comes second learns who decided.
 import { SignalboxError, type Approval, type Decision } from '@signalbox/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -16,12 +16,19 @@ import { Failure } from '../states.js';
 import { widgetStrings } from '../strings.js';
 import { Changes } from './changes.js';
 import { decisionStrings } from './decision-strings.js';
+import { SignInLink } from './sign-in-link.js';
 import styles from './decisions.module.css';
 
 export type DecisionMode = 'choose' | 'deny' | 'edit';
 
 export interface DecideCallProps {
-  approval: Pick<Approval, 'id' | 'kind'> & { arguments: object; schema?: object | null | undefined };
+  approval: Pick<Approval, 'id' | 'kind'> & {
+    arguments?: object;
+    schema?: object | null | undefined;
+    server?: string;
+    /** Where this person signs in. Absent: somebody else has to. */
+    authorization_url?: string | null | undefined;
+  };
   /** The schema of the tool's arguments; absent: they are edited as JSON. */
   argumentsSchema?: Schema | undefined;
   /** Which form is open; its owner may open one by a key. */
@@ -38,6 +45,7 @@ export function DecideCall(props: DecideCallProps) {
   const actions = { ...props, deciding };
   if (mode === 'deny') return <DenyForm {...actions} />;
   if (approval.kind === 'question') return <AnswerForm {...actions} />;
+  if (approval.kind === 'sign_in') return <SignInActions {...actions} />;
   if (mode === 'edit') return <EditForm {...actions} />;
   return (
     <div className={styles.form}>
@@ -61,6 +69,23 @@ export function DecideCall(props: DecideCallProps) {
         </Button>
       </div>
       {deciding.error !== null && <Failure error={deciding.error} />}
+    </div>
+  );
+}
+
+function SignInActions({ approval, deciding, onMode }: FormProps) {
+  const texts = useStrings(decisionStrings);
+  const { server = '', authorization_url: address } = approval;
+  return (
+    <div className={styles.actions}>
+      {typeof address === 'string' && <SignInLink server={server} address={address} onOpen={() => onMode('choose')} />}
+      <Button
+        className={`${buttons.button} ${buttons.danger}`}
+        isDisabled={deciding.isPending}
+        onPress={() => onMode('deny')}
+      >
+        {texts.deny}
+      </Button>
     </div>
   );
 }
@@ -148,7 +173,7 @@ function useChecked(schema: Schema, first: Json | undefined) {
 function EditForm({ approval, argumentsSchema = { type: 'object' }, deciding, onMode }: FormProps) {
   const texts = useStrings(decisionStrings);
   const { cancel } = useStrings(widgetStrings);
-  const before = approval.arguments as JsonObject;
+  const before = (approval.arguments ?? {}) as JsonObject;
   const { value, setValue, problems, tried } = useChecked(argumentsSchema, before);
   return (
     <form

@@ -3,6 +3,8 @@ import { defineStrings } from '../../i18n/define-strings.js';
 export const decisionStrings = defineStrings({
   en: {
     approve: 'Approve',
+    signIn: 'Sign in',
+    signInAt: (server: string) => `Sign in at ${server}, in a new tab`,
     deny: 'Deny',
     edit: 'Edit',
     answer: 'Answer',
@@ -14,9 +16,14 @@ export const decisionStrings = defineStrings({
     changes: 'Changes',
     unchanged: 'Nothing is changed.',
     whole: 'The whole value',
+    timeLeft: 'Time left',
+    left: (time: string) => `${time} left`,
+    leftNone: 'Expires any moment',
   },
   zh: {
     approve: '批准',
+    signIn: '登录',
+    signInAt: (server) => `在新标签页中登录 ${server}`,
     deny: '拒绝',
     edit: '编辑',
     answer: '回答',
@@ -28,5 +35,8 @@ export const decisionStrings = defineStrings({
     changes: '改动',
     unchanged: '没有改动。',
     whole: '整个值',
+    timeLeft: '剩余时间',
+    left: (time) => `剩余 ${time}`,
+    leftNone: '即将过期',
   },
 });

@@ -21,6 +21,7 @@ export const stateWords: Readonly<Record<string, StateWord>> = {
   completed: { en: 'done', zh: '已完成', tone: 'good' },
   denied: { en: 'denied', zh: '已拒绝', tone: 'bad' },
   approved: { en: 'approved', zh: '已批准', tone: 'good' },
+  signed_in: { en: 'signed in', zh: '已登录', tone: 'good' },
   expired: { en: 'expired', zh: '已过期', tone: 'neutral' },
   indeterminate: { en: 'outcome unknown', zh: '结果未知', tone: 'warn' },
   ready: { en: 'ready', zh: '就绪', tone: 'good' },
@@ -32,3 +33,7 @@ export const stateWords: Readonly<Record<string, StateWord>> = {
   unavailable: { en: 'unavailable', zh: '不可用', tone: 'bad' },
   needs_sign_in: { en: 'needs a sign-in', zh: '需要登录', tone: 'warn' },
 };
+
+/** The state of something that a call waits for: a sign-in is not approved by anybody. */
+export const stateOfWait = ({ kind, state }: { kind: string; state: string }): string =>
+  kind === 'sign_in' && state === 'approved' ? 'signed_in' : state;

@@ -30,6 +30,7 @@ export const overview = named('Overview', {
   everybody: z.boolean().describe('False: of the caller alone'),
   waiting: z.object({
     approvals: count,
+    sign_ins: count.describe('Calls that wait until their caller has signed in at a tool server'),
     questions: count,
     tool_changes: count.nullable().describe('Null unless the caller is an administrator, as the members below'),
   }),

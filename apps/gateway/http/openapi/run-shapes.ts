@@ -45,6 +45,16 @@ export const runRound = named('ShownRound', {
   ended_at: time,
 });
 
+export const waitOfCall = named('WaitOfCall', {
+  id: text,
+  state: text,
+  decided_by: text.nullable(),
+  decision_reason: text.nullable(),
+  created_at: time,
+  expires_at: time,
+  decided_at: time.nullable(),
+});
+
 export const detailedCall = named('ShownCall', {
   id: text,
   round: count,
@@ -59,19 +69,11 @@ export const detailedCall = named('ShownCall', {
     .object({ verdict: z.enum(['allow', 'require_approval', 'deny']), rule: text.nullable() })
     .nullable()
     .describe('Null for calls that the policy was not asked about'),
-  approval: z
-    .object({
-      id: text,
-      state: text,
-      reason: text.nullable(),
-      decided_by: text.nullable(),
-      decision_reason: text.nullable(),
-      edited: z.boolean(),
-      created_at: time,
-      expires_at: time,
-      decided_at: time.nullable(),
-    })
-    .nullable(),
+  approval: waitOfCall.extend({ reason: text.nullable(), edited: z.boolean() }).nullable(),
+  sign_ins: z
+    .array(waitOfCall)
+    .optional()
+    .describe('The sign-ins of its caller at the tool server that it waited for, in order'),
   questions: count.describe('What its tool server asked people meanwhile'),
   person_wait_ms: ms,
   queue_wait_ms: ms.nullable(),

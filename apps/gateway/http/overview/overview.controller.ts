@@ -58,6 +58,7 @@ export class OverviewController {
       everybody,
       waiting: {
         approvals: counts.approvals,
+        sign_ins: counts.signIns,
         questions: counts.questions,
         tool_changes: everybody ? counts.toolChanges : null,
       },

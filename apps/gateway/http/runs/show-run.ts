@@ -15,7 +15,7 @@ import { type TurnAnswer, TurnFold } from '../../turn/fold-turn.js';
 import { toShownResult } from '../../turn/turn-state.js';
 import type { TurnRequest } from '../../turn/turn-request.js';
 import type { run as runShape, Shown } from '../openapi/open-api-shapes.js';
-import type { detailedCall, runDetails, runRound } from '../openapi/run-shapes.js';
+import type { detailedCall, runDetails, runRound, waitOfCall } from '../openapi/run-shapes.js';
 import { compactEvents, type ShownEvent } from './compact-events.js';
 
 export interface ShowRunPorts {
@@ -160,6 +160,7 @@ function shownCall(
   const spent = spentByCall(times, waits, until);
   const begun = times.dispatchedAt !== null;
   const approval = waits.find((wait) => wait.kind === 'approval');
+  const signIns = waits.filter((wait) => wait.kind === 'sign_in');
   return {
     id: call.id,
     round: call.round ?? 0,
@@ -172,6 +173,7 @@ function shownCall(
     result: outcome === undefined ? null : { ...toShownResult(outcome) },
     policy: policyOf(call),
     approval: approval === undefined ? null : shownApprovalOf(approval),
+    ...(signIns.length === 0 ? {} : { sign_ins: signIns.map(shownWaitOf) }),
     questions: waits.filter((wait) => wait.kind === 'question').length,
     person_wait_ms: spent.person,
     queue_wait_ms: outcome?.queueWaitMs ?? (begun ? spent.queue : null),
@@ -201,14 +203,18 @@ function policyOf(call: StoredCall): Shown<typeof detailedCall>['policy'] {
   return { verdict: state === 'denied' && outcome?.error?.code === 'tool_denied' ? 'deny' : 'allow', rule };
 }
 
-function shownApprovalOf(wait: WaitFacts): Shown<typeof detailedCall>['approval'] {
+const shownApprovalOf = (wait: WaitFacts): Shown<typeof detailedCall>['approval'] => ({
+  ...shownWaitOf(wait),
+  reason: wait.reason,
+  edited: wait.edited,
+});
+
+function shownWaitOf(wait: WaitFacts): Shown<typeof waitOfCall> {
   return {
     id: wait.id,
     state: wait.state,
-    reason: wait.reason,
     decided_by: wait.decidedBy,
     decision_reason: wait.decisionReason,
-    edited: wait.edited,
     created_at: wait.createdAt.toISOString(),
     expires_at: wait.expiresAt.toISOString(),
     decided_at: wait.decidedAt?.toISOString() ?? null,

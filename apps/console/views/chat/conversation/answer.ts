@@ -1,5 +1,15 @@
 // What a turn has said and done so far, folded from its events.
-import type { ChatEvent, FinishReason, RequiredApproval, ToolResult, Usage, Warning } from '@signalbox/client';
+import type {
+  ChatEvent,
+  FinishReason,
+  RequiredApproval,
+  RequiredSignIn,
+  ToolResult,
+  Usage,
+  Warning,
+} from '@signalbox/client';
+
+export type AskedSignIn = RequiredSignIn & { kind: 'sign_in' };
 
 export interface CallPart {
   type: 'call';
@@ -13,8 +23,8 @@ export interface CallPart {
   progress?: number;
   total?: number;
   message?: string;
-  /** What a person is asked: to allow the call, or what its tool server wants to know. */
-  asked?: RequiredApproval;
+  /** What a person is asked: to allow the call, to sign in at its tool server, or what that server wants to know. */
+  asked?: RequiredApproval | AskedSignIn;
   result?: ToolResult;
   /** The result of a client call. */
   given?: string;
@@ -61,11 +71,9 @@ export function foldAnswer(answer: Answer, event: ToldEvent): Answer {
       }));
     }
     case 'approval_required':
-      return withCall(answer, event.approval.tool_call_id, (call) => ({
-        ...call,
-        status: 'waiting',
-        asked: event.approval,
-      }));
+      return withAsked(answer, event.approval);
+    case 'sign_in_required':
+      return withAsked(answer, { ...event.sign_in, kind: 'sign_in' });
     case 'tool_result':
       return withCall(answer, event.tool_call_id, (call) => ({
         ...call,
@@ -119,6 +127,9 @@ export function withCall(answer: Answer, id: string, change: (call: CallPart) =>
   const parts = answer.parts.map((part) => (part.type === 'call' && part.id === id ? change(part) : part));
   return { ...answer, parts };
 }
+
+const withAsked = (answer: Answer, asked: RequiredApproval | AskedSignIn): Answer =>
+  withCall(answer, asked.tool_call_id, (call) => ({ ...call, status: 'waiting', asked }));
 
 /** Calls that the person of the page has yet to answer. */
 export const openClientCalls = ({ parts, finishReason }: Answer): CallPart[] =>

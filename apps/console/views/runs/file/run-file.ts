@@ -65,17 +65,14 @@ const roundShape: Shape = {
   },
 };
 
-const approvalShape: Shape = {
-  members: {
-    id: 'text',
-    state: 'text',
-    reason: 'text?',
-    decided_by: 'text?',
-    decision_reason: 'text?',
-    created_at: 'time',
-    expires_at: 'time',
-    decided_at: 'time?',
-  },
+const waitMembers: Record<string, Shape> = {
+  id: 'text',
+  state: 'text',
+  decided_by: 'text?',
+  decision_reason: 'text?',
+  created_at: 'time',
+  expires_at: 'time',
+  decided_at: 'time?',
 };
 
 const callShape: Shape = {
@@ -90,7 +87,8 @@ const callShape: Shape = {
     arguments: 'object',
     result: { maybe: { members: { success: 'truth', content: 'text', duration_ms: 'figure' } } },
     policy: { maybe: { members: { verdict: 'text', rule: 'text?' } } },
-    approval: { maybe: approvalShape },
+    approval: { maybe: { members: { ...waitMembers, reason: 'text?' } } },
+    sign_ins: { maybe: { list: { members: waitMembers } } },
     questions: 'figure',
     person_wait_ms: 'figure',
     queue_wait_ms: 'figure?',

@@ -15,6 +15,7 @@ import { Tabs } from '../../../widgets/tabs.js';
 import { Fact, Facts } from '../../../widgets/shown/facts.js';
 import { runStrings } from './run-strings.js';
 import { sourceOf } from './replayed-result.js';
+import { SignInsOfCall } from './sign-ins-of-call.js';
 import type { PartKind } from './timeline.js';
 import styles from './run.module.css';
 
@@ -27,7 +28,15 @@ export interface PanelTabs {
 /** What the part that was chosen is mostly about. */
 const firstTabs: Partial<Record<PartKind, string>> = { policy: 'policy', person: 'policy', tool: 'values' };
 
-export function CallDetails({ call, kind, tabs }: { call: ShownCall; kind: PartKind; tabs: PanelTabs }) {
+export interface CallDetailsProps {
+  call: ShownCall;
+  /** Who has to sign in where the call asks for it. */
+  caller: string;
+  kind: PartKind;
+  tabs: PanelTabs;
+}
+
+export function CallDetails({ call, caller, kind, tabs }: CallDetailsProps) {
   const texts = useStrings(runStrings);
   return (
     <Tabs
@@ -35,7 +44,7 @@ export function CallDetails({ call, kind, tabs }: { call: ShownCall; kind: PartK
       chosen={tabs.tab ?? firstTabs[kind]}
       onChoose={tabs.onTab}
       tabs={[
-        { id: 'overview', title: texts.overview, content: <Overview call={call} /> },
+        { id: 'overview', title: texts.overview, content: <Overview call={call} caller={caller} /> },
         { id: 'values', title: texts.argumentsAndResult, content: <Values call={call} /> },
         { id: 'policy', title: texts.policy, content: <Policy call={call} /> },
         { id: 'audit', title: texts.audit, content: <Audit call={call} /> },
@@ -44,25 +53,27 @@ export function CallDetails({ call, kind, tabs }: { call: ShownCall; kind: PartK
   );
 }
 
-function Overview({ call }: { call: ShownCall }) {
+function Overview({ call, caller }: Pick<CallDetailsProps, 'call' | 'caller'>) {
   const texts = useStrings(runStrings);
   const formats = useFormats();
   const { language } = useLanguage();
   const time = (text: string | null) => (text === null ? '–' : formats.time(new Date(text)));
   const length = (ms: number | null) => (ms === null ? '–' : formats.duration(ms));
   const { error } = (call.result ?? {}) as { error?: { code?: unknown } };
+  const waitsForSignIn = call.state === 'parked' && call.sign_ins?.at(-1)?.state === 'waiting';
   const failure = typeof error?.code === 'string' ? (errorWords(error.code, language) ?? error.code) : undefined;
   return (
     <div className={styles.details}>
       <p>
         <StateBadge state={call.state} />
       </p>
-      <p>{texts[`call_${call.state}`] ?? visibleText(call.state)}</p>
+      <p>{waitsForSignIn ? texts.callNeedsSignIn : (texts[`call_${call.state}`] ?? visibleText(call.state))}</p>
       {failure !== undefined && call.state !== 'indeterminate' && <p>{visibleText(failure)}</p>}
       {call.replayed !== null && call.replayed !== undefined && (
         <p>{[texts.replayedCall, ...sourceOf(call, texts)].join(' · ')}</p>
       )}
       {call.attempts > 1 && call.state !== 'indeterminate' && <p>{texts.repeated(call.attempts)}</p>}
+      <SignInsOfCall call={call} caller={caller} />
       <Facts>
         <Fact name={texts.call}>
           {visibleText(call.id)} <CopyButton text={call.id} label={texts.copyId} />

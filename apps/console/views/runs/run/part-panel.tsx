@@ -43,7 +43,7 @@ export function usePart(
       return { heading, content: <RoundDetails key={key} run={run} round={round} tabs={tabs} /> };
     }
     const heading = visibleText(call.server === '' ? call.name : `${call.server}/${call.tool}`);
-    return { heading, content: <CallDetails key={key} call={call} kind={kind} tabs={tabs} /> };
+    return { heading, content: <CallDetails key={key} call={call} caller={run.principal} kind={kind} tabs={tabs} /> };
   };
 }
 

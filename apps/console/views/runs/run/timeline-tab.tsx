@@ -4,7 +4,7 @@ import { type Column, DataTable } from '../../../widgets/lists/data-table.js';
 import { Badge, StateBadge } from '../../../widgets/shown/badge.js';
 import { DurationLegend } from '../../../widgets/shown/duration-bar.js';
 import { useFormats } from '../../../widgets/shown/formats.js';
-import type { Tone } from '../../../widgets/shown/state-words.js';
+import { stateOfWait, type Tone } from '../../../widgets/shown/state-words.js';
 import { visibleText } from '../../../widgets/shown/visible-text.js';
 import { Notice } from '../../../widgets/states.js';
 import { runStrings } from './run-strings.js';
@@ -69,15 +69,15 @@ export function TimelineTab({ timeline: { parts, axis }, isGoing, chosen, onChoo
 const verdictTones: Readonly<Record<string, Tone>> = { allow: 'good', require_approval: 'warn', deny: 'bad' };
 
 function PartName({ part }: { part: TimelinePart }) {
-  const { kind, depth, round, call } = part;
+  const { kind, depth, round, call, signIn } = part;
   return (
     <span className={styles.part} style={{ paddingLeft: depth * 16 }}>
-      <Name {...{ kind, round, call }} />
+      <Name {...{ kind, round, call, signIn }} />
     </span>
   );
 }
 
-function Name({ kind, round, call }: Pick<TimelinePart, 'kind' | 'round' | 'call'>) {
+function Name({ kind, round, call, signIn }: Pick<TimelinePart, 'kind' | 'round' | 'call' | 'signIn'>) {
   const texts = useStrings(runStrings);
   const formats = useFormats();
   if (kind === 'round') return <strong>{texts.round(round.round)}</strong>;
@@ -132,6 +132,14 @@ function Name({ kind, round, call }: Pick<TimelinePart, 'kind' | 'round' | 'call
           />
         </>
       );
+    case 'sign_in':
+      return (
+        <>
+          <span>{texts.signInAt(visibleText(call.server))}</span>
+          {signIn !== undefined && <StateBadge state={stateOfWait({ kind, state: signIn.state })} />}
+          <Facts facts={typeof signIn?.decided_by === 'string' ? [visibleText(signIn.decided_by)] : []} />
+        </>
+      );
     case 'queue':
       return <span>{texts.queue}</span>;
     case 'tool':
@@ -163,6 +171,7 @@ const shades: Readonly<Record<TimelinePart['kind'], string | undefined>> = {
   model: styles.model,
   policy: styles.mark,
   person: styles.person,
+  sign_in: styles.person,
   queue: styles.queue,
   tool: styles.tool,
 };

@@ -1,7 +1,7 @@
 // The parts of a run on one axis of time, in the order in which they began. Pure.
-import type { RunDetails, ShownCall, ShownRound } from '@signalbox/client';
+import type { RunDetails, ShownCall, ShownRound, WaitOfCall } from '@signalbox/client';
 
-export type PartKind = 'round' | 'model' | 'call' | 'policy' | 'person' | 'queue' | 'tool';
+export type PartKind = 'round' | 'model' | 'call' | 'policy' | 'person' | 'sign_in' | 'queue' | 'tool';
 
 export interface TimelinePart {
   /** Also in the address: `round-1`, `tool-call_1`. */
@@ -10,6 +10,8 @@ export interface TimelinePart {
   depth: number;
   round: ShownRound;
   call?: ShownCall;
+  /** A call may wait for several. */
+  signIn?: WaitOfCall;
   /** Epoch milliseconds. Absent: it is not known when. */
   span?: Span;
   durationMs: number | null;
@@ -69,7 +71,14 @@ function partsOfCall(round: ShownRound, call: ShownCall, now: number): TimelineP
     call.approval === null
       ? undefined
       : spanOf(call.approval.created_at, call.approval.decided_at ?? call.ended_at, end);
-  if (wait !== undefined || call.person_wait_ms > 0) parts.push(part('person', call.person_wait_ms, wait));
+  const signIns = (call.sign_ins ?? []).map((signIn) => {
+    const span = spanOf(signIn.created_at, signIn.decided_at ?? call.ended_at, end);
+    const own = { key: `sign_in-${signIn.id}`, signIn };
+    return { ...part('sign_in', span.to - span.from, span), ...own };
+  });
+  const otherMs = call.person_wait_ms - signIns.reduce((total, { durationMs }) => total + (durationMs ?? 0), 0);
+  if (call.approval !== null || call.questions > 0) parts.push(part('person', Math.max(0, otherMs), wait));
+  parts.push(...signIns);
   if (call.queue_wait_ms !== null) {
     const to = begun ?? end;
     parts.push(part('queue', call.queue_wait_ms, { from: Math.max(planned, to - call.queue_wait_ms), to }));

@@ -10,6 +10,8 @@ import { firstValue, isObject, type Json, type Schema } from '../../../widgets/f
 import { Labelled } from '../../../widgets/forms/labelled.js';
 import { SchemaForm } from '../../../widgets/forms/schema-form.js';
 import fields from '../../../widgets/forms/schema-form.module.css';
+import { SignInLink } from '../../../widgets/decisions/sign-in-link.js';
+import { visibleText } from '../../../widgets/shown/visible-text.js';
 import { CopyButton } from '../../../widgets/shown/copy-button.js';
 import { Failure, Notice } from '../../../widgets/states.js';
 import { widgetStrings } from '../../../widgets/strings.js';
@@ -110,13 +112,19 @@ function Course({ now }: { now: CallState }) {
   }
 }
 
-function Running({ progress, question }: Extract<CallState, { state: 'running' }>) {
+function Running({ progress, question, signIn }: Extract<CallState, { state: 'running' }>) {
   const texts = useStrings(toolsStrings);
   const { total, progress: done, message, status } = progress ?? {};
   const words = message ?? (status === 'running' ? texts.running : texts.queued);
   return (
     <div role="status" className={styles.running}>
-      {question === undefined ? (
+      {signIn !== undefined && (
+        <>
+          <span>{texts.needsSignIn(visibleText(signIn.server))}</span>
+          <SignInLink server={signIn.server} address={signIn.authorization_url} />
+        </>
+      )}
+      {question === undefined && signIn === undefined && (
         <>
           <span>{words}</span>
           <progress
@@ -124,7 +132,8 @@ function Running({ progress, question }: Extract<CallState, { state: 'running' }
             {...(done === undefined || total === undefined ? {} : { value: done, max: total })}
           />
         </>
-      ) : (
+      )}
+      {question !== undefined && (
         <>
           <span>
             {texts.asked} {question.message ?? ''}

@@ -1,13 +1,25 @@
 // A call of a tool from its beginning to its result. If it needs an approval, it is asked for again, with the same key, when somebody
 // has decided.
-import type { Approval, RequiredApproval, ToolCallEvent, ToolCallBody, ToolResult } from '@signalbox/client';
+import type {
+  Approval,
+  RequiredApproval,
+  RequiredSignIn,
+  ToolCallBody,
+  ToolCallEvent,
+  ToolResult,
+} from '@signalbox/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { api } from '../../../api/api.js';
 
 export type CallState =
   | { state: 'idle' }
-  | { state: 'running'; progress?: Extract<ToolCallEvent, { type: 'tool_progress' }>; question?: RequiredApproval }
+  | {
+      state: 'running';
+      progress?: Extract<ToolCallEvent, { type: 'tool_progress' }>;
+      question?: RequiredApproval;
+      signIn?: RequiredSignIn;
+    }
   | { state: 'waiting'; approval: Approval }
   | { state: 'refused'; approval: Approval }
   | { state: 'ended'; result: ToolResult }
@@ -47,8 +59,10 @@ async function run(call: ToolCallBody, signal: AbortSignal, tell: (state: CallSt
   for (;;) {
     tell({ state: 'running' });
     const onEvent = (event: ToolCallEvent) => {
-      if (event.type === 'tool_progress') tell({ state: 'running', progress: event });
-      else if (event.type === 'approval_required') tell({ state: 'running', question: event.approval });
+      if (event.type === 'approval_required') tell({ state: 'running', question: event.approval });
+      else if (event.type === 'sign_in_required') tell({ state: 'running', signIn: event.sign_in });
+      // It follows the event that says what is waited for.
+      else if (event.status !== 'waiting_approval') tell({ state: 'running', progress: event });
     };
     const answer = await api.tools.callWithProgress(call, onEvent, {
       signal,

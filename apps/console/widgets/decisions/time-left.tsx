@@ -1,15 +1,15 @@
 // How long a call goes on waiting. It counts down by the second.
 import { useEffect, useState } from 'react';
 import { useStrings } from '../../i18n/language.js';
-import { useFormats } from '../../widgets/shown/formats.js';
-import { approvalsStrings } from './strings.js';
-import styles from './approvals.module.css';
+import { useFormats } from '../shown/formats.js';
+import { decisionStrings } from './decision-strings.js';
+import styles from './decisions.module.css';
 
 const stepMs = 1_000;
 const shortMs = 60_000;
 
 export function TimeLeft({ until }: { until: string }) {
-  const texts = useStrings(approvalsStrings);
+  const texts = useStrings(decisionStrings);
   const formats = useFormats();
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
