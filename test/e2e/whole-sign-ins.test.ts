@@ -178,6 +178,9 @@ verifies(
   'in a refusal, and in all that was stored, logged, measured and shown here',
   async () => {
     const { box, issuer, shown } = here;
+    await signedInTurn('ada', 'whoami', 'canaries');
+    issuer.expireAccess();
+    expect(await callTool('ada', 'whoami')).toMatchObject({ status: 200 });
     const [first, more] = [await callTool('bob', 'whoami'), await callTool('bob', 'desk_whoami')];
     expect([first.status, more.status]).toEqual([202, 202]);
     issuer.faults = {

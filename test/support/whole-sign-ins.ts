@@ -12,6 +12,7 @@ import {
   startAuthorizationServer,
 } from './authorization-server.js';
 import { BrowserClient } from './browser-client.js';
+import type { ReceivedRequest } from './scripted-upstream.js';
 import { messagesOf, rounds } from './scripts.js';
 import { freePort } from './services/free-port.js';
 import type { StartedProcess } from './services/start-process.js';
@@ -43,13 +44,15 @@ const patient = { timeout: 30_000, interval: 100 };
 /** The names of both tools of the protected server, for a server that is not the first. */
 export const renamed = (server: string) => ({ rename: { whoami: `${server}_whoami`, write: `${server}_write` } });
 
+const lastText = (request: ReceivedRequest) => messagesOf(request).at(-1)!['content'] as string;
+
 /** The model calls the tool that the last message of the user names, and then says what it returned. */
 const script = rounds(
   (request) => {
-    const [, name = 'whoami'] = /^Call (\w+)/.exec(String(messagesOf(request).at(-1)?.['content'])) ?? [];
+    const [, name = 'whoami'] = /^Call (\w+)/.exec(lastText(request)) ?? [];
     return { toolCalls: [{ id: 'call_1', name, arguments: {} }] };
   },
-  (request) => ({ text: `It says: ${String(messagesOf(request).at(-1)?.['content'])}` }),
+  (request) => ({ text: `It says: ${lastText(request)}` }),
 );
 
 export async function startWholeSignIns(
