@@ -160,7 +160,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     hasSignIns: vault !== undefined,
     logger,
   });
-  const reached = { database, vault, catalog, catalogOf, channels, metrics, logger };
+  const reached = { database, around: faulty.connections, vault, catalog, catalogOf, channels, metrics, logger };
   const connections = await openConnections(config, { ...reached, waitStore, waits: () => approvals });
 
   const activeRuns = new ActiveRuns();

@@ -1,6 +1,7 @@
 // Wraps the gateway's ports with points where tests can kill the process.
 import type { Backing } from '#libs/backing/backing.js';
 import type { Faults } from '#libs/config/fault-points.js';
+import type { ConnectionStore } from '#libs/connections/connection-store.js';
 import type { RunStore } from '#libs/runs/run-store.js';
 import { replaceMembers } from '#libs/schemas/replace-members.js';
 import type { ModelRouter } from './models/model-provider.js';
@@ -9,11 +10,15 @@ interface FaultyPorts {
   runs<T extends RunStore>(runs: T): T;
   backing(backing: Backing): Backing;
   models<T extends ModelRouter>(models: T): T;
+  connections(store: ConnectionStore): ConnectionStore;
 }
 
 /** Without faults, the ports are returned unchanged. */
 export function faultyPorts(faults: Faults | undefined): FaultyPorts {
-  if (faults === undefined) return { runs: (runs) => runs, backing: (backing) => backing, models: (models) => models };
+  if (faults === undefined) {
+    const same = <T>(port: T): T => port;
+    return { runs: same, backing: same, models: same, connections: same };
+  }
   return {
     runs: (runs) => {
       const methods: Partial<RunStore> = {
@@ -48,5 +53,14 @@ export function faultyPorts(faults: Faults | undefined): FaultyPorts {
       };
       return replaceMembers(models, methods as Partial<typeof models>);
     },
+    connections: (store) =>
+      replaceMembers(store, {
+        async connect(...made) {
+          await faults.at('before-connect');
+          const connection = await store.connect(...made);
+          await faults.at('after-connect');
+          return connection;
+        },
+      }),
   };
 }

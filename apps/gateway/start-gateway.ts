@@ -89,9 +89,10 @@ export async function startGateway(
   const reloads = new ConfigurationReloads({
     started: config,
     reader,
-    apply: (next) => {
+    apply: async (next) => {
       gateway.policy.replace(next);
       notePolicy(next);
+      await gateway.connections.follow(next);
     },
     strikeOut: logger.strikeOut,
     onOutcome: (outcome) => metrics.configReloads.inc({ outcome }),

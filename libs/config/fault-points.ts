@@ -2,10 +2,17 @@
 
 /** Points in a worker, around one call. */
 export type WorkerFaultPoint =
-  'before-dispatch' | 'after-dispatch' | 'after-effect' | 'after-outcome' | 'before-reply' | 'before-ack';
+  | 'before-dispatch'
+  | 'before-park'
+  | 'after-dispatch'
+  | 'after-effect'
+  | 'after-outcome'
+  | 'before-reply'
+  | 'before-ack';
 
-/** Points in a gateway, around one turn. */
-export type GatewayFaultPoint = 'after-plan' | 'after-add' | 'before-round' | 'before-end' | 'before-answer';
+/** Points in a gateway, around one turn, and around the row of a connection. */
+export type GatewayFaultPoint =
+  'after-plan' | 'after-add' | 'before-round' | 'before-end' | 'before-answer' | 'before-connect' | 'after-connect';
 
 export type FaultPoint = WorkerFaultPoint | GatewayFaultPoint;
 

@@ -20,6 +20,8 @@ export const connectionRequirements = {
   'connections.refresh-once': 'of many calls at once over processes, one renews the token at the issuer',
   'connections.refused': 'a sign-in that an issuer refuses changes nothing, is explained and audited',
   'connections.refused-refresh': 'a refused refresh ends the connection, and an issuer that is away does not',
+  'connections.reload':
+    'a gateway follows its configuration: users connect to servers that were added, and no more to those taken out',
   'connections.return-to': 'a sign-in leads back to the console or to an allowed origin, and nowhere else',
   'connections.revoked': 'a connection that is removed is revoked at the issuer',
   'connections.sealed':

@@ -17,6 +17,10 @@ export const signInRequirements = {
     'a detached run, and a call of the tools API with a key, goes on by itself after the sign-in, whichever process was killed meanwhile',
   'sign-ins.word-lost':
     'a gateway that missed the message that a call was parked finds that out, and does not count it as late',
+  'sign-ins.whole':
+    'a call that needs a sign-in runs with the own token of its user after it, from the address that the caller was given to the pages and the issuer, on every door',
+  'sign-ins.killed':
+    'a call that waits for a sign-in outlives the death of each process at every step, and every failure of the issuer: the address that its caller was given stays good; one that its worker had not parked yet ends as any call of a dead worker',
   'sign-ins.bounded': 'a server that refuses every sign-in is asked for no more than three of a call',
   'sign-ins.reserved': 'callers may not bring a tool that is called sign_in_request',
 } as const;

@@ -1,9 +1,11 @@
-// Opens what connects users to tool servers, if a server needs it: a gateway without one loads and asks nothing.
+// Opens what connects users to tool servers, once a server needs it: a gateway without one loads and asks nothing. Follows the
+// configuration when it is read again.
 import { allowsServer } from '#libs/access/access.js';
 import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import type { WaitStore } from '#libs/waits/wait-store.js';
+import type { ConnectionStore as Store } from '#libs/connections/connection-store.js';
 import { announceConnection } from '#libs/connections/connection-announcements.js';
 import type { CatalogOf } from '../govern/tool-policy.js';
 import type { Waits } from '../govern/waits.js';
@@ -17,7 +19,9 @@ import type { Connections } from './user-connections.js';
 
 export interface OpenConnectionsParts {
   database: Database;
-  /** Undefined if no server has `auth`. */
+  /** Tests put faults around the store. */
+  around: (store: Store) => Store;
+  /** Undefined if there is no key of it. */
   vault: Vault | undefined;
   catalog: Pick<ToolCatalog, 'list'>;
   catalogOf: CatalogOf;
@@ -29,15 +33,41 @@ export interface OpenConnectionsParts {
   logger: Logger;
 }
 
-export async function openConnections(config: Config, parts: OpenConnectionsParts): Promise<Connections | undefined> {
-  const { database, vault, catalog, catalogOf, channels, metrics, logger } = parts;
-  if (vault === undefined) return undefined;
+export interface ConnectionsInForce {
+  /** Undefined as long as no server that users connect to was configured. */
+  readonly current: Connections | undefined;
+  /** From now on its servers are those that users connect to. */
+  follow(config: Pick<Config, 'mcpServers'>): Promise<void>;
+}
+
+export async function openConnections(config: Config, parts: OpenConnectionsParts): Promise<ConnectionsInForce> {
   const servers = new Map<string, ConnectedServer>();
-  for (const [name, { enabled, url, auth }] of Object.entries(config.mcpServers)) {
-    if (enabled && url !== undefined && auth !== undefined && auth.kind !== 'client_credentials')
-      servers.set(name, { name, url, auth });
-  }
-  if (servers.size === 0) return undefined;
+  let current: Connections | undefined;
+  const follow: ConnectionsInForce['follow'] = async ({ mcpServers }) => {
+    servers.clear();
+    for (const [name, { enabled, url, auth }] of Object.entries(mcpServers)) {
+      if (enabled && url !== undefined && auth !== undefined && auth.kind !== 'client_credentials')
+        servers.set(name, { name, url, auth });
+    }
+    const { vault } = parts;
+    // Without a key of the vault, the workers refuse the servers and say why.
+    if (servers.size > 0 && vault !== undefined) current ??= await create(config, servers, { ...parts, vault });
+  };
+  await follow(config);
+  return {
+    get current() {
+      return current;
+    },
+    follow,
+  };
+}
+
+async function create(
+  config: Config,
+  servers: ReadonlyMap<string, ConnectedServer>,
+  parts: OpenConnectionsParts & { vault: Vault },
+): Promise<Connections> {
+  const { database, vault, catalog, catalogOf, channels, metrics, logger } = parts;
   const [{ Connections }, { ConnectionStore }, { OAuthFlows }, { IssuerClients }] = await Promise.all([
     import('./user-connections.js'),
     import('#libs/connections/connection-store.js'),
@@ -45,7 +75,7 @@ export async function openConnections(config: Config, parts: OpenConnectionsPart
     import('#libs/connections/issuer-clients.js'),
   ]);
   const publicUrl = publicAddress(config.server);
-  const store = new ConnectionStore(database, { audit: config.audit.enabled });
+  const store = parts.around(new ConnectionStore(database, { audit: config.audit.enabled }));
   const flows = new OAuthFlows({
     database,
     store,

@@ -8,7 +8,7 @@ import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 
 export interface ConnectionsParts {
-  /** Those that users connect to, by name. */
+  /** Those that users connect to now, by name. */
   servers: ReadonlyMap<string, ConnectedServer>;
   flows: OAuthFlows;
   store: ConnectionStore;

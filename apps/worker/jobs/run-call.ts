@@ -98,6 +98,7 @@ export class CallRunner {
       arguments: args,
       ...bounds,
     };
+    if (this.parts.faults !== undefined) await this.parts.faults.at('before-park');
     try {
       const parked = await untilStoreAnswers(() => waits.park(signIn), steadyNow() + storePatienceMs);
       if (parked) running.markUnstarted(job.callId);

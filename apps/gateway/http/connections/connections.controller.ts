@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { publicAddress } from '#libs/config/addresses/public-address.js';
 import type { Config } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
+import type { ConnectionsInForce } from '../../connections/open-connections.js';
 import type { Connections, ListedConnection } from '../../connections/user-connections.js';
 import { CONFIG, CONNECTION_PORTS } from '../injection-tokens.js';
 import type { begunSignIn, connection as connectionShape } from '../openapi/connection-operations.js';
@@ -21,7 +22,7 @@ export class ConnectionsController {
   private readonly publicUrl: string;
 
   constructor(
-    @Inject(CONNECTION_PORTS) private readonly ports: { connections: Connections | undefined },
+    @Inject(CONNECTION_PORTS) private readonly ports: { connections: ConnectionsInForce },
     @Inject(CONFIG) private readonly config: Pick<Config, 'server'>,
   ) {
     this.publicUrl = publicAddress(config.server);
@@ -29,7 +30,7 @@ export class ConnectionsController {
 
   @Get()
   async list(@Req() request: FastifyRequest): Promise<{ data: ShownConnection[] }> {
-    const found = await this.ports.connections?.list(requestContext(request));
+    const found = await this.ports.connections.current?.list(requestContext(request));
     return { data: (found ?? []).map(shown) };
   }
 
@@ -65,7 +66,8 @@ export class ConnectionsController {
   }
 
   private opened(): Connections {
-    if (this.ports.connections !== undefined) return this.ports.connections;
+    const { current } = this.ports.connections;
+    if (current !== undefined) return current;
     throw new AppError('not_found', 'There is no tool server that users connect to');
   }
 }

@@ -10,6 +10,7 @@ import { SignInRefused } from '#libs/connections/sign-in-refused.js';
 import { logFailure } from '#libs/logging/log-failure.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
+import type { ConnectionsInForce } from '../../connections/open-connections.js';
 import type { Connections } from '../../connections/user-connections.js';
 import { requestContext } from '../request-context.js';
 import { describeFailure } from './describe-failure.js';
@@ -23,8 +24,7 @@ const openPath = '/connections/open/:id';
 const callbackPath = '/connections/callback';
 
 export interface SignInPagesParts {
-  /** Undefined if there is no server that users connect to. */
-  connections: Connections | undefined;
+  connections: ConnectionsInForce;
   config: Pick<Config, 'server' | 'console'>;
   failures: Pick<FailedSignIns, 'add' | 'refusedFor'>;
   onRefused: (limit: string) => void;
@@ -62,11 +62,9 @@ type OpenRequest = FastifyRequest<{ Params: { id: string } }>;
 
 class SignInPages {
   private readonly publicUrl: string;
-  private readonly cookies: FlowCookies | undefined;
 
   constructor(private readonly parts: SignInPagesParts) {
     this.publicUrl = publicAddress(parts.config.server);
-    this.cookies = parts.connections && new FlowCookies(parts.connections.vault, this.publicUrl);
   }
 
   async open(request: OpenRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -168,11 +166,9 @@ class SignInPages {
   }
 
   private opened(): { connections: Connections; cookies: FlowCookies } {
-    const { connections } = this.parts;
-    if (connections === undefined || this.cookies === undefined) {
-      throw new AppError('not_found', 'There is no tool server that users connect to');
-    }
-    return { connections, cookies: this.cookies };
+    const { current } = this.parts.connections;
+    if (current === undefined) throw new AppError('not_found', 'There is no tool server that users connect to');
+    return { connections: current, cookies: new FlowCookies(current.vault, this.publicUrl) };
   }
 
   /** Bounds the guesses of an address. @throws AppError rate_limit_exceeded */
