@@ -299,7 +299,7 @@ verifies('operations.open-api-true', 'every operation, each status that is docum
   await Promise.all([
     askResponses(),
     askModelsAndTools(),
-    askOffers(),
+    askOffers(ask),
     askSessions(),
     askRuns(runId),
     askMcp(),
