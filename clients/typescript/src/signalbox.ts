@@ -1,9 +1,9 @@
 // The client of one gateway.
 import type { Model } from './answers.js';
 import type { ChatCompletion, ChatRequest } from './chat-types.js';
-import { ConnectionResource } from './connection-resource.js';
+import { ConnectionResource } from './servers/connection-resource.js';
 import { type CallOptions, type ClientOptions, Http, type KeyedCallOptions, longCallMs, makeKey } from './http.js';
-import { OfferResource } from './offers.js';
+import { OfferResource } from './servers/offers.js';
 import { Operations } from './operations.js';
 import { ApprovalResource, FileResource, RunResource, SessionResource, ToolResource } from './resources.js';
 import { TurnStream } from './turn-stream.js';

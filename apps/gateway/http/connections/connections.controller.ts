@@ -7,7 +7,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { ConnectionsInForce } from '../../connections/open-connections.js';
 import type { Connections, ListedConnection } from '../../connections/user-connections.js';
 import { CONFIG, CONNECTION_PORTS } from '../injection-tokens.js';
-import type { begunSignIn, connection as connectionShape } from '../openapi/connection-operations.js';
+import type { begunSignIn, connection as connectionShape } from './connection-operations.js';
 import type { Shown } from '../openapi/open-api-shapes.js';
 import { requestContext } from '../request-context.js';
 import { ConnectDto } from './connections.dto.js';

@@ -5,7 +5,7 @@ import { callToolSchema } from '../controllers/tools.controller.js';
 import { showAppSchema } from '../apps/apps.controller.js';
 import { createSessionSchema } from '../controllers/sessions.controller.js';
 import { adminOperations } from './open-api-admin-operations.js';
-import { connectionOperations } from './connection-operations.js';
+import { connectionOperations } from '../connections/connection-operations.js';
 import { type DescribedOperation, json, nothing, pageLimit, sse } from './described-operation.js';
 import { chatOperations } from './open-api-chat-operations.js';
 import { rpcError } from './open-api-events.js';

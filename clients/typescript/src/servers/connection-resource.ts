@@ -1,6 +1,6 @@
 // The caller's connections to tool servers.
-import type { BegunSignIn, Connection } from './answers.js';
-import type { CallOptions, Http } from './http.js';
+import type { BegunSignIn, Connection } from '../answers.js';
+import type { CallOptions, Http } from '../http.js';
 
 export class ConnectionResource {
   constructor(private readonly http: Http) {}

@@ -6,9 +6,9 @@ import type {
   OfferedResource,
   OfferedTemplate,
   ResourceContents,
-} from './answers.js';
-import type { CallOptions, Http } from './http.js';
-import type { CursorOptions, Page } from './resources.js';
+} from '../answers.js';
+import type { CallOptions, Http } from '../http.js';
+import type { CursorOptions, Page } from '../resources.js';
 
 export interface OfferFilters {
   server?: string | undefined;

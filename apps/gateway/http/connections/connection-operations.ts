@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { authKinds } from '#libs/config/schemas/auth-schema.js';
 import { shownStates } from '#libs/connections/describe-connection.js';
-import { type DescribedOperation, json, nothing } from './described-operation.js';
-import { named } from './open-api-shapes.js';
+import { type DescribedOperation, json, nothing } from '../openapi/described-operation.js';
+import { named } from '../openapi/open-api-shapes.js';
 
 const text = z.string();
 
