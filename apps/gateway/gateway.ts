@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { publicAddress } from '#libs/config/addresses/public-address.js';
 import { openConnections } from './connections/open-connections.js';
+import { openExchanges } from './connections/open-exchanges.js';
 import { openUsage } from './govern/open-usage.js';
 import { CallTokenKeys } from '#libs/access/call-token-keys.js';
 import { CallTokenRing } from '#libs/access/call-tokens.js';
@@ -82,8 +83,6 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const keyRing = new KeyRing({ store: keys, mode: jwt !== undefined && mode === 'auto' ? 'keys' : mode, logger });
   const tokenKeys = new CallTokenKeys(database);
   const callTokens = new CallTokenRing({ keys: tokenKeys, ring: keyRing, hasIssuer: jwt !== undefined });
-  const resources = ownResources(config.server);
-  const tokenRing = jwt === undefined ? undefined : new TokenRing({ settings: jwt, resources, logger });
   const writes = new StoreWrites(database, audit);
   const idempotencyTtlMs = config.runs.idempotency_ttl_ms;
   const sessions = new PostgresSessionStore(database, {
@@ -106,6 +105,10 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const measure = new ModelCallMeasure(measuring);
   const models = faulty.models(createModelRouter(config.models, { logger, offline, measure, ...observers }));
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, logger);
+  const exchanges = await openExchanges(config, { database, vault, catalog, channels, logger });
+  const onVerified = exchanges?.signedIn.bind(exchanges);
+  const ofIssuer = { resources: ownResources(config.server), onVerified, logger };
+  const tokenRing = jwt === undefined ? undefined : new TokenRing({ settings: jwt, ...ofIssuer });
   const policy = new ToolPolicy(config, catalog, (effect) => metrics.policyDecisions.inc({ effect }));
   const { decide, deniedTool, catalogOf, mayUse } = policy;
   const lateCancels = new LateCancels({ journal, onDropped: () => metrics.toolCancelsDropped.inc() });
@@ -132,6 +135,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     registry,
     lateCancels,
     waits: waitStore,
+    exchanges,
     approval,
     sampling,
     limits: dispatchLimits(config),
@@ -260,6 +264,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     toolChanges,
     toolChangeDecisions,
     connections,
+    exchanges,
     policy,
     usage,
     toolServers: new ToolServers(registry, catalog),
@@ -295,6 +300,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
         catalog.close(),
         reaper.close(),
         runner.close(),
+        exchanges?.close(),
         models.close(),
       ]);
       // After the runner, which uses both until it is closed.

@@ -6,6 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { decodeJwt } from 'jose';
+import type { TokenIssuer } from './token-issuer.js';
 
 export interface IssuerFaults {
   /** The issuer in answers of the authorization endpoint; '' for none. */
@@ -18,6 +20,8 @@ export interface IssuerFaults {
   refusal?: string;
   /** Every token request gets this error. */
   tokenError?: { status: number; body: string };
+  /** The audience is refused. */
+  refusedAudience?: string;
   /** How long a token request takes, ms. */
   slowMs?: number;
   /** Redirects every metadata request there. */
@@ -36,6 +40,7 @@ interface Code extends Grant {
   redirectUri: string;
 }
 
+const tokenType = 'urn:ietf:params:oauth:token-type:';
 const sha256 = (verifier: string) => createHash('sha256').update(verifier).digest('base64url');
 const made = (kind: string) => `${kind}-${randomBytes(18).toString('base64url')}`;
 
@@ -48,11 +53,15 @@ export interface AuthorizationServerOptions {
   listsOpenly?: boolean;
   /** Signed by nobody: what the issuer says of the user. */
   idToken?: boolean;
+  /** Whose keys sign the tokens of users, which it then exchanges: it takes the place of their `iss`. */
+  users?: Pick<TokenIssuer, 'url'>;
 }
 
 export async function startAuthorizationServer(options: AuthorizationServerOptions = {}) {
   const clients = new Map<string, { secret?: string; method: string }>();
   const codes = new Map<string, Code>();
+  /** By the assertion: whom it is for, and the client at the issuer of the server. */
+  const jags = new Map<string, Grant>();
   const accessTokens = new Map<string, Grant & { until: number }>();
   const refreshTokens = new Map<string, Grant & { used: boolean }>();
   /** What arrived: `METHOD path` with the parameters of the form. */
@@ -128,6 +137,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     code_challenge_methods_supported: ['S256'],
     token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
     authorization_response_iss_parameter_supported: true,
+    ...(options.users === undefined ? {} : { jwks_uri: `${options.users.url}/keys` }),
     ...world.faults.metadata,
   });
 
@@ -206,9 +216,33 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
           200,
           issue({ user: client, scope: form.get('scope') ?? '', client, resource: form.get('resource') ?? '' }, false),
         ];
+      case 'urn:ietf:params:oauth:grant-type:token-exchange':
+        return exchange(form, client);
+      case 'urn:ietf:params:oauth:grant-type:jwt-bearer': {
+        const jag = jags.get(form.get('assertion') ?? '');
+        return jag?.client === client ? [200, issue(jag, false)] : [400, { error: 'invalid_grant' }];
+      }
       default:
         return [400, { error: 'unsupported_grant_type' }];
     }
+  };
+
+  const exchange = (form: URLSearchParams, client: string): Answer => {
+    const { iss, sub = '', exp = 0 } = decodeJwt(form.get('subject_token') ?? '');
+    if (iss !== world.url || exp * 1_000 < Date.now()) return [400, { error: 'invalid_grant' }];
+    const audience = form.get('audience');
+    if (audience !== null && audience === world.faults.refusedAudience) return [400, { error: 'invalid_target' }];
+    const grant = { user: sub, scope: form.get('scope') ?? '', client, resource: form.get('resource') ?? '' };
+    if (form.get('requested_token_type') === `${tokenType}id-jag`) {
+      if (audience !== world.url || form.get('subject_token_type') !== `${tokenType}id_token`) {
+        return [400, { error: 'invalid_request' }];
+      }
+      const jag = made('jag');
+      tokens.push(jag);
+      jags.set(jag, { ...grant, client: `${client}-there` });
+      return [200, { issued_token_type: `${tokenType}id-jag`, access_token: jag, token_type: 'N_A', expires_in: 300 }];
+    }
+    return [200, { ...issue(grant, true), issued_token_type: `${tokenType}access_token` }];
   };
 
   const clientOf = (form: URLSearchParams, authorization: string | undefined): string | undefined => {
@@ -244,6 +278,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
           },
         ];
       case '/.well-known/oauth-authorization-server':
+      case '/.well-known/openid-configuration':
         return [200, metadata()];
       case '/register': {
         const wanted = JSON.parse(body) as { token_endpoint_auth_method?: string };
