@@ -2,19 +2,17 @@
 import { randomBytes } from 'node:crypto';
 import { publicAddress } from '#libs/config/addresses/public-address.js';
 import { openConnections } from './connections/open-connections.js';
-import { openExchanges } from './connections/open-exchanges.js';
+import { openIssuerTokens } from './connections/open-issuer-tokens.js';
 import { openUsage } from './govern/open-usage.js';
 import { CallTokenKeys } from '#libs/access/call-token-keys.js';
 import { CallTokenRing } from '#libs/access/call-tokens.js';
 import { IdentityKeys } from '#libs/access/identity/identity-keys.js';
 import { KeyRing } from '#libs/access/key-ring.js';
 import { KeyStore } from '#libs/access/key-store.js';
-import { TokenRing } from '#libs/access/jwt/token-ring.js';
 import { WaitAnnouncements } from '#libs/waits/wait-announcements.js';
 import { WaitStore } from '#libs/waits/wait-store.js';
 import { AuditNotes } from '#libs/audit/audit-notes.js';
 import { readFaults } from '#libs/config/fault-points.js';
-import { ownResources } from '#libs/config/addresses/public-address.js';
 import type { Config } from '#libs/config/schema.js';
 import { openVault } from '#libs/connections/vault.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -105,12 +103,10 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const measure = new ModelCallMeasure(measuring);
   const models = faulty.models(createModelRouter(config.models, { logger, offline, measure, ...observers }));
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, logger);
-  const exchanges = await openExchanges(config, { database, vault, catalog, channels, logger });
-  const onVerified = exchanges?.signedIn.bind(exchanges);
-  const ofIssuer = { resources: ownResources(config.server), onVerified, logger };
-  const tokenRing = jwt === undefined ? undefined : new TokenRing({ settings: jwt, ...ofIssuer });
   const policy = new ToolPolicy(config, catalog, (effect) => metrics.policyDecisions.inc({ effect }));
   const { decide, deniedTool, catalogOf, mayUse } = policy;
+  const reached = { database, vault, catalog, catalogOf, channels, metrics, logger };
+  const issuerTokens = await openIssuerTokens(config, reached);
   const lateCancels = new LateCancels({ journal, onDropped: () => metrics.toolCancelsDropped.inc() });
   const waitStore = new WaitStore(database, { ...audit, signIns: signInsAt(publicAddress(config.server)) });
   const waitAnnouncements = new WaitAnnouncements({ store: waitStore, channels: backing.channels, logger });
@@ -135,7 +131,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     registry,
     lateCancels,
     waits: waitStore,
-    exchanges,
+    exchanges: issuerTokens.exchanges,
     approval,
     sampling,
     limits: dispatchLimits(config),
@@ -165,7 +161,6 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     hasSignIns: vault !== undefined,
     logger,
   });
-  const reached = { database, vault, catalog, catalogOf, channels, metrics, logger };
   const connections = await openConnections(config, { ...reached, waitStore, waits: () => approvals });
 
   const activeRuns = new ActiveRuns();
@@ -246,7 +241,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     notes,
     keys,
     keyRing,
-    tokenRing,
+    tokenRing: issuerTokens.tokenRing,
+    exchanges: issuerTokens.exchanges,
     callTokens,
     identityKeys: new IdentityKeys(database),
     sessions,
@@ -264,7 +260,6 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     toolChanges,
     toolChangeDecisions,
     connections,
-    exchanges,
     policy,
     usage,
     toolServers: new ToolServers(registry, catalog),
@@ -300,12 +295,11 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
         catalog.close(),
         reaper.close(),
         runner.close(),
-        exchanges?.close(),
+        issuerTokens.close(),
         models.close(),
       ]);
       // After the runner, which uses both until it is closed.
       await Promise.all([lateCancels.close(), later.close()]);
-      tokenRing?.close();
       await Promise.all([keyRing.close(), usage.close()]);
       await auditKeeper?.close();
       try {

@@ -56,7 +56,7 @@ beforeAll(async () => {
   // Tools of a server that lists them for nobody are listed with the rights of the first that signs in.
   await vi.waitFor(
     async () => {
-      const { text } = await ask(token, 'GET', '/api/tools');
+      const { text } = await ask(token, 'GET /api/tools');
       const { data } = JSON.parse(text) as { data: { server: string; function: { name: string } }[] };
       for (const server of ['crm', 'managed']) {
         const listed = data.find((each) => each.server === server && each.function.name.endsWith('whoami'));
@@ -83,8 +83,9 @@ async function tokenOf(sub: string, seconds = 3_600): Promise<string> {
   return token;
 }
 
-async function ask(token: string, method: string, path: string, body?: object, gateway = 0) {
-  const answer = await fetch(box.gateways[gateway]!.url + path, {
+async function ask(token: string, route: string, body?: object, gateway = 0) {
+  const [method = '', path] = route.split(' ');
+  const answer = await fetch(`${box.gateways[gateway]!.url}${path}`, {
     method,
     headers: {
       authorization: `Bearer ${token}`,
@@ -97,10 +98,10 @@ async function ask(token: string, method: string, path: string, body?: object, g
   return { status: answer.status, text };
 }
 const call = (token: string, gateway = 0, server = 'crm') =>
-  ask(token, 'POST', '/api/tools/call', { name: names[server], arguments: {} }, gateway);
+  ask(token, 'POST /api/tools/call', { name: names[server], arguments: {} }, gateway);
 const exchanges = () => issuer.countOf('/token', grant);
 const connectionOf = async (token: string, server = 'crm') => {
-  const { text } = await ask(token, 'GET', '/api/connections');
+  const { text } = await ask(token, 'GET /api/connections');
   return (JSON.parse(text) as { data: Record<string, unknown>[] }).data.find((each) => each['server'] === server);
 };
 const audited = (principal: string) =>
@@ -203,7 +204,7 @@ verifies('connections.exchange-refused', 'a caller without a token is told so, a
 verifies('connections.exchanged', 'nothing is connected by hand', async () => {
   const token = await tokenOf('frank');
   expect(await connectionOf(token)).toMatchObject({ state: 'needed' });
-  const { status, text } = await ask(token, 'POST', '/api/connections/crm', {});
+  const { status, text } = await ask(token, 'POST /api/connections/crm', {});
   expect([status, text]).toEqual([400, expect.stringContaining('nothing to connect')]);
 });
 

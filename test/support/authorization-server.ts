@@ -6,8 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { decodeJwt } from 'jose';
-import type { TokenIssuer } from './token-issuer.js';
+import { assertionGrant, exchangeGrant, type TokenGrant, TokenGrants } from './token-grants.js';
 
 export interface IssuerFaults {
   /** The issuer in answers of the authorization endpoint; '' for none. */
@@ -28,19 +27,11 @@ export interface IssuerFaults {
   redirect?: string;
 }
 
-interface Grant {
-  user: string;
-  scope: string;
-  client: string;
-  resource: string;
-}
-
-interface Code extends Grant {
+interface Code extends TokenGrant {
   challenge: string;
   redirectUri: string;
 }
 
-const tokenType = 'urn:ietf:params:oauth:token-type:';
 const sha256 = (verifier: string) => createHash('sha256').update(verifier).digest('base64url');
 const made = (kind: string) => `${kind}-${randomBytes(18).toString('base64url')}`;
 
@@ -54,16 +45,14 @@ export interface AuthorizationServerOptions {
   /** Signed by nobody: what the issuer says of the user. */
   idToken?: boolean;
   /** Whose keys sign the tokens of users, which it then exchanges: it takes the place of their `iss`. */
-  users?: Pick<TokenIssuer, 'url'>;
+  users?: { url: string };
 }
 
 export async function startAuthorizationServer(options: AuthorizationServerOptions = {}) {
   const clients = new Map<string, { secret?: string; method: string }>();
   const codes = new Map<string, Code>();
-  /** By the assertion: whom it is for, and the client at the issuer of the server. */
-  const jags = new Map<string, Grant>();
-  const accessTokens = new Map<string, Grant & { until: number }>();
-  const refreshTokens = new Map<string, Grant & { used: boolean }>();
+  const accessTokens = new Map<string, TokenGrant & { until: number }>();
+  const refreshTokens = new Map<string, TokenGrant & { used: boolean }>();
   /** What arrived: `METHOD path` with the parameters of the form. */
   const asked: { path: string; form: URLSearchParams; authorization: string | undefined }[] = [];
   const calls: { user: string; tool: string }[] = [];
@@ -141,7 +130,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     ...world.faults.metadata,
   });
 
-  const issue = (grant: Grant, refreshable: boolean) => {
+  const issue = (grant: TokenGrant, refreshable: boolean) => {
     const accessToken = made('access');
     accessTokens.set(accessToken, { ...grant, until: Date.now() + world.tokenSeconds * 1_000 });
     tokens.push(accessToken);
@@ -159,6 +148,16 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
       body['refresh_token'] = refreshToken;
     }
     return body;
+  };
+
+  const grants = new TokenGrants();
+  const granting = {
+    issue,
+    made: (kind: string) => {
+      const secret = made(kind);
+      tokens.push(secret);
+      return secret;
+    },
   };
 
   const authorize = (query: URLSearchParams): Answer => {
@@ -216,33 +215,17 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
           200,
           issue({ user: client, scope: form.get('scope') ?? '', client, resource: form.get('resource') ?? '' }, false),
         ];
-      case 'urn:ietf:params:oauth:grant-type:token-exchange':
-        return exchange(form, client);
-      case 'urn:ietf:params:oauth:grant-type:jwt-bearer': {
-        const jag = jags.get(form.get('assertion') ?? '');
-        return jag?.client === client ? [200, issue(jag, false)] : [400, { error: 'invalid_grant' }];
-      }
+      case exchangeGrant:
+        return grants.exchange(form, client, {
+          ...granting,
+          refusedAudience: world.faults.refusedAudience,
+          issuer: world.url,
+        });
+      case assertionGrant:
+        return grants.redeem(form, client, granting);
       default:
         return [400, { error: 'unsupported_grant_type' }];
     }
-  };
-
-  const exchange = (form: URLSearchParams, client: string): Answer => {
-    const { iss, sub = '', exp = 0 } = decodeJwt(form.get('subject_token') ?? '');
-    if (iss !== world.url || exp * 1_000 < Date.now()) return [400, { error: 'invalid_grant' }];
-    const audience = form.get('audience');
-    if (audience !== null && audience === world.faults.refusedAudience) return [400, { error: 'invalid_target' }];
-    const grant = { user: sub, scope: form.get('scope') ?? '', client, resource: form.get('resource') ?? '' };
-    if (form.get('requested_token_type') === `${tokenType}id-jag`) {
-      if (audience !== world.url || form.get('subject_token_type') !== `${tokenType}id_token`) {
-        return [400, { error: 'invalid_request' }];
-      }
-      const jag = made('jag');
-      tokens.push(jag);
-      jags.set(jag, { ...grant, client: `${client}-there` });
-      return [200, { issued_token_type: `${tokenType}id-jag`, access_token: jag, token_type: 'N_A', expires_in: 300 }];
-    }
-    return [200, { ...issue(grant, true), issued_token_type: `${tokenType}access_token` }];
   };
 
   const clientOf = (form: URLSearchParams, authorization: string | undefined): string | undefined => {
