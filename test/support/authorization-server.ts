@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { assertionGrant, exchangeGrant, type TokenGrant, TokenGrants } from './token-grants.js';
+import { assertionGrant, exchangeGrant, type TokenGrant, TokenGrants, unsigned } from './token-grants.js';
 
 export interface IssuerFaults {
   /** The issuer in answers of the authorization endpoint; '' for none. */
@@ -151,14 +151,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
   };
 
   const grants = new TokenGrants();
-  const granting = {
-    issue,
-    made: (kind: string) => {
-      const secret = made(kind);
-      tokens.push(secret);
-      return secret;
-    },
-  };
+  const granting = { issue, keep: (secret: string) => void tokens.push(secret) };
 
   const authorize = (query: URLSearchParams): Answer => {
     const redirectUri = query.get('redirect_uri') ?? '';
@@ -342,8 +335,3 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
 export type AuthorizationServer = Awaited<ReturnType<typeof startAuthorizationServer>>;
 
 type Answer = [status: number, body: object | string, headers?: Record<string, string>];
-
-const unsigned = (claims: object): string => {
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-  return `${part({ alg: 'none' })}.${part(claims)}.`;
-};
