@@ -2,18 +2,17 @@
 import { randomBytes } from 'node:crypto';
 import { publicAddress } from '#libs/config/addresses/public-address.js';
 import { openConnections } from './connections/open-connections.js';
+import { openIssuerTokens } from './connections/open-issuer-tokens.js';
 import { openUsage } from './govern/open-usage.js';
 import { CallTokenKeys } from '#libs/access/call-token-keys.js';
 import { CallTokenRing } from '#libs/access/call-tokens.js';
 import { IdentityKeys } from '#libs/access/identity/identity-keys.js';
 import { KeyRing } from '#libs/access/key-ring.js';
 import { KeyStore } from '#libs/access/key-store.js';
-import { TokenRing } from '#libs/access/jwt/token-ring.js';
 import { WaitAnnouncements } from '#libs/waits/wait-announcements.js';
 import { WaitStore } from '#libs/waits/wait-store.js';
 import { AuditNotes } from '#libs/audit/audit-notes.js';
 import { readFaults } from '#libs/config/fault-points.js';
-import { ownResources } from '#libs/config/addresses/public-address.js';
 import type { Config } from '#libs/config/schema.js';
 import { openVault } from '#libs/connections/vault.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -61,7 +60,7 @@ import { FirstCatalog } from './tools/first-catalog.js';
 import { MemoryToolCatalog } from './tools/memory-tool-catalog.js';
 import { ToolPolicy } from './govern/tool-policy.js';
 import { dispatchLimits, QueuedToolRunner } from './turn/dispatch/queued-tool-runner.js';
-import { ToolChangeDecisions } from './tools/tool-change-decisions.js';
+import { openToolChanges } from './tools/tool-change-decisions.js';
 import { ToolServers } from './tools/tool-servers.js';
 
 export type Gateway = Awaited<ReturnType<typeof openGateway>>;
@@ -82,8 +81,6 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const keyRing = new KeyRing({ store: keys, mode: jwt !== undefined && mode === 'auto' ? 'keys' : mode, logger });
   const tokenKeys = new CallTokenKeys(database);
   const callTokens = new CallTokenRing({ keys: tokenKeys, ring: keyRing, hasIssuer: jwt !== undefined });
-  const resources = ownResources(config.server);
-  const tokenRing = jwt === undefined ? undefined : new TokenRing({ settings: jwt, resources, logger });
   const writes = new StoreWrites(database, audit);
   const idempotencyTtlMs = config.runs.idempotency_ttl_ms;
   const sessions = new PostgresSessionStore(database, {
@@ -107,6 +104,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, logger);
   const policy = new ToolPolicy(config, catalog, (effect) => metrics.policyDecisions.inc({ effect }));
   const { decide, deniedTool, catalogOf, mayUse } = policy;
+  const reached = { database, vault, catalog, catalogOf, channels, metrics, logger };
+  const issuerTokens = await openIssuerTokens(config, reached);
   const lateCancels = new LateCancels({ journal, onDropped: () => metrics.toolCancelsDropped.inc() });
   const waitStore = new WaitStore(database, { ...audit, signIns: signInsAt(publicAddress(config.server)) });
   const waitAnnouncements = new WaitAnnouncements({ store: waitStore, channels: backing.channels, logger });
@@ -131,6 +130,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     registry,
     lateCancels,
     waits: waitStore,
+    exchanges: issuerTokens.exchanges,
     approval,
     sampling,
     limits: dispatchLimits(config),
@@ -160,8 +160,12 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     hasSignIns: vault !== undefined,
     logger,
   });
-  const reached = { database, around: faulty.connections, vault, catalog, catalogOf, channels, metrics, logger };
-  const connections = await openConnections(config, { ...reached, waitStore, waits: () => approvals });
+  const connections = await openConnections(config, {
+    ...reached,
+    around: faulty.connections,
+    waitStore,
+    waits: () => approvals,
+  });
 
   const activeRuns = new ActiveRuns();
   const later = new WriteLater((runId, error) => logger.error({ runId, error }, 'the end of a run was not stored'));
@@ -220,13 +224,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     journal,
     questions: sampling,
   });
-  const toolChanges = new PostgresToolChanges(database, audit);
-  const toolChangeDecisions = new ToolChangeDecisions({
-    changes: toolChanges,
-    channels,
-    onDecided: (grade, outcome) => metrics.toolChanges.inc({ grade, outcome }),
-    logger,
-  });
+  const { toolChanges, toolChangeDecisions } = openToolChanges(new PostgresToolChanges(database, audit), reached);
   const reaping = { publishOutcome: publishReapedCall(channels), ...reaperTimes(config), ...audit };
   const reaper = new Reaper({ database, queue: backing.queue, logger, ...reaping });
   const auditKeeper = config.audit.enabled ? openAuditKeeper(config, database, id, logger) : undefined;
@@ -241,7 +239,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     notes,
     keys,
     keyRing,
-    tokenRing,
+    tokenRing: issuerTokens.tokenRing,
+    exchanges: issuerTokens.exchanges,
     callTokens,
     identityKeys: new IdentityKeys(database),
     sessions,
@@ -295,11 +294,11 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
         catalog.close(),
         reaper.close(),
         runner.close(),
+        issuerTokens.close(),
         models.close(),
       ]);
       // After the runner, which uses both until it is closed.
       await Promise.all([lateCancels.close(), later.close()]);
-      tokenRing?.close();
       await Promise.all([keyRing.close(), usage.close()]);
       await auditKeeper?.close();
       try {

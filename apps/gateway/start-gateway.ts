@@ -148,6 +148,7 @@ export async function startGateway(
   const authentication = new Authentication({
     ring: gateway.keyRing,
     tokens: gateway.tokenRing,
+    exchangesTokens: gateway.exchanges !== undefined,
     callTokens: gateway.callTokens,
     store: gateway.keys,
     notes: gateway.notes,

@@ -44,6 +44,9 @@ export function checkConfig(config: Config, originOf: (path: Path) => string | u
   for (const [name, server] of Object.entries(config.mcpServers)) {
     const message = serverProblem(server, config.isolation.allow_unsandboxed);
     if (message !== undefined) problem(['mcpServers', name], message);
+    if (server.enabled && server.auth?.kind === 'token_exchange' && config.auth.jwt === undefined) {
+      problem(['mcpServers', name, 'auth'], 'exchanges tokens of an issuer: set auth.jwt');
+    }
   }
   for (const [name, provider] of Object.entries(config.models.providers)) {
     if (provider.kind === 'openai' && provider.base_url === undefined) {

@@ -84,10 +84,16 @@ const lease = `/* connections.lease */ update connections
     and (refresh_until is null or refresh_until < clock_timestamp())
   returning version`;
 
-const renew = `/* connections.renew */ update connections set state = 'connected', sealed = $4, scopes = coalesce($5, scopes),
-    expires_at = ${inMs(6)}, issuer = $7, resource = $8, connected_at = coalesce(connected_at, clock_timestamp()), version = version + 1,
-    refresh_holder = null, refresh_until = null
-  where principal = $1 and server = $2 and refresh_holder = $3 returning version`;
+const renew = `/* connections.renew */
+  with before as (select state from connections where principal = $3 and server = $4 and refresh_holder = $5),
+  renewed as (
+    update connections set state = 'connected', sealed = $6, scopes = coalesce($7, scopes), expires_at = ${inMs(8)},
+      issuer = $9, resource = $10, connected_at = coalesce(connected_at, clock_timestamp()), version = version + 1,
+      refresh_holder = null, refresh_until = null
+    where principal = $3 and server = $4 and refresh_holder = $5 returning *),
+  audited as (${audited} true, 'connected', null from renewed
+    where $2::jsonb is not null and (select state from before) <> 'connected')
+  select version from renewed`;
 
 const leave = `/* connections.leave */ update connections set refresh_holder = null, refresh_until = null
   where principal = $1 and server = $2 and refresh_holder = $3`;
@@ -171,14 +177,19 @@ export class ConnectionStore {
     return (await this.database.query(lease, [...keyOf(key), version, holder, forMs])).length > 0;
   }
 
-  /** False if the lease was lost, since somebody has connected or disconnected meanwhile. */
+  /**
+   * False if the lease was lost, since somebody has connected or disconnected meanwhile.
+   * @param request Has an audit row if there was no connection before.
+   */
   async renew(
     { issuer, resource, ...key }: ConnectionKey & Pick<StoredConnection, 'issuer' | 'resource'>,
     holder: string,
     { sealed, scopes, expiresInMs }: RenewedTokens,
+    request?: ConnectionRequest,
   ): Promise<boolean> {
     const values = [sealed, scopes ?? null, expiresInMs ?? null, issuer, resource];
-    return (await this.database.query(renew, [...keyOf(key), holder, ...values])).length > 0;
+    const auditing = request === undefined ? [uuidv7(), null] : this.auditing(request);
+    return (await this.database.query(renew, [...auditing, ...keyOf(key), holder, ...values])).length > 0;
   }
 
   async leave(key: ConnectionKey, holder: string): Promise<void> {

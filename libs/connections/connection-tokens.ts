@@ -1,13 +1,13 @@
-// The token of a call to a tool server. One that is about to end is renewed first, by one process at a time: the others wait for
-// what it stores. New tokens are stored before they are used. A connection whose tokens are refused ends.
+// The token of a call to a tool server. One that is about to end is renewed or exchanged first, by one process at a time: the others
+// wait for what it stores. New tokens are stored before they are used. A connection whose tokens are refused ends.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type OAuthTokens, refreshAuthorization } from '@modelcontextprotocol/client';
+import { refreshAuthorization } from '@modelcontextprotocol/client';
 import { GrowingPause } from '#libs/concurrency/growing-pause.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isStoreAway } from '#libs/store-error/store-error.js';
-import { ConnectionNeeded } from './connection-needed.js';
+import { neededAt } from './connection-needed.js';
 import {
   type ConnectionSecrets,
   type OAuthSecrets,
@@ -15,20 +15,19 @@ import {
   scopesOf,
   secretsOf,
 } from './connection-secrets.js';
-import type { ConnectionStore, StoredConnection } from './connection-store.js';
+import type { ConnectionKey, ConnectionRequest, ConnectionStore, StoredConnection } from './connection-store.js';
 import {
   askForChallenge,
   configuredClient,
   type ConnectedServer,
   fetchFor,
   findIssuer,
-  type Issuer,
-  type IssuerClient,
   IssuerRefused,
   ofIssuer,
   ownToken,
 } from './issuer.js';
 import { IssuerAway, type IssuerFetch, issuerMs } from './issuer-fetch.js';
+import { exchangedTokens, type IssuedTokens } from './token-exchange.js';
 import type { Vault } from './vault.js';
 
 export interface ConnectionTokensParts {
@@ -43,6 +42,19 @@ export interface Credential {
   token?: string;
   headers?: Readonly<Record<string, string>>;
   version: string;
+}
+
+/** A caller with a token of the issuer, which has been verified. */
+export interface ExchangingCaller extends ConnectionRequest {
+  principal: string;
+  token: string;
+}
+
+/** How tokens are got without those before. */
+interface TokenSource {
+  ask: (fetch: IssuerFetch) => Promise<IssuedTokens>;
+  /** For the audit of a connection of somebody. */
+  request?: ConnectionRequest;
 }
 
 /** Tokens that last less than twice as long are renewed after half their life. */
@@ -70,19 +82,41 @@ export class ConnectionTokens {
     refused?: string,
   ): Promise<Credential> {
     const isOwn = server.auth.kind === 'client_credentials';
-    const key = { principal: isOwn ? '' : principal, server: server.name };
+    const source = isOwn ? { ask: (fetch: IssuerFetch) => ownTokens(server, fetch) } : undefined;
+    return this.current(isOwn ? '' : principal, server, signal, { refused, source });
+  }
+
+  /**
+   * Exchanges the caller's token if there is no connection that lasts.
+   * @throws AppError tool_unavailable, IssuerRefused, store_unavailable; the signal's reason
+   */
+  async exchange(caller: ExchangingCaller, server: ConnectedServer, signal: AbortSignal): Promise<void> {
+    const { principal, token, ...request } = caller;
+    const source = { ask: (fetch: IssuerFetch) => exchangedTokens(server, token, fetch), request };
+    await this.current(principal, server, signal, { source });
+  }
+
+  private async current(
+    principal: string,
+    server: ConnectedServer,
+    signal: AbortSignal,
+    { refused, source }: { refused?: string | undefined; source: TokenSource | undefined },
+  ): Promise<Credential> {
+    const key: ConnectionKey = { principal, server: server.name };
     const until = performance.now() + leaseMs;
     const pauses = new GrowingPause(waitMs);
     for (;;) {
       signal.throwIfAborted();
       const row = await this.parts.store.get(key);
       const usable = row !== undefined && this.isFor(row, server) && row.sealed !== null ? row : undefined;
-      if (usable === undefined && !isOwn) throw new ConnectionNeeded(server.name, row?.wantedScopes);
+      if (usable === undefined && source === undefined) throw neededAt(server, row?.wantedScopes);
       const secrets = usable && this.open(usable);
       if (secrets !== undefined && usable!.version !== refused && lastsMs(usable!) > renewBefore(secrets)) {
         return toCredential(secrets, usable!.version);
       }
-      if (usable !== undefined && !isOwn && !canRenew(secrets)) return this.last(usable, secrets!, refused);
+      if (usable !== undefined && source === undefined && !canRenew(secrets)) {
+        return this.last(usable, server, secrets!, refused);
+      }
       if (performance.now() > until)
         throw new AppError('tool_unavailable', `The token for '${server.name}' is not renewed`);
       if (row === undefined) {
@@ -90,7 +124,7 @@ export class ConnectionTokens {
         continue;
       }
       try {
-        const isDone = await unlessAborted(this.renewOnce(row, server), signal);
+        const isDone = await unlessAborted(this.renewOnce(row, server, source), signal);
         if (!isDone) await pause(pauses.next(), undefined, { signal });
       } catch (error) {
         const isGood = secrets !== undefined && row.version !== refused && lastsMs(row) > 0;
@@ -112,41 +146,54 @@ export class ConnectionTokens {
   /** A token that cannot be renewed is used as long as it lasts. @throws ConnectionNeeded */
   private async last(
     row: StoredConnection,
+    server: ConnectedServer,
     secrets: ConnectionSecrets,
     refused: string | undefined,
   ): Promise<Credential> {
     if (row.version !== refused && lastsMs(row) > 0) return toCredential(secrets, row.version);
     await this.parts.store.end(row);
-    throw new ConnectionNeeded(row.server, row.wantedScopes);
+    throw neededAt(server, row.wantedScopes);
   }
 
   /** False if another process renews it. A caller that leaves ends nothing: the issuer may have taken the old token back. */
-  private async renewOnce(row: StoredConnection, server: ConnectedServer): Promise<boolean> {
+  private async renewOnce(
+    row: StoredConnection,
+    server: ConnectedServer,
+    source: TokenSource | undefined,
+  ): Promise<boolean> {
     const id = JSON.stringify([row.principal, row.server]);
     const running = this.renewing.get(id);
     if (running !== undefined) return running.then(() => true);
     const holder = randomUUID();
     if (!(await this.parts.store.lease(row, { version: row.version, holder, forMs: leaseMs }))) return false;
-    const renewal = this.renew(row, server, holder).finally(() => this.renewing.delete(id));
+    const renewal = this.renew(row, server, { holder, source }).finally(() => this.renewing.delete(id));
     this.renewing.set(id, renewal);
     return renewal.then(() => true);
   }
 
-  private async renew(row: StoredConnection, server: ConnectedServer, holder: string): Promise<void> {
+  private async renew(
+    row: StoredConnection,
+    server: ConnectedServer,
+    { holder, source }: { holder: string; source: TokenSource | undefined },
+  ): Promise<void> {
     const { store, vault } = this.parts;
     const { principal, server: name } = row;
-    const isOwn = server.auth.kind === 'client_credentials';
     const fetch = fetchFor(server, this.parts.allow, AbortSignal.timeout(renewMs));
     try {
-      const { tokens, ...asked } = await (isOwn ? ownTokens(server, fetch) : this.refreshed(row, server, fetch));
+      const { tokens, ...asked } = await (source?.ask(fetch) ?? this.refreshed(row, server, fetch));
       const secrets = secretsOf(asked, tokens);
       const key = { principal, server: name, issuer: asked.issuer, resource: server.url };
       const sealed = vault.seal(secrets, connectionOwner(key, key.issuer));
       const scopes = tokens.scope === undefined ? undefined : scopesOf(tokens.scope);
-      await untilStored(() => store.renew(key, holder, { sealed, scopes, expiresInMs: secrets.lifeMs }));
+      const renewed = { sealed, scopes, expiresInMs: secrets.lifeMs };
+      await untilStored(() => store.renew(key, holder, renewed, source?.request));
     } catch (error) {
-      if (error instanceof IssuerRefused && !isOwn) return untilStored(() => store.end(row));
+      if (error instanceof IssuerRefused && source === undefined) return untilStored(() => store.end(row));
       await store.leave(row, holder).catch(() => undefined);
+      if (error instanceof IssuerRefused && source?.request !== undefined) {
+        // Without its row the caller still learns why.
+        await store.noteRefused(row, error.reason, source.request).catch(() => undefined);
+      }
       throw error;
     }
   }
@@ -160,8 +207,6 @@ export class ConnectionTokens {
     return { issuer, metadata, resource, client, tokens };
   }
 }
-
-type IssuedTokens = Issuer & { client: IssuerClient; tokens: OAuthTokens };
 
 async function ownTokens(server: ConnectedServer, fetch: IssuerFetch): Promise<IssuedTokens> {
   const found = await findIssuer(server, await askForChallenge(server, fetch), fetch);

@@ -26,7 +26,8 @@ export function describeConnection(
   vault: Pick<Vault, 'open'>,
 ): DescribedConnection {
   // A connection is with an address: another one begins anew.
-  if (row === undefined || row.resource !== server.url) return { state: 'needed', scopes: [], wantedScopes: [] };
+  const isMade = row?.connectedAt != null && row.resource === server.url;
+  if (!isMade) return { state: 'needed', scopes: [], wantedScopes: [] };
   const { scopes, wantedScopes, account, connectedAt, lastsMs } = row;
   const common = {
     scopes,

@@ -66,7 +66,13 @@ const refusals: [string, object, string][] = [
   ['a member of another kind', { url, auth: { kind: 'headers', names: ['x-key'], issuer: url } }, 'has no issuer'],
   ['a header of the protocol', { url, auth: { kind: 'headers', names: ['mcp-session-id'] } }, 'cannot send the header'],
   ['a header twice', { url, headers: { Authorization: '${TOKEN}' }, auth: { kind: 'oauth' } }, 'twice'],
-  ['an unknown kind', { url, auth: { kind: 'magic' } }, 'oauth | client_credentials | headers'],
+  [
+    'ID-JAG without a client',
+    { url, auth: { kind: 'token_exchange', id_jag: true } },
+    'needs client_id and server_client_id',
+  ],
+  ['exchange without an issuer', { url, auth: { kind: 'token_exchange' } }, 'set auth.jwt'],
+  ['an unknown kind', { url, auth: { kind: 'magic' } }, 'oauth | client_credentials | token_exchange | headers'],
 ];
 verifies('connections.settings', 'settings that do not go together', () => {
   for (const [what, server, message] of refusals) {

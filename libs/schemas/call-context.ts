@@ -59,6 +59,8 @@ export interface RequestContext {
   noCache?: boolean;
   /** A request header by its lower-case name; a function, so that secrets are not serialised with the rest. */
   header?: (name: string) => string | undefined;
+  /** The caller's own token of the issuer, if tool servers get others for it; a function for the same reason. */
+  callerToken?: (() => string) | undefined;
 }
 
 /** For requests that can also be stopped from this side. */

@@ -6,6 +6,10 @@ export const connectionRequirements = {
     'a sign-in that another browser opens or completes shows who will be connected to what, and takes a click',
   'connections.client':
     'the client at an issuer is the configured one, else a metadata document, else a registered one',
+  'connections.exchange-refused':
+    'a call without a token that its issuer exchanges is told why, and does not wait for a person',
+  'connections.exchanged':
+    "a caller's token is exchanged once for one of a tool server, which ends with it, for nobody else",
   'connections.guarded': 'addresses that a server or its issuer names are not reached if they are private elsewhere',
   'connections.headers': 'each user gives secrets of their own for headers of a server',
   'connections.issuer-checked': 'an answer of another issuer than the one that the sign-in was begun at is refused',

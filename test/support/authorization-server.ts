@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { assertionGrant, exchangeGrant, type TokenGrant, TokenGrants, unsigned } from './token-grants.js';
 
 export interface IssuerFaults {
   /** The issuer in answers of the authorization endpoint; '' for none. */
@@ -18,20 +19,15 @@ export interface IssuerFaults {
   refusal?: string;
   /** Every token request gets this error. */
   tokenError?: { status: number; body: string };
+  /** The audience is refused. */
+  refusedAudience?: string;
   /** How long a token request takes, ms. */
   slowMs?: number;
   /** Redirects every metadata request there. */
   redirect?: string;
 }
 
-interface Grant {
-  user: string;
-  scope: string;
-  client: string;
-  resource: string;
-}
-
-interface Code extends Grant {
+interface Code extends TokenGrant {
   challenge: string;
   redirectUri: string;
 }
@@ -48,13 +44,15 @@ export interface AuthorizationServerOptions {
   listsOpenly?: boolean;
   /** Signed by nobody: what the issuer says of the user. */
   idToken?: boolean;
+  /** Whose keys sign the tokens of users, which it then exchanges: it takes the place of their `iss`. */
+  users?: { url: string };
 }
 
 export async function startAuthorizationServer(options: AuthorizationServerOptions = {}) {
   const clients = new Map<string, { secret?: string; method: string }>();
   const codes = new Map<string, Code>();
-  const accessTokens = new Map<string, Grant & { until: number }>();
-  const refreshTokens = new Map<string, Grant & { used: boolean }>();
+  const accessTokens = new Map<string, TokenGrant & { until: number }>();
+  const refreshTokens = new Map<string, TokenGrant & { used: boolean }>();
   /** What arrived: `METHOD path` with the parameters of the form. */
   const asked: { path: string; form: URLSearchParams; authorization: string | undefined }[] = [];
   const calls: { user: string; tool: string }[] = [];
@@ -128,10 +126,11 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     code_challenge_methods_supported: ['S256'],
     token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
     authorization_response_iss_parameter_supported: true,
+    ...(options.users === undefined ? {} : { jwks_uri: `${options.users.url}/keys` }),
     ...world.faults.metadata,
   });
 
-  const issue = (grant: Grant, refreshable: boolean) => {
+  const issue = (grant: TokenGrant, refreshable: boolean) => {
     const accessToken = made('access');
     accessTokens.set(accessToken, { ...grant, until: Date.now() + world.tokenSeconds * 1_000 });
     tokens.push(accessToken);
@@ -150,6 +149,9 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     }
     return body;
   };
+
+  const grants = new TokenGrants();
+  const granting = { issue, keep: (secret: string) => void tokens.push(secret) };
 
   const authorize = (query: URLSearchParams): Answer => {
     const redirectUri = query.get('redirect_uri') ?? '';
@@ -206,6 +208,14 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
           200,
           issue({ user: client, scope: form.get('scope') ?? '', client, resource: form.get('resource') ?? '' }, false),
         ];
+      case exchangeGrant:
+        return grants.exchange(form, client, {
+          ...granting,
+          refusedAudience: world.faults.refusedAudience,
+          issuer: world.url,
+        });
+      case assertionGrant:
+        return grants.redeem(form, client, granting);
       default:
         return [400, { error: 'unsupported_grant_type' }];
     }
@@ -244,6 +254,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
           },
         ];
       case '/.well-known/oauth-authorization-server':
+      case '/.well-known/openid-configuration':
         return [200, metadata()];
       case '/register': {
         const wanted = JSON.parse(body) as { token_endpoint_auth_method?: string };
@@ -324,8 +335,3 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
 export type AuthorizationServer = Awaited<ReturnType<typeof startAuthorizationServer>>;
 
 type Answer = [status: number, body: object | string, headers?: Record<string, string>];
-
-const unsigned = (claims: object): string => {
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-  return `${part({ alg: 'none' })}.${part(claims)}.`;
-};

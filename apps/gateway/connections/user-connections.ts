@@ -44,7 +44,7 @@ export class Connections {
       .map((server) => ({ server, ...describeConnection(server, rows.get(server.name), vault) }));
   }
 
-  /** The browser opens the address. @throws AppError not_found, rate_limit_exceeded */
+  /** The browser opens the address. @throws AppError not_found, invalid_value, rate_limit_exceeded */
   async begin(
     context: RequestContext,
     server: string,
@@ -120,7 +120,11 @@ export class Connections {
 
   private usable(context: RequestContext, name: string): ConnectedServer {
     const server = this.parts.servers.get(name);
-    if (server !== undefined && this.parts.mayUse(context, name)) return server;
+    if (server !== undefined && this.parts.mayUse(context, name)) {
+      if (server.auth.kind !== 'token_exchange') return server;
+      const message = 'This tool server takes the token that requests are sent with: there is nothing to connect';
+      throw new AppError('invalid_value', message, { param: 'server' });
+    }
     throw new AppError('not_found', 'There is no tool server of this name that you connect to');
   }
 }

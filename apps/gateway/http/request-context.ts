@@ -39,6 +39,7 @@ class GivenContext implements StoppableContext {
   roles: Access['roles'] | undefined = undefined;
   access: Access | undefined = undefined;
   parentCall: string | undefined = undefined;
+  callerToken: (() => string) | undefined = undefined;
   runsTurn = false;
   readonly requestId: string;
   readonly ip: string;

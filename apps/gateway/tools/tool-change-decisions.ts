@@ -1,6 +1,7 @@
 // Takes an operator's decisions about changed definitions: stored and audited in one statement, then announced to every gateway.
 import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
+import type { Metrics } from '#libs/metrics/metrics.js';
 import type { ChangeDecision, ToolChange, ToolChanges } from '#libs/runs/catalog/tool-changes.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -73,4 +74,14 @@ function changeNotFound({ server, tool }: ChangeDecision, index: number): AppErr
     `No held-back change of tool '${tool}' of server '${server}' has this hash: list the changes again`,
     { param: `changes[${index}]` },
   );
+}
+
+/** The changes with their decisions, which are counted. */
+export function openToolChanges<Changes extends ToolChanges>(
+  toolChanges: Changes,
+  { channels, metrics, logger }: Pick<DecisionParts, 'channels' | 'logger'> & { metrics: Pick<Metrics, 'toolChanges'> },
+) {
+  const onDecided: DecisionParts['onDecided'] = (grade, outcome) => metrics.toolChanges.inc({ grade, outcome });
+  const parts = { changes: toolChanges, channels, onDecided, logger };
+  return { toolChanges, toolChangeDecisions: new ToolChangeDecisions(parts) };
 }

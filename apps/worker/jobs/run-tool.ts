@@ -84,7 +84,7 @@ export async function runTool(parts: ToolRunParts, call: WorkerCall): Promise<vo
       outcome = clamped instanceof Promise ? await clamped : clamped;
     } else outcome = readServerAnswer(job.method, { ...result }, bounds);
   } catch (error) {
-    if (error instanceof ConnectionNeeded) call.connectionNeeded = error;
+    if (error instanceof ConnectionNeeded && error.canSignIn) call.connectionNeeded = error;
     outcome = toOutcome(error, call, parts.logger);
   }
   const claiming = call.end(outcome.error === undefined ? outcome : withoutSecrets(outcome));

@@ -202,7 +202,7 @@ export interface CompletedArgument {
 
 export interface Connection {
   server: string;
-  kind: 'oauth' | 'client_credentials' | 'headers';
+  kind: 'oauth' | 'client_credentials' | 'token_exchange' | 'headers';
   /** `needed`: there is none; `expired`: its tokens were refused or have ended; `error`: the key that sealed it is not configured. */
   state: 'connected' | 'needed' | 'expired' | 'error';
   scopes: string[];

@@ -5,7 +5,7 @@ import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Access } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
-import type { SignIn } from '../access.js';
+import type { Caller, SignIn } from '../access.js';
 import type { SignInFailure } from '../key-store.js';
 import { type IssuerKeys, openIssuerKeys } from './issuer-keys.js';
 import { accessOf, type JwtSettings, principalOf } from './read-claims.js';
@@ -39,6 +39,8 @@ export interface TokenRingParts {
   settings: JwtSettings;
   /** Audiences besides the configured ones: addresses of this gateway, to which an issuer binds tokens (RFC 8707). */
   resources?: readonly string[];
+  /** A token was verified. Must not throw. */
+  onVerified?: ((caller: Caller, token: string) => void) | undefined;
   logger: Logger;
 }
 
@@ -117,6 +119,7 @@ export class TokenRing {
       if (this.tokens.size >= maxTokens) this.tokens.delete(this.tokens.keys().next().value!);
       const leftMs = (payload.exp! + toleranceSeconds) * 1_000 - Date.now();
       this.tokens.set(id, { signIn, until: performance.now() + Math.min(rememberMs, leftMs) });
+      this.parts.onVerified?.(caller, token);
       return signIn;
     } catch (error) {
       if (error instanceof AppError) throw error;

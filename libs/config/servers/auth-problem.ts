@@ -6,6 +6,18 @@ import type { ServerAuth } from '../schemas/auth-schema.js';
 const members: Record<ServerAuth['kind'], { needed: readonly Member[]; possible: readonly Member[] }> = {
   oauth: { needed: [], possible: ['scopes', 'client_id', 'client_secret', 'issuer'] },
   client_credentials: { needed: ['client_id', 'client_secret'], possible: ['scopes', 'issuer'] },
+  token_exchange: {
+    needed: [],
+    possible: [
+      'scopes',
+      'client_id',
+      'client_secret',
+      'audience',
+      'id_jag',
+      'server_client_id',
+      'server_client_secret',
+    ],
+  },
   headers: { needed: ['names'], possible: [] },
 };
 type Member = Exclude<keyof ServerAuth, 'kind'>;
@@ -15,7 +27,7 @@ export function authProblem({ auth, url, headers, forward_headers, identity }: S
   if (url === undefined) return 'has auth but no url';
   const { kind, ...given } = auth;
   const { needed, possible } = members[kind];
-  const missing = needed.find((member) => given[member] === undefined || given[member].length === 0);
+  const missing = needed.find((member) => given[member] === undefined || [given[member]].flat().length === 0);
   if (missing !== undefined) return `auth of kind ${kind} needs ${missing}`;
   const known = [...needed, ...possible];
   const surplus = (Object.keys(given) as Member[]).find(
@@ -24,6 +36,11 @@ export function authProblem({ auth, url, headers, forward_headers, identity }: S
   if (surplus !== undefined) return `auth of kind ${kind} has no ${surplus}`;
   if (auth.client_secret !== undefined && auth.client_id === undefined)
     return 'auth has a client_secret but no client_id';
+  const { id_jag: isIdJag = false, server_client_id: ownId } = auth;
+  if (isIdJag && (ownId === undefined || auth.client_id === undefined || auth.audience !== undefined))
+    return 'auth with id_jag needs client_id and server_client_id, and has no audience';
+  if (!isIdJag && (ownId ?? auth.server_client_secret) !== undefined)
+    return 'auth has a client at the issuer of the server but no id_jag';
   const wrong = auth.names?.find((name) => isOwnHeader(name));
   if (wrong !== undefined) return `auth cannot send the header '${wrong}'`;
   const set = new Set((auth.names ?? ['authorization']).map((name) => name.toLowerCase()));

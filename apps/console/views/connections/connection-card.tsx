@@ -29,6 +29,8 @@ export function ConnectionCard({ connection, signIns }: { connection: Connection
   const texts = useStrings(connectionsStrings);
   const id = useId();
   const { server, state, wanted_scopes: wanted = [] } = connection;
+  // Its connection is made by the calls themselves.
+  const isExchanged = connection.kind === 'token_exchange';
   const address = signIns.addressOf(server);
   return (
     <article className={styles.card} aria-labelledby={id}>
@@ -36,8 +38,8 @@ export function ConnectionCard({ connection, signIns }: { connection: Connection
         <h2 id={id}>{visibleText(server)}</h2>
         <Badge tone={tones[state]}>{texts[state]}</Badge>
         <div className={styles.actions}>
-          <Connect connection={connection} signIns={signIns} />
-          {connection.connected_at !== null && <Disconnect server={server} />}
+          {!isExchanged && <Connect connection={connection} signIns={signIns} />}
+          {!isExchanged && connection.connected_at !== null && <Disconnect server={server} />}
         </div>
       </header>
       {address !== undefined && (
@@ -62,6 +64,8 @@ export function ConnectionCard({ connection, signIns }: { connection: Connection
 function About({ connection }: { connection: Connection }) {
   const texts = useStrings(connectionsStrings);
   const { kind, state, account, scopes, names, connected_at: since, expires_at: expires } = connection;
+  const isExchanged = kind === 'token_exchange';
+  if (isExchanged && state !== 'connected') return <p className={styles.soft}>{texts.exchangedText}</p>;
   if (state === 'needed') {
     return <p className={styles.soft}>{kind === 'headers' ? texts.neededValues : texts.neededText}</p>;
   }

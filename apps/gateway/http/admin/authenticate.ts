@@ -1,5 +1,6 @@
 // Authenticates the caller by the key or token of the request, and checks that it may use the route. Runs before bodies are
-// read and before Nest. No part of a key or token is logged, stored or passed on to tool servers.
+// read and before Nest. No part of a key or token is logged, stored or passed on to tool servers. Only for their issuer, which
+// exchanges it for one of a tool server, is a token kept while its request lasts.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Caller, SignIn } from '#libs/access/access.js';
 import { presentedKey } from '#libs/access/api-key.js';
@@ -24,6 +25,8 @@ export interface AuthenticationParts {
   ring: KeyRing;
   /** Undefined if no token issuer is configured. */
   tokens: TokenRing | undefined;
+  /** Whether tokens of callers are exchanged for those of a tool server. */
+  exchangesTokens: boolean;
   callTokens: Pick<CallTokenRing, 'signIn' | 'isRemembered' | 'verify'>;
   failures: FailedSignIns;
   store: Pick<KeyStore, 'noteFailure'>;
@@ -76,6 +79,7 @@ export class Authentication {
     }
     const wait = failures.refusedFor(request.ip);
     if (wait !== undefined && !credentials.isRemembered(shown.key)) throw this.tooMany(wait);
+    if (this.parts.exchangesTokens && credentials === tokens) requestContext(request).callerToken = () => shown.key;
     const finish = (signIn: SignIn) =>
       this.admit(request, signIn, { access, header: shown.header, isOurs: credentials === this.parts.callTokens });
     const signIn = credentials.signIn(shown.key);

@@ -21,6 +21,13 @@ export interface SamplingDesk {
   open(callIds: readonly string[], caller: SamplingCaller): Promise<Wait[]>;
 }
 
+/** Gets the token that a call of a tool server needs, for its worker. */
+export interface ServerTokens {
+  isFor(server: string): boolean;
+  /** @throws AppError; the signal's reason */
+  beforeCall(server: string, caller: RequestContext): Promise<void>;
+}
+
 export type DispatchQueue = Pick<JobQueue, 'add' | 'existing' | 'remove'>;
 
 export interface DispatchServices {

@@ -18,7 +18,7 @@ import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { tracing } from '#libs/tracing/tracing.js';
 import type { Call, JobOptions, RunnableCall } from '../call.js';
 import { isHandedOver } from '../runs/active-runs.js';
-import type { DispatchServices, SamplingDesk } from './dispatch-services.js';
+import type { DispatchServices, SamplingDesk, ServerTokens } from './dispatch-services.js';
 import { DispatchedCall } from './dispatched-call.js';
 import type { ApprovalSettings } from '../../govern/decide.js';
 import { ForwardedHeaders } from './forwarded-headers.js';
@@ -51,6 +51,8 @@ export interface QueuedToolRunnerParts {
   registry: ProcessRegistry;
   lateCancels: LateCancels;
   waits: Pick<WaitStore, 'open' | 'byIds'>;
+  /** Gets tokens that calls of some servers need. Undefined: there is no such server. */
+  exchanges?: ServerTokens | undefined;
   approval: ApprovalSettings;
   sampling: SamplingDesk;
   limits: ReturnType<typeof dispatchLimits>;
@@ -180,6 +182,15 @@ export class QueuedToolRunner implements ToolRunner {
   }
 
   private send(call: RunnableCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
+    const { exchanges } = this.parts;
+    if (exchanges?.isFor(call.tool.server) !== true) return this.sendAtOnce(call, onProgress);
+    return exchanges.beforeCall(call.tool.server, call.context).then(
+      () => this.sendAtOnce(call, onProgress),
+      (error: unknown) => this.neverQueued(error, call),
+    );
+  }
+
+  private sendAtOnce(call: RunnableCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
     if (call.forwarded === undefined) return this.dispatch(call, onProgress);
     return this.sendWithHeaders(call, onProgress);
   }

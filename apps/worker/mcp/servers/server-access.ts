@@ -8,7 +8,7 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
 import { holdSecrets, secretsOfHeader } from '#libs/audit/known-secrets.js';
-import { ConnectionNeeded } from '#libs/connections/connection-needed.js';
+import { ConnectionNeeded, neededAt } from '#libs/connections/connection-needed.js';
 import { scopesOf } from '#libs/connections/connection-secrets.js';
 import type { ConnectionStore } from '#libs/connections/connection-store.js';
 import type { ConnectionTokens, Credential } from '#libs/connections/connection-tokens.js';
@@ -76,7 +76,7 @@ export class ServerAccess {
   }
 
   private signIn(scope?: string): ConnectionNeeded {
-    return new ConnectionNeeded(this.server.name, scopesOf(scope));
+    return neededAt(this.server, scopesOf(scope));
   }
 
   private async current(refused?: string): Promise<Credential | undefined> {

@@ -1,0 +1,65 @@
+// The tokens of callers, exchanged for those of the tool servers that they call. No job has a caller's token, so the gateway does it
+// before it queues the call. A caller without one may still have a connection: the worker of the call looks.
+import { allowsServer, type Caller } from '#libs/access/access.js';
+import type { ConnectionTokens } from '#libs/connections/connection-tokens.js';
+import type { ConnectedServer } from '#libs/connections/issuer.js';
+import { secondsLeft } from '#libs/connections/token-exchange.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { RequestContext } from '#libs/schemas/call-context.js';
+
+export interface TokenExchangesParts {
+  /** Those whose tokens are exchanged, by name. */
+  servers: ReadonlyMap<string, ConnectedServer>;
+  tokens: Pick<ConnectionTokens, 'exchange'>;
+  /** Whether tools of the server are known. */
+  isListed: (server: string) => boolean;
+  /** Tells workers of a connection with which they can list tools. Must not reject. */
+  announce: (connection: { principal: string; server: string }) => Promise<void>;
+  logger: Logger;
+}
+
+/** A token that ends sooner is worth no exchange. */
+const leastSeconds = 1;
+
+export class TokenExchanges {
+  private readonly closed = new AbortController();
+  private readonly listing = new Set<Promise<void>>();
+
+  constructor(private readonly parts: TokenExchangesParts) {}
+
+  isFor(server: string): boolean {
+    return this.parts.servers.has(server);
+  }
+
+  /** @throws AppError tool_unavailable, store_unavailable; the signal's reason */
+  async beforeCall(name: string, { principal, callerToken, signal, ...request }: RequestContext): Promise<void> {
+    const token = callerToken?.();
+    if (token === undefined || secondsLeft(token) < leastSeconds) return;
+    const { requestId, ip, keyId } = request;
+    await this.parts.tokens.exchange({ principal, token, requestId, ip, keyId }, this.parts.servers.get(name)!, signal);
+  }
+
+  /** Nobody calls tools that nobody could list, so they are listed with the rights of the first who may use them. */
+  signedIn({ principal, access }: Caller, token: string): void {
+    const { servers, isListed, announce, tokens, logger } = this.parts;
+    const { signal } = this.closed;
+    for (const server of servers.values()) {
+      const { name } = server;
+      if (signal.aborted || isListed(name) || !allowsServer(access, name)) continue;
+      const made = tokens
+        .exchange({ principal, token, requestId: '' }, server, signal)
+        .then(() => announce({ principal, server: name }))
+        .catch((error: unknown) => {
+          if (!signal.aborted)
+            logger.warn({ error, metadata: { server: name } }, 'no token to list the tools of a server');
+        })
+        .finally(() => this.listing.delete(made));
+      this.listing.add(made);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.closed.abort(new Error('the gateway is stopping'));
+    await Promise.all(this.listing);
+  }
+}
