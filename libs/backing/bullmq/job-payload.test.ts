@@ -39,12 +39,12 @@ test('several come back together, or not at all', () => {
   });
   expect(readPayload({ job: texts[0], more: ['{'] }).kind).toBe('invalid');
   expect(readPayload({ job: texts[0], more: 'x' }).kind).toBe('invalid');
-  expect(readPayload({ job: texts[0], more: [JSON.stringify({ ...job, version: 3 })] }).kind).toBe('unknown version');
+  expect(readPayload({ job: texts[0], more: [JSON.stringify({ ...job, version: 4 })] }).kind).toBe('unknown version');
 });
 
 test('a later version is distinguished from a wrong job', () => {
   const read = (value: unknown) => readPayload({ job: JSON.stringify(value) }).kind;
-  expect(read({ ...job, version: 3, priority: 'new' })).toBe('unknown version');
+  expect(read({ ...job, version: 4, priority: 'new' })).toBe('unknown version');
   expect(read({ ...job, priority: 'new' })).toBe('invalid');
   expect(read({})).toBe('invalid');
   expect(read(null)).toBe('invalid');
