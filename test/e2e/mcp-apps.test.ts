@@ -91,7 +91,7 @@ for (const mode of ['auto', 'legacy'] as const) {
         structuredContent: { month: 'May', total: 12 },
         _meta: { rows: [1, 2], 'signalbox/call_id': expect.stringMatching(/^call_(?!.*forged)/) },
       });
-      expect(sales.declared.at(-1)).toEqual(appCapability);
+      expect(sales.declared.at(-1)).toMatchObject(appCapability);
       expect((await call('plain'))._meta).not.toHaveProperty('rows');
       expect(await call('lengthy')).toMatchObject({ structuredContent: { short: true } });
       const huge = await call('huge');
