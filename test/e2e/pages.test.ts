@@ -40,6 +40,11 @@ const elsewhere: [beginning: RegExp, why: string][] = [
   [/^The model provider/, 'test/e2e/first-model.test.ts has providers that cannot be had'],
   [/^x-ratelimit-/, 'test/e2e/limits.test.ts has a key with limits'],
   [/^\{\n {2}"data": \[\n {4}\{\n {6}"key"/, 'test/e2e/budgets.test.ts asks for the usage of a key'],
+  [/^const keys = createRemoteJWKSet/, 'test/e2e/identity.test.ts has a server that checks statements'],
+  [
+    /^\{\n {2}"role": "user",\n {2}"content": \[/,
+    'test/e2e/offers-api.test.ts has a server with resources and prompts',
+  ],
 ];
 
 async function expectPage(path: string, install: DefaultInstall, follow: Follow = install.follow): Promise<void> {
