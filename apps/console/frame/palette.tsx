@@ -36,7 +36,8 @@ export default function Palette({ onClose }: { onClose: () => void }) {
     <Dialog heading={texts.palette} isOpen onClose={onClose}>
       <Autocomplete filter={contains} inputValue={typed} onInputChange={setTyped}>
         <TextField autoFocus aria-label={texts.palette}>
-          <Input className={styles.input} placeholder={texts.paletteHint} />
+          {/* The arrows of the field move through the list, which takes no focus of its own. */}
+          <Input role="combobox" aria-expanded className={styles.input} placeholder={texts.paletteHint} />
         </TextField>
         <ListBox
           aria-label={texts.palette}
