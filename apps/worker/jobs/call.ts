@@ -235,6 +235,11 @@ export class WorkerCall implements UseOptions, ToolCallOptions {
     return { callId, fence, worker, isolation, outcome, outcomeText, requestId, traceparent, keyId, ip, model };
   }
 
+  /** Whether the tool has asked people or a model. */
+  get hasAsked(): boolean {
+    return this.questions > 0;
+  }
+
   /** Undefined if the caller cannot be asked. */
   get onQuestion(): ToolCallOptions['onQuestion'] {
     if (this.job.questions === undefined) return undefined;

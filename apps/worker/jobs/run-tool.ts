@@ -1,5 +1,5 @@
-// Runs a call that was allowed, of a tool or for a resource or prompt: session, server, MCP call within its time, result within its limits. Always ends
-// the call with an outcome; knows neither the queue nor the journal.
+// Runs a call that was allowed, of a tool or for a resource or prompt: session, server, MCP call within its time, result within its
+// limits. Always ends the call with an outcome; knows neither the queue nor the journal.
 import type { CallTokenMint } from '#libs/access/call-tokens.js';
 import { secretsOfHeader, strikeOutKnown } from '#libs/audit/known-secrets.js';
 import type { SealedValues } from '#libs/backing/sealed-values.js';
@@ -84,7 +84,8 @@ export async function runTool(parts: ToolRunParts, call: WorkerCall): Promise<vo
       outcome = clamped instanceof Promise ? await clamped : clamped;
     } else outcome = readServerAnswer(job.method, { ...result }, bounds);
   } catch (error) {
-    if (error instanceof ConnectionNeeded && error.canSignIn) call.connectionNeeded = error;
+    // A tool that has asked something has begun, and does not begin again after a sign-in.
+    if (error instanceof ConnectionNeeded && error.canSignIn && !call.hasAsked) call.connectionNeeded = error;
     outcome = toOutcome(error, call, parts.logger);
   }
   const claiming = call.end(outcome.error === undefined ? outcome : withoutSecrets(outcome));

@@ -1,10 +1,12 @@
 // Servers that make tasks of calls, in both eras: the extension since 2026-07-28, and the experimental tasks of 2025-11-25.
 import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
+import { ConnectionNeeded } from '#libs/connections/connection-needed.js';
 import type { Question } from '#libs/waits/question.js';
 import { httpServer } from '../../../../test/support/http-server.js';
 import { listeningFixture, type ListeningFixture } from '../../../../test/support/listening-fixture.js';
 import { fixture, openToolServers, type ToolServers } from '../../../../test/support/tool-servers.js';
 import { verifies } from '../../../../test/verifies.js';
+import { connectHttp } from '../servers/connect.js';
 import type { RawToolResult } from '../servers/connection.js';
 import type { Progress } from '../wire/guarded-transport.js';
 
@@ -122,6 +124,38 @@ verifies(
     expect(onTheWay).toHaveLength(6);
   },
 );
+
+verifies('tools.tasks-ended', 'a sign-in that ends meanwhile does not let the tool begin again', async () => {
+  let isOver = false;
+  const value = async () => {
+    if (isOver) throw new ConnectionNeeded('newHttp');
+    return 'ada';
+  };
+  const bounds = { maxBytes: 1e6, connectMs: 5_000, totalMs: 20_000, maxExchanges: 8 };
+  const connection = await connectHttp(
+    { url: `${http.address}/mcp`, headers: {}, bounds, fresh: { name: 'x-caller', value } },
+    {
+      signal: AbortSignal.timeout(15_000),
+      cancelGraceMs: 1_000,
+      startTimeoutMs: 10_000,
+      needed: (error) => (error instanceof ConnectionNeeded ? error : undefined),
+    },
+  );
+  try {
+    const before = (await report('newHttp')).calls.length;
+    const options = {
+      signal: AbortSignal.timeout(15_000),
+      maxTimeoutMs: 15_000,
+      onProgress: () => void (isOver = true),
+    };
+    const called = connection.callTool({ tool: 'endless', arguments: {}, meta: {} }, options);
+    await expect(called).rejects.toMatchObject({ code: 'tool_failed' });
+    expect((await report('newHttp')).calls).toHaveLength(before + 1);
+  } finally {
+    isOver = false;
+    await connection.close();
+  }
+});
 
 verifies(
   'tools.tasks-followed',

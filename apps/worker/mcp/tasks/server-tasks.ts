@@ -33,7 +33,7 @@ const firstLookMs = 100;
 /** How often in a row the server may fail to answer before the call ends. */
 const maxFailures = 3;
 /** What these codes say of a call, that nothing ran, is not known of a task. */
-const nothingRan: ReadonlySet<string> = new Set(['tool_unavailable', 'invalid_tool_arguments']);
+const nothingRan: ReadonlySet<string> = new Set(['tool_unavailable', 'invalid_tool_arguments', 'connection_needed']);
 
 export class ServerTasks {
   /** Tools that must be called as tasks; undefined while they are not listed. */
