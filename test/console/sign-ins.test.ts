@@ -158,7 +158,11 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     const foreign = await park('bob');
     await gateway.box.rows(`update approvals set principal = '${hostileOwner}' where id = '${foreign}'`);
     const boss = await asPerson('boss');
+    const answer = boss.page.waitForResponse((response) => response.url().includes('/api/approvals'));
     await boss.open(`approvals/${foreign}`);
+    const told = await (await answer).text();
+    expect(told).toContain(foreign);
+    expect(told).not.toContain('/connections/open/');
     const shown = cards(boss);
     await shown.getByText(`Only ${shownOwner} can sign in`).waitFor();
     expect(await shown.getByRole('link', { name: link }).count()).toBe(0);

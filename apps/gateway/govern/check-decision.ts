@@ -28,7 +28,9 @@ export async function checkDecision(
   const { arguments: given, ...rest } = decision;
   if (decision.decision === 'deny') return rest;
   if (waitKinds[wait.kind].answer === 'connection') {
-    const message = `Only signing in at the tool server '${wait.server}' lets this call run: open ${wait.authorizationUrl}`;
+    // The address is for whoever the call is for.
+    const where = wait.principal === caller.principal ? `: open ${wait.authorizationUrl}` : '';
+    const message = `Only signing in at the tool server '${wait.server}' lets this call run${where}`;
     throw new AppError('invalid_value', message, { param: 'decision' });
   }
   if (waitKinds[wait.kind].answer === 'content') return { ...rest, arguments: contentOf(wait, given ?? {}, ports) };

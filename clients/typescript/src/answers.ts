@@ -53,7 +53,7 @@ export interface Approval {
   schema: JsonObject | null;
   /** Of a sign-in: what it must cover; often empty. */
   scopes?: string[];
-  /** Of a sign-in: where the caller signs in, in a browser. */
+  /** Of a sign-in, for its principal alone: where to sign in, in a browser. */
   authorization_url?: string | null;
   principal: string;
   session_id: string;

@@ -1,7 +1,8 @@
 // Calls that wait for an approval: the caller's own, or everybody's if the caller may decide for others.
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { type WaitState, waitStates, type WaitDecision, shownWait } from '#libs/waits/wait.js';
+import { type Wait, type WaitState, waitStates, type WaitDecision, shownWait } from '#libs/waits/wait.js';
+import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { Waits } from '../../govern/waits.js';
@@ -33,12 +34,16 @@ export class ApprovalsController {
       },
       requestContext(request),
     );
-    return { data: found.slice(0, size).map(shownWait), has_more: found.length > size };
+    return {
+      data: found.slice(0, size).map((wait) => shownTo(requestContext(request), wait)),
+      has_more: found.length > size,
+    };
   }
 
   @Get(':id')
   async one(@Req() request: FastifyRequest, @Param('id') id: string): Promise<JsonObject> {
-    return shownWait(await this.approvals.get(id, requestContext(request)));
+    const caller = requestContext(request);
+    return shownTo(caller, await this.approvals.get(id, caller));
   }
 
   @Post(':id')
@@ -54,7 +59,8 @@ export class ApprovalsController {
       throw new AppError('invalid_value', 'arguments are only allowed with an approval', { param: 'arguments' });
     }
     const given: WaitDecision = { decision, reason: reason ?? undefined, arguments: args ?? undefined };
-    return shownWait(await this.approvals.decide(id, given, requestContext(request)));
+    const caller = requestContext(request);
+    return shownTo(caller, await this.approvals.decide(id, given, caller));
   }
 }
 
@@ -66,4 +72,10 @@ function readStates(given: string | undefined): WaitState[] | undefined {
       param: 'state',
     });
   });
+}
+
+/** Where somebody signs in is for them alone: whoever else signed in there would give them another's account. */
+function shownTo({ principal }: RequestContext, wait: Wait): JsonObject {
+  const { authorization_url: address, ...shown } = shownWait(wait);
+  return address !== undefined && wait.principal === principal ? { ...shown, authorization_url: address } : shown;
 }
