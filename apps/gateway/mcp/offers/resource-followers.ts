@@ -37,6 +37,7 @@ const maxFollowers = 1_000;
 export class ResourceFollowers {
   private readonly followers = new Set<Followed>();
   private timer: NodeJS.Timeout | undefined;
+  private renewing: Promise<void> | undefined;
   private stopListening: (() => Promise<void>) | undefined;
 
   constructor(private readonly ports: FollowerPorts) {}
@@ -44,7 +45,11 @@ export class ResourceFollowers {
   async start(): Promise<void> {
     const { channels } = this.ports;
     this.stopListening = await channels.subscribe(channelNames.resourceUpdates, (message) => this.receive(message));
-    this.timer = setInterval(() => void this.renewAll(), renewMs);
+    // Servers that do not answer may take longer than the pause: one round at a time.
+    this.timer = setInterval(
+      () => void (this.renewing ??= this.renewAll().finally(() => (this.renewing = undefined))),
+      renewMs,
+    );
     this.timer.unref();
   }
 
