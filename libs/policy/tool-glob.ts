@@ -1,4 +1,5 @@
-// Which tools a rule applies to: `server/tool`, or `server/uri` of resources and `server/name` of prompts, where `*` matches any characters or none. Names are case-sensitive.
+// Which tools a rule applies to: `server/tool`, or `server/uri` of resources and `server/name` of prompts, where `*` matches any
+// characters or none. Names are case-sensitive.
 // Patterns without a slash are refused, so that no rule matches more than it appears to.
 
 export interface ToolGlob {

@@ -97,7 +97,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
   verifies('console.offers', 'a key without the scope tools is told so', async () => {
     const person = await world.asPerson('eve', { expected: /403/ });
     await person.open('tools?tab=resources');
-    await person.page.getByText('tools', { exact: false }).first().waitFor();
+    await person.page.getByText('This view needs the scope “tools”').waitFor();
     expect(await person.page.getByRole('row').count()).toBe(0);
     await person.leave();
   });

@@ -6,6 +6,7 @@ import type { ConnectedServer } from '#libs/connections/issuer.js';
 import type { Vault } from '#libs/connections/vault.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { signInAddress } from '../govern/sign-in-addresses.js';
 
 export interface ConnectionsParts {
   /** Those that users connect to now, by name. */
@@ -52,7 +53,7 @@ export class Connections {
   ): Promise<{ flowId: string; address: string; expiresAt: Date }> {
     this.usable(context, server);
     const begun = await this.begun(context.principal, server, returnTo);
-    return { ...begun, address: `${this.parts.publicUrl}/connections/open/${begun.flowId}` };
+    return { ...begun, address: signInAddress(this.parts.publicUrl, begun.flowId) };
   }
 
   /** @throws AppError not_found, invalid_value */
