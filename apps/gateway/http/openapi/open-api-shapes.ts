@@ -118,7 +118,10 @@ export const approval = named('Approval', {
   message: text.nullable().describe('What the tool server asks'),
   schema: anything.nullable().describe('JSON schema of the answer to a question'),
   scopes: z.array(text).optional().describe('Of a sign-in: what it must cover; often empty'),
-  authorization_url: text.nullable().optional().describe('Of a sign-in, for its principal alone: where to sign in, in a browser'),
+  authorization_url: text
+    .nullable()
+    .optional()
+    .describe('Of a sign-in, for its principal alone: where to sign in, in a browser'),
   principal: text,
   session_id: text,
   run_id: text.nullable(),
