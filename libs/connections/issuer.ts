@@ -104,9 +104,15 @@ export async function findIssuer(
   if (auth.issuer !== undefined && named.length > 0 && !named.some((each) => isSameIssuer(each, auth.issuer!))) {
     throw unusable(server, 'the server names another issuer than the configured one');
   }
-  // Before there was such metadata, a server was its own issuer.
+  // Before there was such metadata, a server was its own issuer, under any name of its origin.
+  const isOwnIssuer = described === undefined && auth.issuer === undefined;
   const address = auth.issuer ?? named[0] ?? new URL('/', url).href;
-  const metadata = await ofIssuer(server, () => discoverAuthorizationServerMetadata(address, { fetchFn: fetch }));
+  const metadata = await ofIssuer(server, () =>
+    discoverAuthorizationServerMetadata(address, { fetchFn: fetch, skipIssuerValidation: isOwnIssuer }),
+  );
+  if (isOwnIssuer && metadata !== undefined && !isOfOrigin(metadata.issuer, address)) {
+    throw unusable(server, 'it answers as another issuer');
+  }
   if (metadata === undefined && described !== undefined) throw unusable(server, 'it has no metadata');
   return {
     issuer: metadata?.issuer ?? address,
@@ -129,6 +135,8 @@ export function configuredClient({ auth }: ConnectedServer): IssuerClient | unde
   return { client_id, ...(client_secret === undefined ? {} : { client_secret }) };
 }
 
+const isOfOrigin = (issuer: string, url: string) =>
+  URL.canParse(issuer) && new URL(issuer).origin === new URL(url).origin;
 const isSameIssuer = (left: string, right: string) => left.replace(/\/$/, '') === right.replace(/\/$/, '');
 
 /** The gateway's own token, by its client id and secret. @throws AppError tool_unavailable, IssuerRefused */

@@ -234,3 +234,22 @@ verifies('connections.headers', 'the values are checked and sealed', async () =>
   });
   await expect(here.tokens.credentialFor('bob', server, signal())).rejects.toMatchObject({ code: 'connection_needed' });
 });
+
+verifies(
+  'connections.issuer-checked',
+  'a server that names none is one, under any name of its own origin',
+  async () => {
+    const issuer = `${world.issuer.url}/tenant`;
+    world.issuer.faults = { undescribed: true, metadata: { issuer }, iss: issuer };
+    const { connection } = await here.flows.complete(await answered('of-an-old-server'), signal());
+    expect(connection).toMatchObject({ state: 'connected', issuer });
+    for (const faults of [
+      { undescribed: true, metadata: { issuer: 'https://other.example' } },
+      { undescribed: true, metadata: { issuer: 'not an address' } },
+      { metadata: { issuer } },
+    ]) {
+      world.issuer.faults = faults;
+      await expect(opened('alice')).rejects.toMatchObject({ code: 'tool_unavailable' });
+    }
+  },
+);

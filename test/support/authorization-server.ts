@@ -9,6 +9,8 @@ import { z } from 'zod';
 import { assertionGrant, exchangeGrant, type TokenGrant, TokenGrants, unsigned } from './token-grants.js';
 
 export interface IssuerFaults {
+  /** The server names no issuer, as before there was metadata of resources. */
+  undescribed?: boolean;
   /** The issuer in answers of the authorization endpoint; '' for none. */
   iss?: string;
   /** Metadata that replaces the usual; undefined removes a member. */
@@ -244,6 +246,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     }
     switch (url.pathname) {
       case '/.well-known/oauth-protected-resource/mcp':
+        if (world.faults.undescribed === true) return [404, {}];
         return [
           200,
           {
