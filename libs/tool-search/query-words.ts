@@ -2,7 +2,7 @@
 // about the same, in English and in Chinese.
 import { charactersOf, pairsOf, runsOf } from '#libs/words/script-runs.js';
 import { meaningsOf, longestEntry } from './glossary/glossary.js';
-import { latinWords } from './read-words.js';
+import { partsOfWord } from './read-words.js';
 
 export interface QueryWord {
   weight: number;
@@ -23,7 +23,7 @@ export function queryWords(query: string): QueryWord[] {
     if (!words.has(word)) words.set(word, { weight, terms: new Map([...meaningsOf(word), ...own]) });
   };
   for (const run of runsOf(query.slice(0, maxQuery))) {
-    if (!run.cjk) for (const word of latinWords(run.text)) add(word);
+    if (!run.cjk) for (const word of partsOfWord(run.text)) add(word);
     else for (const part of partsOf(charactersOf(run.text))) addPart(part);
   }
   return [...words.values()].slice(0, maxWords);

@@ -18,13 +18,13 @@ export function wordsOf(text: string): string[] {
   const words: string[] = [];
   for (const run of runsOf(text)) {
     if (run.cjk) words.push(...pairsOf(run.text), ...charactersOf(run.text));
-    else words.push(...latinWords(run.text));
+    else words.push(...partsOfWord(run.text));
   }
   return words;
 }
 
 /** The terms of a word of a script with spaces: `getFileInfo` has three. */
-export function latinWords(run: string): string[] {
+export function partsOfWord(run: string): string[] {
   const parts = run
     .replace(/([\p{Ll}\p{N}])(?=\p{Lu})/gu, '$1 ')
     .replace(/(\p{Lu})(?=\p{Lu}\p{Ll})/gu, '$1 ')

@@ -1,6 +1,6 @@
 // Finds tools by words: BM25 over the texts of each tool, which count by where they stand. It is made when it is first asked, and
 // reads nothing but the tools that it is given.
-import { queryWords } from './query-words.js';
+import { queryWords, type QueryWord } from './query-words.js';
 import { wordsOf } from './read-words.js';
 import { searchedTexts, type SearchableTool } from './searched-texts.js';
 
@@ -48,7 +48,7 @@ export class ToolIndex<T extends SearchableTool> {
     return found;
   }
 
-  private scoresOf(words: readonly ReturnType<typeof queryWords>[number][]): Map<number, number> {
+  private scoresOf(words: readonly QueryWord[]): Map<number, number> {
     const { postings, discounts } = (this.built ??= build(this.tools));
     const scores = new Map<number, number>();
     for (const { weight, terms } of words) {
@@ -95,13 +95,13 @@ function build(tools: readonly SearchableTool[]): BuiltIndex {
   return { postings, discounts: lengths.map((length) => 1 - lengthDiscount + (lengthDiscount * length) / average) };
 }
 
-const indexes = new WeakMap<readonly SearchableTool[], ToolIndex<SearchableTool>>();
+const indexes = new WeakMap<readonly SearchableTool[], unknown>();
 
 /** One index per list of tools, kept as long as the list: the catalog gives the same array until it changes. */
 export function toolIndexOf<T extends SearchableTool>(tools: readonly T[]): ToolIndex<T> {
-  const known = indexes.get(tools) as ToolIndex<T> | undefined;
-  if (known !== undefined) return known;
+  const known = indexes.get(tools);
+  if (known !== undefined) return known as ToolIndex<T>;
   const index = new ToolIndex(tools);
-  indexes.set(tools, index as unknown as ToolIndex<SearchableTool>);
+  indexes.set(tools, index);
   return index;
 }
