@@ -2,6 +2,7 @@
 // so, and does not replace a language model.
 import { createHash } from 'node:crypto';
 import { AppError } from '#libs/schemas/errors.js';
+import { estimateTokens, wideCharacter } from '#libs/tool-search/estimate-tokens.js';
 import type { Warning } from '#libs/schemas/warning.js';
 import { providerToolsOf } from '../conversation/provider-tools.js';
 import { Warnings } from '../conversation/warnings.js';
@@ -16,7 +17,6 @@ import { readConversationState } from './read-conversation-state.js';
 
 const mostPieces = 64;
 const leastPiece = 12;
-const wide = /[\u2E80-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF\uFF00-\uFFEF]/g;
 
 export class OfflineProvider implements ModelProvider {
   /** `now` is in epoch ms, for relative days in requests. */
@@ -137,17 +137,11 @@ function jsonText(value: unknown): string {
   }
 }
 
-/** One token for each Chinese character, one for four others. */
-function estimateTokens(text: string): number {
-  const wideCount = text.match(wide)?.length ?? 0;
-  return wideCount + Math.ceil((text.length - wideCount) / 4);
-}
-
 function cutToTokens(text: string, most: number): string {
   let quarters = Math.max(0, Math.floor(most)) * 4;
   let end = 0;
   for (const character of text) {
-    quarters -= character.search(wide) < 0 ? character.length : 4;
+    quarters -= character.search(wideCharacter) < 0 ? character.length : 4;
     if (quarters < 0) break;
     end += character.length;
   }
