@@ -1,5 +1,6 @@
 // What a query asks for: exactly a text, if it is in quotation marks as a whole, or what has its words.
-import { charactersOf, pairsOf, plainWord, runsOf, wordPairsOf } from './spaced-text.js';
+import { charactersOf, pairsOf, plainWord, runsOf } from '#libs/words/script-runs.js';
+import { wordPairsOf } from './spaced-text.js';
 
 export interface Query {
   /** As it is to be found, with single spaces. */

@@ -1,5 +1,5 @@
 // The part of a passage that shows best what was found, with **marks** around it.
-import { pairsOf, plainWord, runsOf } from './spaced-text.js';
+import { pairsOf, plainWord, runsOf } from '#libs/words/script-runs.js';
 
 /** What counts as found in a passage. */
 export interface Sought {
