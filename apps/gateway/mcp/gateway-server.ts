@@ -18,7 +18,6 @@ import { serveTools, type ToolPorts } from './serve-tools.js';
 import { ResourceLinks } from './offers/resource-links.js';
 
 interface GatewayServerPorts extends ToolPorts, OfferPorts, SubscriptionPorts {
-  catalog: ToolPorts['catalog'] & OfferPorts['catalog'];
   links: ResourceLinks;
 }
 
@@ -64,7 +63,10 @@ const identity = { name: 'signalbox', version: '1' };
 function createGatewayServer(ports: GatewayServerPorts, { context, mode }: McpExchange): Server {
   const instructions = joinedInstructions(ports, context);
   const offered = mode === 'search' ? { ...capabilities, tools: {} } : capabilities;
-  const server = new Server(identity, { capabilities: offered, ...(instructions === undefined ? {} : { instructions }) });
+  const server = new Server(identity, {
+    capabilities: offered,
+    ...(instructions === undefined ? {} : { instructions }),
+  });
   serveOffers(server, ports);
   serveSubscriptions(server, ports);
   serveLogLevels(server);

@@ -27,7 +27,11 @@ const readOnly = { annotations: { readOnlyHint: true } };
 
 export const searchTools: readonly Tool[] = [
   {
-    ...listed('find_tools', 'Finds tools by what they do. Gives their names, descriptions and input schemas.', findInput),
+    ...listed(
+      'find_tools',
+      'Finds tools by what they do. Gives their names, descriptions and input schemas.',
+      findInput,
+    ),
     ...readOnly,
   },
   { ...listed('describe_tool', 'Gives the whole definition of one tool.', describeInput), ...readOnly },
