@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
 import { verifies } from '../../test/verifies.js';
-import { costLines, costOf } from './tools-cost.js';
+import { costLines, toolsCostOf } from './tools-cost.js';
 
 const tool = (server: string, name: string, tokens: number) => ({ function: { name }, server, tokens });
 
 verifies('tools.cost', 'the command: servers and their tools, the most expensive first, and the sum', () => {
-  const cost = costOf([
+  const cost = toolsCostOf([
     tool('small', 'b', 5),
     tool('large', 'few', 20),
     tool('small', 'a', 5),
@@ -42,5 +42,5 @@ verifies('tools.cost', 'the command: servers and their tools, the most expensive
     '     5    small/b',
     '  1030  all 4 tools, about, in each model call that offers them',
   ]);
-  expect(costLines(costOf([]))).toEqual(['No tools were found: is a worker running?']);
+  expect(costLines(toolsCostOf([]))).toEqual(['No tools were found: is a worker running?']);
 });

@@ -17,7 +17,7 @@ export interface ToolsCost {
 
 export const noTools = 'No tools were found: is a worker running?';
 
-export function costOf(tools: readonly CountedTool[]): ToolsCost {
+export function toolsCostOf(tools: readonly CountedTool[]): ToolsCost {
   const byServer = new Map<string, Cost[]>();
   for (const { function: named, server, tokens } of tools) {
     const costs = byServer.get(server) ?? [];

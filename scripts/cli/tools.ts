@@ -6,7 +6,7 @@ import { loadConfig } from '#libs/config/load-config.js';
 import { localUrl } from '#libs/process/local-url.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import { askGateway, Unreachable, type AskedGateway } from './ask-gateway.js';
-import { costLines, costOf, type CountedTool, noTools, type ToolsCost } from './tools-cost.js';
+import { costLines, toolsCostOf, type CountedTool, noTools, type ToolsCost } from './tools-cost.js';
 import { readArguments, UsageError } from './usage-error.js';
 
 const listMs = 10_000;
@@ -63,7 +63,7 @@ async function main(): Promise<void> {
   if (!URL.canParse(gateway.url)) throw new UsageError(`--url must be a URL, got ${gateway.url}`, 'tools');
   if (isCall) return call(gateway, { name, arguments: given, session_id: values.session }, values.json);
   const listed = await askGateway(gateway, command === 'servers' ? '/api/servers' : '/api/tools');
-  const answer = command === 'cost' ? costOf((listed as { data: Listed[] }).data) : listed;
+  const answer = command === 'cost' ? toolsCostOf((listed as { data: Listed[] }).data) : listed;
   if (values.json) console.log(JSON.stringify(answer));
   else for (const line of linesOf(command, answer)) console.log(line);
 }
