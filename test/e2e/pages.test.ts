@@ -89,7 +89,9 @@ for (const page of ['README.md', 'docs/mcp.md', 'docs/getting-started-mcp.md']) 
       const client = new Client({ name: 'judge', version: '1' });
       await client.connect(transportTo(server));
       const searches = 'url' in server && server.url.endsWith('?mode=search');
-      expect((await client.listTools()).tools.map(({ name }) => name)).toContain(searches ? 'find_tools' : 'write_file');
+      expect((await client.listTools()).tools.map(({ name }) => name)).toContain(
+        searches ? 'find_tools' : 'write_file',
+      );
       await client.close();
     }
   });
