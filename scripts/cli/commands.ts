@@ -91,12 +91,11 @@ export const commands = {
     npm: 'run vault --',
   },
   tools: {
-    summary: 'lists the tools and tool servers of a running gateway, says what they cost, and calls a tool',
-    usage: ['[list]', 'servers', 'cost', 'call NAME [ARGUMENTS] [--session ID]'],
+    summary: 'lists the tools and tool servers of a running gateway, and calls a tool',
+    usage: ['[list]', 'servers', 'call NAME [ARGUMENTS] [--session ID]'],
     more:
       'ARGUMENTS is a JSON object. --url is the address of the gateway (default: from the configuration); the key comes\n' +
-      'from SIGNALBOX_KEY. `cost` shows about how many tokens of a model call the definitions take. --json prints JSON: the\n' +
-      'answer of the gateway unchanged, or the figures of `cost`.',
+      'from SIGNALBOX_KEY. --json prints the answer unchanged.',
     example: `tools call get_time '{"timezone": "Europe/Paris"}'`,
     exits: '0 done, 1 refused, failed or waiting for a decision, 2 wrong usage, 3 the gateway does not answer',
   },

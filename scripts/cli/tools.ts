@@ -1,4 +1,4 @@
-// `signalbox tools`: the tools and tool servers of a gateway that runs, what they cost, and a call of one. Exit codes: 0 done, 1 refused,
+// `signalbox tools`: the tools and tool servers of a gateway that runs, and a call of one. Exit codes: 0 done, 1 refused,
 // failed or waiting for a decision, 2 wrong usage, 3 the gateway does not answer.
 import { ConfigError } from '#libs/config/config-error.js';
 import { processEnvironment } from '#libs/config/files/env-file.js';
@@ -6,17 +6,15 @@ import { loadConfig } from '#libs/config/load-config.js';
 import { localUrl } from '#libs/process/local-url.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import { askGateway, Unreachable, type AskedGateway } from './ask-gateway.js';
-import { costLines, toolsCostOf, type CountedTool, noTools, type ToolsCost } from './tools-cost.js';
 import { readArguments, UsageError } from './usage-error.js';
 
 const listMs = 10_000;
 /** A tool that reports its progress may take as long. */
 const callMs = 600_000;
 
-const lists = ['list', 'servers', 'cost'];
-
-interface Listed extends CountedTool {
+interface Listed {
   function: { name: string; description: string };
+  server: string;
   available: boolean;
   requires_approval: boolean;
 }
@@ -55,22 +53,17 @@ async function main(): Promise<void> {
   });
   const [command = 'list', name, args = '{}', ...more] = positionals;
   const isCall = command === 'call';
-  if (!isCall && !lists.includes(command)) throw new UsageError(`'${command}' is not a command`, 'tools');
+  if (!isCall && command !== 'list' && command !== 'servers')
+    throw new UsageError(`'${command}' is not a command`, 'tools');
   if (more.length > 0 || (!isCall && name !== undefined)) throw new UsageError('There are too many arguments', 'tools');
   if (isCall && name === undefined) throw new UsageError('The name of the tool is missing', 'tools');
   const given = isCall ? readObject(args) : {};
   const gateway = { url: values.url ?? configuredUrl(), key: processEnvironment()['SIGNALBOX_KEY'], timeoutMs: listMs };
   if (!URL.canParse(gateway.url)) throw new UsageError(`--url must be a URL, got ${gateway.url}`, 'tools');
   if (isCall) return call(gateway, { name, arguments: given, session_id: values.session }, values.json);
-  const listed = await askGateway(gateway, command === 'servers' ? '/api/servers' : '/api/tools');
-  const answer = command === 'cost' ? toolsCostOf((listed as { data: Listed[] }).data) : listed;
+  const answer = await askGateway(gateway, command === 'list' ? '/api/tools' : '/api/servers');
   if (values.json) console.log(JSON.stringify(answer));
-  else for (const line of linesOf(command, answer)) console.log(line);
-}
-
-function linesOf(command: string, answer: unknown): string[] {
-  if (command === 'cost') return costLines(answer as ToolsCost);
-  return command === 'list' ? toolLines(answer) : serverLines(answer);
+  else for (const line of command === 'list' ? toolLines(answer) : serverLines(answer)) console.log(line);
 }
 
 async function call(gateway: AskedGateway, body: object, json: boolean): Promise<void> {
@@ -89,7 +82,7 @@ function waitingLine({ id, reason }: Approval): string {
 
 function toolLines(answer: unknown): string[] {
   const { data } = answer as { data: Listed[] };
-  if (data.length === 0) return [noTools];
+  if (data.length === 0) return ['No tools were found: is a worker running?'];
   return data.map(({ function: { name, description }, server, available, requires_approval }) => {
     const notes = [...(requires_approval ? ['needs an approval'] : []), ...(available ? [] : ['not available now'])];
     const [sentence = ''] = description.split('\n');

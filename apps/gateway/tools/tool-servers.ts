@@ -1,7 +1,5 @@
 // The tool servers that workers report with their heartbeats, including servers without a known tool.
 import type { ProcessRegistry, ServerReport } from '#libs/runs/processes/process-registry.js';
-import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import { definitionTokens } from '#libs/tool-search/definition-tokens.js';
 import type { ToolCatalog } from './tool-catalog.js';
 
 const workerSeenMs = 10_000;
@@ -9,8 +7,6 @@ const workerSeenMs = 10_000;
 export interface ToolServerStatus extends ServerReport {
   /** Number of its tools in the catalog. */
   tools: number;
-  /** About what their definitions cost a model that is offered all of them. */
-  tokens: number;
   /** The workers that have the server. */
   workers: ({ id: string } & Omit<ServerReport, 'name'>)[];
 }
@@ -46,7 +42,7 @@ export class ToolServers {
 function toolServer(
   name: string,
   reports: readonly ({ id: string } & ServerReport)[],
-  tools: readonly CatalogTool[],
+  tools: readonly { available: boolean }[],
 ): ToolServerStatus {
   const [worst] = reports.toSorted((one, other) => severity.indexOf(one.state) - severity.indexOf(other.state));
   const known = tools.some(({ available }) => available) ? 'ready' : 'unavailable';
@@ -60,8 +56,7 @@ function toolServer(
     ...(restarts === undefined ? {} : { restarts }),
     ...(stderr === undefined ? {} : { stderr }),
   }));
-  const tokens = tools.reduce((sum, tool) => sum + definitionTokens(tool), 0);
-  return { ...report, ...sumsOf(reports), tools: tools.length, tokens, workers };
+  return { ...report, ...sumsOf(reports), tools: tools.length, workers };
 }
 
 /** The sums over all workers. */

@@ -11,7 +11,6 @@ import { AppError } from '#libs/schemas/errors.js';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
 import { appUriOf, isForModels } from '#libs/mcp-server/tool-app.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import { definitionTokens } from '#libs/tool-search/definition-tokens.js';
 import { UsageStore } from '#libs/usage/usage-store.js';
 import { requireObject, validated } from '../../chat-apis/invalid-value.js';
 import { CallEvents } from '../../turn/dispatch/call-events.js';
@@ -212,8 +211,13 @@ function show(tool: CatalogTool, requiresApproval: boolean): Shown<typeof shownT
     output_schema: tool.outputSchema,
     metadata: tool.metadata,
     app: tool.appMeta && { shows_results: appUriOf(tool) !== undefined, for_models: isForModels(tool) },
-    tokens: definitionTokens(tool),
+    tokens: tokensOfDefinition(tool),
   };
+}
+
+/** A token is about four characters of English or JSON. */
+function tokensOfDefinition({ name, description, inputSchema: parameters }: CatalogTool): number {
+  return Math.ceil(JSON.stringify({ name, description, parameters }).length / 4);
 }
 
 type ToolPart = 'verdict' | 'usage';

@@ -74,7 +74,6 @@ function ServerCard({ server }: { server: ToolServer }) {
         >
           {texts.toolsOf(formats.number(server.tools))}
         </Button>
-        <span className={styles.soft}>{texts.tokensOfServer(formats.number(server.tokens))}</span>
       </header>
       <Facts>
         {reason !== undefined && (
