@@ -26,6 +26,8 @@ export const toolRequirements = {
   'tools.calls-that-read': 'a call that only reads by its arguments counts as one: GET and HEAD of fetch',
   'tools.changes-held':
     'a definition that changed is held back until an operator accepts it: what is offered is the approved one',
+  'tools.cost':
+    'what the definition of each tool costs a model is shown by the API and the console, which sums it by server',
   'tools.crash-noticed': 'a tool server that ends fails its running calls at once, the next call starts a new one',
   'tools.decorators-around': 'a method around of an own server runs around each call, and decides what its caller gets',
   'tools.decorators-prompts': 'an own server lists prompts beside its tools, and fills in their arguments',
