@@ -91,13 +91,21 @@ export const commands = {
     npm: 'run vault --',
   },
   tools: {
-    summary: 'lists the tools and tool servers of a running gateway, and calls a tool',
-    usage: ['[list]', 'servers', 'call NAME [ARGUMENTS] [--session ID]'],
+    summary:
+      'lists the tools and tool servers of a running gateway, calls a tool, and adds servers of other programs’ files',
+    usage: [
+      '[list]',
+      'servers',
+      'call NAME [ARGUMENTS] [--session ID]',
+      'add [NAME] --from FILE|URL [--as NAME] [--network full|HOSTS] [--yes]',
+    ],
     more:
       'ARGUMENTS is a JSON object. --url is the address of the gateway (default: from the configuration); the key comes\n' +
-      'from SIGNALBOX_KEY. --json prints the answer unchanged.',
+      'from SIGNALBOX_KEY. --json prints the answer unchanged. `add` reads a server.json of the MCP registry, or a file of\n' +
+      'Claude Desktop, Cursor or VS Code; it shows what it would write into signalbox.yaml, and asks (--yes: does not).',
     example: `tools call get_time '{"timezone": "Europe/Paris"}'`,
     exits: '0 done, 1 refused, failed or waiting for a decision, 2 wrong usage, 3 the gateway does not answer',
+    npm: 'run tools --',
   },
   migrate: {
     summary: 'applies the migrations that the database is missing',

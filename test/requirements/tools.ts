@@ -94,6 +94,8 @@ export const toolRequirements = {
     'no attack of docs/isolation.md succeeds at a level that is said to stop it, whatever the worker runs as',
   'tools.named-paths':
     'a tool server may read and write what its configuration names, is told of no other directory, and `paths` narrows it',
+  'tools.add':
+    'signalbox tools add shows what a pasted file would add, and writes it without its secrets, or nothing that a start would refuse',
   'tools.known-servers': 'servers of both protocol eras work, over stdio, Streamable HTTP and HTTP+SSE',
   'tools.list-changed-heard':
     'a server of either era that changes its tools is heard, over every transport, for as long as it is connected',
