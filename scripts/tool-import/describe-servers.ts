@@ -1,5 +1,6 @@
 // What a person decides about: what a server would run, reach and be told, and what keeps it from running here.
 import { homedir } from 'node:os';
+import { basename } from 'node:path';
 import type { Config } from '#libs/config/schema.js';
 import { grantsOf } from '../../apps/worker/sandbox/named-paths.js';
 import { absoluteWord } from '../../apps/worker/sandbox/resolve-command.js';
@@ -28,8 +29,6 @@ export function describeServer({ server, config, isolation, refused }: Described
     const paths = [...write.map((path) => `${path} (may be changed)`), ...read.map((path) => `${path} (read)`)];
     rows.push(['files', paths.length === 0 ? 'the workspace of its session' : paths.join(', ')]);
     if (refusal !== undefined) rows.push(['files', refusal]);
-    if (config.command === 'uvx' || config.command === 'uv') rows.push(['note', uvNote]);
-    if (config.command === 'docker' || config.command === 'podman') rows.push(['note', containerNote]);
   } else if (config.url !== undefined) {
     const { host, protocol } = new URL(config.url);
     const open = protocol === 'https:' ? '' : ', without encryption';
@@ -38,7 +37,10 @@ export function describeServer({ server, config, isolation, refused }: Described
   for (const variable of moved.keys()) rows.push(['secret', `${variable}: its value goes into .env, not here`]);
   for (const [variable, what] of needed) rows.push(['needs', what === '' ? variable : `${variable}: ${what}`]);
   for (const note of notes) rows.push(['note', note]);
-  rows.push(refused === undefined ? ['ready', 'a worker on this machine would run it'] : ['cannot run yet', refused]);
+  const obstacles = [...(refused === undefined ? [] : [refused]), ...obstacleOf(config.command, isolation)];
+  for (const obstacle of obstacles) rows.push(['cannot run yet', obstacle]);
+  if (obstacles.length === 0 && config.command !== undefined)
+    rows.push(['ready', 'a worker on this machine would run it']);
   return [`${name}:`, ...rows.map(([label, text]) => `  ${label.padEnd(14)}  ${shown(text.replace(homedir(), '~'))}`)];
 }
 
@@ -55,7 +57,15 @@ function networkOf({ network }: Config['mcpServers'][string]): string {
   return network.allow.join(', ');
 }
 
-const uvNote =
+/** Programs that are found, and then fail for what they do. */
+function obstacleOf(command: string | undefined, isolation: string): string[] {
+  if (command === undefined || isolation === 'none' || isolation === 'process') return [];
+  const name = basename(command);
+  if (name === 'uvx' || name === 'uv') return [uvObstacle];
+  return name === 'docker' || name === 'podman' ? [containerObstacle] : [];
+}
+
+const uvObstacle =
   'uvx downloads when it starts, which a confined server cannot. Install the package and add its program as command';
-const containerNote =
+const containerObstacle =
   'a confined server cannot start containers. Run the container yourself and add its url, or its program as command';

@@ -7,7 +7,7 @@ const secretName =
   /key|token|secret|pass|pwd|auth|cred|cookie|session|signature|dsn|connection|private|bearer|(?:^|[_-])(?:pat|sid|pin)(?:$|[_-])/i;
 const openHeaders = /^(?:accept|accept-language|content-type|user-agent|mcp-protocol-version)$/i;
 const knownTokens = /^(?:sk-|pk-|rk_|gh[a-z]_|github_pat_|glpat-|xox[a-z]-|AKIA|AIza|eyJ|npm_|hf_|ya29\.|Bearer\s)/;
-const reference = /\$\{[^}]*\}/g;
+const reference = /\$?\$\{[^}]*\}/g;
 
 /** Long, of letters and digits mixed, and no path: what a generated key looks like. */
 function looksLikeToken(text: string): boolean {

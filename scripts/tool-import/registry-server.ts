@@ -135,13 +135,15 @@ class Inputs {
   filled(template: string, variables: unknown): string {
     const known = isJsonObject(variables) ? variables : {};
     // What a text of the file has like a reference of ours means itself.
-    return template.replaceAll('${', () => '$${').replaceAll(/(?<!\$)\{([^{}]+)\}/g, (whole, key: string) => {
-      const input = Object.hasOwn(known, key) ? known[key] : undefined;
-      if (!isJsonObject(input)) return whole;
-      // A variable has no variables of its own.
-      const own = { ...input, isRequired: true, variables: null };
-      return this.valueOf(own, key) ?? '';
-    });
+    return template
+      .replaceAll('${', () => '$${')
+      .replaceAll(/(?<!\$)\{([^{}]+)\}/g, (whole, key: string) => {
+        const input = Object.hasOwn(known, key) ? known[key] : undefined;
+        if (!isJsonObject(input)) return whole;
+        // A variable has no variables of its own.
+        const own = { ...input, isRequired: true, variables: null };
+        return this.valueOf(own, key) ?? '';
+      });
   }
 
   private valueOf(each: JsonObject, label: string): string | undefined {
