@@ -32,6 +32,7 @@ const elsewhere: [beginning: RegExp, why: string][] = [
   [/^\{\s+"mcpServers"/, 'the test of mcp.client-entries connects them'],
   [/^mcpServers:\n {2}chimech:\n {4}url/, 'it needs a Chimech elsewhere: test/e2e/acting-for-callers.test.ts has one'],
   [/^cp -a \.data/, 'it replaces the checkout'],
+  [/^npm run tools -- add /, 'test/e2e/tools-add.test.ts adds servers of such files'],
   [/^openssl /, 'checkpoints are signed every 30 seconds: the tests of the audit have keys'],
   [/^npx @modelcontextprotocol\/inspector/, 'npm downloads it'],
   [/^(mkdir box|node node_modules\/signalbox)/, 'test/deploy/package.test.ts makes and installs the package'],

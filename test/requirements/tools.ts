@@ -98,6 +98,8 @@ export const toolRequirements = {
     'a tool server may read and write what its configuration names, is told of no other directory, and `paths` narrows it',
   'tools.search.bounded': 'a search for tools ends in time, whatever the query is and whatever hostile servers define',
   'tools.search.many': 'the right tool of 10,000 is found by its words, in milliseconds',
+  'tools.add':
+    'signalbox tools add shows what a pasted file would add, and writes it without its secrets, or nothing that a start would refuse',
   'tools.known-servers': 'servers of both protocol eras work, over stdio, Streamable HTTP and HTTP+SSE',
   'tools.list-changed-heard':
     'a server of either era that changes its tools is heard, over every transport, for as long as it is connected',
