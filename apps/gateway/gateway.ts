@@ -14,6 +14,7 @@ import { WaitStore } from '#libs/waits/wait-store.js';
 import { AuditNotes } from '#libs/audit/audit-notes.js';
 import { readFaults } from '#libs/config/fault-points.js';
 import type { Config } from '#libs/config/schema.js';
+import { Toolsets } from '#libs/policy/toolset.js';
 import { openVault } from '#libs/connections/vault.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
@@ -58,6 +59,7 @@ import { argumentBounds, CompiledArgumentValidator } from './tools/compiled-argu
 import { LateCancels } from './turn/dispatch/late-cancels.js';
 import { FirstCatalog } from './tools/first-catalog.js';
 import { MemoryToolCatalog } from './tools/memory-tool-catalog.js';
+import { ToolsetCatalog } from './tools/toolset-catalog.js';
 import { ToolPolicy } from './govern/tool-policy.js';
 import { dispatchLimits, QueuedToolRunner } from './turn/dispatch/queued-tool-runner.js';
 import { openToolChanges } from './tools/tool-change-decisions.js';
@@ -76,7 +78,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
 
   const audit = { audit: config.audit.enabled };
   const notes = new AuditNotes(database, audit);
-  const keys = new KeyStore(database, audit);
+  const toolsets = new Toolsets(config.toolsets);
+  const keys = new KeyStore(database, { ...audit, toolsets });
   const { mode, jwt } = config.auth;
   const keyRing = new KeyRing({ store: keys, mode: jwt !== undefined && mode === 'auto' ? 'keys' : mode, logger });
   const tokenKeys = new CallTokenKeys(database);
@@ -102,7 +105,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const measure = new ModelCallMeasure(measuring);
   const models = faulty.models(createModelRouter(config.models, { logger, offline, measure, ...observers }));
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, logger);
-  const policy = new ToolPolicy(config, catalog, (effect) => metrics.policyDecisions.inc({ effect }));
+  const sets = new ToolsetCatalog(catalog, toolsets);
+  const policy = new ToolPolicy(config, sets, (effect) => metrics.policyDecisions.inc({ effect }));
   const { decide, deniedTool, catalogOf, mayUse } = policy;
   const reached = { database, vault, catalog, catalogOf, channels, metrics, logger };
   const issuerTokens = await openIssuerTokens(config, reached);
@@ -200,7 +204,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     config,
     id,
   );
-  const replays = new Replays({ ...ofTurns, catalog, policy, keys }, config, id);
+  const replays = new Replays({ ...ofTurns, catalog: sets, policy, keys }, config, id);
   const toolCalls = new DirectCalls({
     catalog,
     validator,
@@ -248,6 +252,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     places: runner.places,
     models,
     catalog,
+    sets,
+    toolsets,
     firstCatalog,
     turns,
     replays,

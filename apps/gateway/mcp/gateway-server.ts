@@ -27,13 +27,14 @@ import {
 import { serveLogLevels } from './caller-of.js';
 import { listedNames } from './listed-names.js';
 import { type ListedNaming, listPage, toMcpTool } from './list-tools.js';
+import { portsOfToolset } from './serve-toolset.js';
 import { runCall, type RunCallPorts, type ToolCallParams } from './run-call.js';
 import { ResourceLinks } from './offers/resource-links.js';
 import { toolNotFound } from '../turn/dispatch/call-tool.js';
 
 interface GatewayServerPorts extends RunCallPorts, OfferPorts, SubscriptionPorts {
   /** The catalog of everything, and the tools of each caller. */
-  catalog: Pick<ToolCatalog, 'list'> & OfferPorts['catalog'];
+  catalog: Pick<ToolCatalog, 'list' | 'find'> & OfferPorts['catalog'];
   catalogOf: CatalogOf;
   links: ResourceLinks;
 }
@@ -51,9 +52,10 @@ export function openGatewayEndpoint(
   return new McpEndpoint(
     {
       ...ports,
-      newServer: (exchange) => createGatewayServer(serverPorts, exchange),
+      newServer: (exchange) => createGatewayServer(portsOfToolset(serverPorts, exchange.toolset), exchange),
       onChange: (listener) => ports.onChange((changed) => changesOf(changed).forEach(listener)),
-      followResources: (...listening) => listenToResources(serverPorts, ...listening),
+      followResources: (uris, exchange, onUpdated) =>
+        listenToResources(portsOfToolset(serverPorts, exchange.toolset), uris, exchange, onUpdated),
       onSessionEnd: endSubscriptions,
     },
     { ...limits, keepAliveMs: 0 },

@@ -7,6 +7,8 @@ export interface McpExchange {
   streams: boolean;
   /** The caller reads more slowly than data is written: optional messages are dropped. */
   readerBehind: boolean;
+  /** The named set of tools that the address is of. A session is reached at its own address only. */
+  toolset?: string;
   /** Called once when the answer has ended, or its reader has disconnected. */
   atEnd: (() => void)[];
 }
