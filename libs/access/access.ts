@@ -23,14 +23,10 @@ export function allowsTool(access: Access | undefined, { server, tool }: { serve
   const { allow, deny } = access.tools;
   const name = `${server}/${tool}`;
   const matches = (ifUnknown: boolean) => (entry: string) =>
-    isToolset(entry)
-      ? (toolsetOf(access, entry)?.has({ server, tool }) ?? ifUnknown)
-      : matchesGlob(entry, name);
+    isToolset(entry) ? (toolsetOf(access, entry)?.has({ server, tool }) ?? ifUnknown) : matchesGlob(entry, name);
   // A set that is not configured allows nothing, and denies everything.
   return (
-    access.scopes.includes('tools') &&
-    (allow === undefined || allow.some(matches(false))) &&
-    !deny?.some(matches(true))
+    access.scopes.includes('tools') && (allow === undefined || allow.some(matches(false))) && !deny?.some(matches(true))
   );
 }
 

@@ -51,7 +51,8 @@ beforeAll(async () => {
     library: { url: library.url },
     desk,
   };
-  writeFileSync(file, JSON.stringify({ policy: { rules: [...rules, allowed] }, mcpServers }));
+  const toolsets = { clerk: ['workspace/read_*'] };
+  writeFileSync(file, JSON.stringify({ policy: { rules: [...rules, allowed] }, mcpServers, toolsets }));
   box = await startSignalboxHere({
     scripted: false,
     environment: { SIGNALBOX_CONFIG: file, VAULT_KEY: Buffer.alloc(32, 7).toString('base64') },
@@ -268,24 +269,30 @@ async function askMcp(): Promise<void> {
     clientInfo: { name: 'a', version: '1' },
   });
   const accept = { accept: 'application/json, text/event-stream' };
-  for (const body of [
-    rpc('tools/list'),
-    [rpc('tools/list')],
-    { jsonrpc: '2.0', method: 'notifications/initialized' },
-    {},
-  ])
-    await ask('POST /mcp', { path: '/mcp', body, headers: accept });
-  const { headers } = await ask('POST /mcp', { path: '/mcp', body: initialize, headers: accept });
-  const session = { 'mcp-session-id': headers.get('mcp-session-id')! };
-  await ask('POST /mcp', { path: '/mcp', body: rpc('tools/list'), headers: { ...accept, ...session } });
-  for (const each of [session, session]) await ask('DELETE /mcp', { path: '/mcp', headers: each });
-  await ask('GET /mcp', { path: '/mcp', headers: { accept: 'text/event-stream' } });
+  for (const [route, path] of [
+    ['/mcp', '/mcp'],
+    ['/mcp/{toolset}', '/mcp/clerk'],
+  ] as const) {
+    for (const body of [
+      rpc('tools/list'),
+      [rpc('tools/list')],
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      {},
+    ])
+      await ask(`POST ${route}`, { path, body, headers: accept });
+    const { headers } = await ask(`POST ${route}`, { path, body: initialize, headers: accept });
+    const session = { 'mcp-session-id': headers.get('mcp-session-id')! };
+    await ask(`POST ${route}`, { path, body: rpc('tools/list'), headers: { ...accept, ...session } });
+    for (const each of [session, session]) await ask(`DELETE ${route}`, { path, headers: each });
+    await ask(`GET ${route}`, { path, headers: { accept: 'text/event-stream' } });
+  }
   await ask('POST /sse/messages', { path: '/sse/messages?sessionId=none', body: rpc('ping') });
 }
 
 /** Statuses that would require something held open, broken or changed. */
 const notMet = [
   'GET /mcp 200',
+  'GET /mcp/{toolset} 200',
   'GET /sse 200',
   'POST /sse/messages 202',
   'GET /health/ready 503',

@@ -39,12 +39,15 @@ function expectEra(client: Client, mode: 'auto' | 'legacy'): void {
   if (era !== (mode === 'auto' ? 'modern' : 'legacy')) throw new Error(`The client speaks as ${String(era)}`);
 }
 
+/** `url`: of a gateway, or of one of its endpoints. */
+const endpointOf = (url: string): URL => new URL(url.includes('/mcp/') ? url : `${url}/mcp`);
+
 async function newClient(url: string, mode: 'auto' | 'legacy', onToolsChanged: () => void): Promise<McpCaller> {
   const client = new Client(identity, {
     versionNegotiation: { mode },
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged } },
   });
-  const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`));
+  const transport = new StreamableHTTPClientTransport(endpointOf(url));
   await client.connect(transport);
   expectEra(client, mode);
   return {
@@ -69,7 +72,7 @@ async function oldClient(url: string, kind: 'http' | 'sse', onToolsChanged: () =
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged } },
   });
   const transport =
-    kind === 'sse' ? new SSEClientTransport(new URL(`${url}/sse`)) : new OldTransport(new URL(`${url}/mcp`));
+    kind === 'sse' ? new SSEClientTransport(new URL(`${url}/sse`)) : new OldTransport(endpointOf(url));
   await client.connect(transport);
   return {
     sessionId: transport instanceof OldTransport ? transport.sessionId : undefined,
