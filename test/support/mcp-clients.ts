@@ -71,8 +71,7 @@ async function oldClient(url: string, kind: 'http' | 'sse', onToolsChanged: () =
   const client = new OldClient(identity, {
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged } },
   });
-  const transport =
-    kind === 'sse' ? new SSEClientTransport(new URL(`${url}/sse`)) : new OldTransport(endpointOf(url));
+  const transport = kind === 'sse' ? new SSEClientTransport(new URL(`${url}/sse`)) : new OldTransport(endpointOf(url));
   await client.connect(transport);
   return {
     sessionId: transport instanceof OldTransport ? transport.sessionId : undefined,
