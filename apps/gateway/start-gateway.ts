@@ -230,7 +230,14 @@ export function prepare(fastify: FastifyInstance, parts: OnRequestParts): void {
 }
 
 function openMcp(
-  { sets: catalog, policy: { catalogOf, mayUse, onChange }, toolCalls: calls, offerRequests, followers, approvals }: Gateway,
+  {
+    sets: catalog,
+    policy: { catalogOf, mayUse, onChange },
+    toolCalls: calls,
+    offerRequests,
+    followers,
+    approvals,
+  }: Gateway,
   { limits }: Config,
   logger: Logger,
   metrics: Metrics,

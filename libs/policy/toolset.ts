@@ -55,7 +55,7 @@ export class Toolset {
 export class Toolsets {
   private byName: ReadonlyMap<string, Toolset> = new Map();
   private source: ToolsetSettings = {};
-  private names = new WeakMap<NamedTool, readonly string[]>();
+  private namesByTool = new WeakMap<NamedTool, readonly string[]>();
 
   constructor(settings: ToolsetSettings = {}) {
     this.replace(settings);
@@ -65,12 +65,16 @@ export class Toolsets {
   replace(settings: ToolsetSettings): void {
     this.byName = new Map(Object.entries(settings).map(([name, entries]) => [name, new Toolset(entries)]));
     this.source = settings;
-    this.names = new WeakMap();
+    this.namesByTool = new WeakMap();
   }
 
   /** Another object after each change. */
   get settings(): ToolsetSettings {
     return this.source;
+  }
+
+  get names(): string[] {
+    return [...this.byName.keys()];
   }
 
   get(name: string): Toolset | undefined {
@@ -79,10 +83,10 @@ export class Toolsets {
 
   /** The names of the sets that have the tool. */
   namesOf(tool: NamedTool): readonly string[] {
-    let names = this.names.get(tool);
+    let names = this.namesByTool.get(tool);
     if (names === undefined) {
       names = [...this.byName].filter(([, set]) => set.has(tool)).map(([name]) => name);
-      this.names.set(tool, names);
+      this.namesByTool.set(tool, names);
     }
     return names;
   }

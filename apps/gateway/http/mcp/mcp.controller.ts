@@ -25,12 +25,12 @@ const messagesPath = '/sse/messages';
 export class McpController {
   /** Ends streams that only wait for notifications, so that they do not delay a shutdown. */
   private readonly waiting = new AbortController();
+  @Inject(Toolsets) private readonly toolsets!: Toolsets;
 
   constructor(
     private readonly endpoint: McpEndpoint,
     private readonly admission: TurnAdmission,
     private readonly firstCatalog: FirstCatalog,
-    private readonly toolsets: Toolsets,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 

@@ -123,7 +123,8 @@ const unknownToolMs = 20_000;
 function toolOf({ name, server, tool, definitionHash, safe, job }: StoredCall, { offer }: Turn): CatalogTool {
   // Under another name too, if a toolset offers it.
   for (const { tool: offered } of offer.tools.values()) {
-    if (offered?.server === server && offered.tool === tool && offered.definitionHash === definitionHash) return offered;
+    if (offered?.server === server && offered.tool === tool && offered.definitionHash === definitionHash)
+      return offered;
   }
   return {
     name,
