@@ -28,6 +28,7 @@ import { replayRequirements } from './requirements/replay.js';
 import { runListingRequirements } from './requirements/run-listing.js';
 import { signInRequirements } from './requirements/sign-ins.js';
 import { toolRequirements } from './requirements/tools.js';
+import { toolsetRequirements } from './requirements/toolsets.js';
 
 export const requirements = {
   ...accessRequirements,
@@ -58,6 +59,7 @@ export const requirements = {
   ...runListingRequirements,
   ...signInRequirements,
   ...toolRequirements,
+  ...toolsetRequirements,
 } as const;
 
 export type RequirementId = keyof typeof requirements;

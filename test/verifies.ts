@@ -8,5 +8,5 @@ export function verifies(
   body: () => void | Promise<void>,
   timeoutMs?: number,
 ): void {
-  test(`${id}: ${requirements[id] as string} (${example})`, body, timeoutMs);
+  test(`${id}: ${requirements[id]} (${example})`, body, timeoutMs);
 }

@@ -10,6 +10,7 @@ import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import { RunListing } from '#libs/runs/listing/run-listing.js';
 import { UsageStore } from '#libs/usage/usage-store.js';
+import { Toolsets } from '#libs/policy/toolset.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { Turns } from './turn/turns.js';
 import type { Gateway } from './gateway.js';
@@ -172,6 +173,7 @@ export class GatewayModule {
         },
         { provide: KeyedToolCalls, useValue: gateway.keyedToolCalls },
         { provide: ToolChangeDecisions, useValue: gateway.toolChangeDecisions },
+        { provide: Toolsets, useValue: gateway.toolsets },
         { provide: FirstCatalog, useValue: gateway.firstCatalog },
         { provide: ToolServers, useValue: gateway.toolServers },
         { provide: Workspaces, useValue: workspaces },

@@ -20,7 +20,6 @@ import type { Metrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import { PostgresSessionLeases } from '#libs/runs/sessions/session-leases.js';
 import { listenForDeleted, announceDeleted } from '#libs/runs/sessions/deleted-sessions.js';
-import { PostgresCatalogStore } from '#libs/runs/catalog/postgres-catalog-store.js';
 import { PostgresEventLog } from '#libs/runs/postgres-event-log.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/processes/postgres-process-registry.js';
@@ -57,7 +56,7 @@ import { KeyedToolCalls } from './turn/dispatch/keyed-tool-calls.js';
 import { argumentBounds, CompiledArgumentValidator } from './tools/compiled-argument-validator.js';
 import { LateCancels } from './turn/dispatch/late-cancels.js';
 import { FirstCatalog } from './tools/first-catalog.js';
-import { MemoryToolCatalog } from './tools/memory-tool-catalog.js';
+import { openCatalog } from './tools/open-catalog.js';
 import { ToolPolicy } from './govern/tool-policy.js';
 import { dispatchLimits, QueuedToolRunner } from './turn/dispatch/queued-tool-runner.js';
 import { openToolChanges } from './tools/tool-change-decisions.js';
@@ -76,7 +75,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
 
   const audit = { audit: config.audit.enabled };
   const notes = new AuditNotes(database, audit);
-  const keys = new KeyStore(database, audit);
+  const { toolsets, catalog, sets } = openCatalog(config, { database, channels: backing.channels, logger });
+  const keys = new KeyStore(database, { ...audit, toolsets });
   const { mode, jwt } = config.auth;
   const keyRing = new KeyRing({ store: keys, mode: jwt !== undefined && mode === 'auto' ? 'keys' : mode, logger });
   const tokenKeys = new CallTokenKeys(database);
@@ -101,11 +101,10 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const observers = createModelObservers(metrics);
   const measure = new ModelCallMeasure(measuring);
   const models = faulty.models(createModelRouter(config.models, { logger, offline, measure, ...observers }));
-  const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, logger);
-  const policy = new ToolPolicy(config, catalog, (effect) => metrics.policyDecisions.inc({ effect }));
+  const policy = new ToolPolicy(config, sets, (effect) => metrics.policyDecisions.inc({ effect }));
   const { decide, deniedTool, catalogOf, mayUse } = policy;
   const reached = { database, vault, catalog, catalogOf, channels, metrics, logger };
-  const issuerTokens = await openIssuerTokens(config, reached);
+  const issuerTokens = await openIssuerTokens(config, { ...reached, toolsets });
   const lateCancels = new LateCancels({ journal, onDropped: () => metrics.toolCancelsDropped.inc() });
   const waitStore = new WaitStore(database, { ...audit, signIns: signInsAt(publicAddress(config.server)) });
   const waitAnnouncements = new WaitAnnouncements({ store: waitStore, channels: backing.channels, logger });
@@ -200,7 +199,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     config,
     id,
   );
-  const replays = new Replays({ ...ofTurns, catalog, policy, keys }, config, id);
+  const replays = new Replays({ ...ofTurns, catalog: sets, policy, keys }, config, id);
   const toolCalls = new DirectCalls({
     catalog,
     validator,
@@ -248,6 +247,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     places: runner.places,
     models,
     catalog,
+    sets,
+    toolsets,
     firstCatalog,
     turns,
     replays,

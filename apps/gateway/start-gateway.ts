@@ -90,7 +90,9 @@ export async function startGateway(
     started: config,
     reader,
     apply: async (next) => {
+      gateway.toolsets.replace(next.toolsets);
       gateway.policy.replace(next);
+      noteUnmatched(gateway, logger);
       notePolicy(next);
       await gateway.connections.follow(next);
     },
@@ -188,6 +190,7 @@ export async function startGateway(
   // Ready when tools run, or when no worker has come: plain chats need none.
   void gateway.firstCatalog.start().then(() => {
     health.become('serving');
+    noteUnmatched(gateway, logger);
     // Run the checks once, so that problems are logged from the start.
     void health.ready();
   });
@@ -227,7 +230,14 @@ export function prepare(fastify: FastifyInstance, parts: OnRequestParts): void {
 }
 
 function openMcp(
-  { catalog, policy: { catalogOf, mayUse, onChange }, toolCalls: calls, offerRequests, followers, approvals }: Gateway,
+  {
+    sets: catalog,
+    policy: { catalogOf, mayUse, onChange },
+    toolCalls: calls,
+    offerRequests,
+    followers,
+    approvals,
+  }: Gateway,
   { limits }: Config,
   logger: Logger,
   metrics: Metrics,
@@ -253,6 +263,13 @@ function openMcp(
       subscriptions: limits.mcp_subscriptions,
     },
   );
+}
+
+/** A set is no error if its tools are not there: their server may come later. */
+function noteUnmatched({ sets }: Gateway, logger: Logger): void {
+  const toolsets = sets.unmatched();
+  if (Object.keys(toolsets).length === 0) return;
+  logger.warn({ metadata: { toolsets } }, 'entries of toolsets match no tool that is known at present');
 }
 
 /** Audits the policy that this gateway follows from now on, if the policy changed. */

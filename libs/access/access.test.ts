@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { verifies } from '../../test/verifies.js';
 import { allowsModel, allowsServer, allowsTool, matchesGlob } from './access.js';
+import { Toolsets } from '#libs/policy/toolset.js';
 import type { Access } from '#libs/schemas/call-context.js';
 import { hashOfKey, hasKeyForm, mintKey, presentedKey } from './api-key.js';
 
@@ -30,6 +31,24 @@ describe('globs', () => {
       expect([deny, may({ deny })]).toEqual([deny, true]);
     expect(allowsServer(undefined, 'hub')).toBe(true);
     expect(allowsServer({ ...access, scopes: ['chat'] }, 'hub')).toBe(false);
+  });
+
+  verifies('toolsets.keys', 'a set among what is allowed or denied; one that is not there opens nothing', () => {
+    const toolsets = new Toolsets({ clerk: ['hub/*', '!hub/delete_*'] });
+    const may = (tools: Access['tools'], tool: string) =>
+      allowsTool({ ...access, tools, toolsets }, { server: 'hub', tool });
+    const each = (tools: Access['tools']) => [may(tools, 'read'), may(tools, 'delete_all')];
+    expect(each({ allow: ['@clerk'] })).toEqual([true, false]);
+    expect(each({ allow: ['@clerk', 'hub/delete_*'] })).toEqual([true, true]);
+    expect(each({ deny: ['@clerk'] })).toEqual([false, true]);
+    expect(each({ allow: ['@none'] })).toEqual([false, false]);
+    expect(each({ deny: ['@none'] })).toEqual([false, false]);
+    expect(allowsTool({ ...access, tools: { allow: ['@clerk'] } }, { server: 'hub', tool: 'read' })).toBe(false);
+    const server = (tools: Access['tools'], name: string) => allowsServer({ ...access, tools, toolsets }, name);
+    expect([server({ allow: ['@clerk'] }, 'hub'), server({ allow: ['@clerk'] }, 'desk')]).toEqual([true, false]);
+    expect([server({ deny: ['@clerk'] }, 'hub'), server({ deny: ['@none'] }, 'hub')]).toEqual([true, false]);
+    toolsets.replace({ clerk: ['hub/delete_*'] });
+    expect(each({ allow: ['@clerk'] })).toEqual([false, true]);
   });
 
   verifies('access.globs', 'allow, then deny', () => {

@@ -22,8 +22,12 @@ export function allowsTool(access: Access | undefined, { server, tool }: { serve
   if (access === undefined) return true;
   const { allow, deny } = access.tools;
   const name = `${server}/${tool}`;
-  const matches = (glob: string) => matchesGlob(glob, name);
-  return access.scopes.includes('tools') && (allow === undefined || allow.some(matches)) && !deny?.some(matches);
+  const matches = (ifUnknown: boolean) => (entry: string) =>
+    isToolset(entry) ? (toolsetOf(access, entry)?.has({ server, tool }) ?? ifUnknown) : matchesGlob(entry, name);
+  // A set that is not configured allows nothing, and denies everything.
+  return (
+    access.scopes.includes('tools') && (allow === undefined || allow.some(matches(false))) && !deny?.some(matches(true))
+  );
 }
 
 /** Whether the key may allow some tool of the server: its tools need not be known. */
@@ -35,9 +39,16 @@ export function allowsServer(access: Access | undefined, server: string): boolea
     const [start = '', ...rest] = glob.split('*');
     return start.startsWith(all) || (rest.length > 0 && all.startsWith(start));
   };
-  const matchesAll = (glob: string) => glob.endsWith('*') && matchesGlob(glob, all);
-  return access.scopes.includes('tools') && (allow === undefined || allow.some(mayMatch)) && !deny?.some(matchesAll);
+  const mayAllow = (entry: string) =>
+    isToolset(entry) ? toolsetOf(access, entry)?.added.some(mayMatch) === true : mayMatch(entry);
+  const deniesAll = (entry: string) =>
+    isToolset(entry) ? toolsetOf(access, entry) === undefined : entry.endsWith('*') && matchesGlob(entry, all);
+  return access.scopes.includes('tools') && (allow === undefined || allow.some(mayAllow)) && !deny?.some(deniesAll);
 }
+
+const isToolset = (entry: string): boolean => entry.startsWith('@');
+
+const toolsetOf = ({ toolsets }: Access, entry: string) => toolsets?.get(entry.slice(1));
 
 /** `*` matches any text, including slashes; every other character matches itself. */
 export const matchesGlob = (glob: string, text: string): boolean => starMatcher(glob)(text);

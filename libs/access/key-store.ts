@@ -4,7 +4,7 @@ import { uuidv7 } from '#libs/schemas/identifiers.js';
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
 import { AppError } from '#libs/schemas/errors.js';
-import type { Access } from '#libs/schemas/call-context.js';
+import type { Access, NamedToolsets } from '#libs/schemas/call-context.js';
 import { mintKey } from './api-key.js';
 
 export const keyStates = ['active', 'rotating', 'expiring', 'expired', 'revoked'] as const;
@@ -108,12 +108,14 @@ const touchKeys = `/* keys.used */
 
 export class KeyStore {
   private readonly audit: boolean;
+  private readonly toolsets: NamedToolsets | undefined;
 
   constructor(
     private readonly database: Pick<Database, 'query'>,
-    { audit = true }: { audit?: boolean } = {},
+    { audit = true, toolsets }: { audit?: boolean; toolsets?: NamedToolsets } = {},
   ) {
     this.audit = audit;
+    this.toolsets = toolsets;
   }
 
   /** The only place where the key itself is returned. */
@@ -134,7 +136,7 @@ export class KeyStore {
       JSON.stringify(key.budgets ?? {}),
       key.expiresAt ?? null,
     ]);
-    return { key: minted.key, stored: fromRow(stored!) };
+    return { key: minted.key, stored: this.fromRow(stored!) };
   }
 
   /** Newest first. */
@@ -154,7 +156,7 @@ export class KeyStore {
        order by created_at desc, id desc limit $1`,
       [limit, ...texts, states ?? null],
     );
-    return rows.map(fromRow);
+    return rows.map((row) => this.fromRow(row));
   }
 
   /** Creates a new key for the same owner; the old one works for `graceSeconds` more. @throws AppError not_found */
@@ -163,14 +165,14 @@ export class KeyStore {
     const parameters = [...this.actor(by), storedText(id), minted.id, minted.hash, minted.prefix, graceSeconds];
     const [stored] = await this.database.query<StoredKey>(rotateKey, parameters);
     if (stored === undefined) throw new AppError('not_found', 'There is no valid key with this id');
-    return { key: minted.key, stored: fromRow(stored) };
+    return { key: minted.key, stored: this.fromRow(stored) };
   }
 
   /** @throws AppError not_found */
   async revoke(id: string, by: KeyActor): Promise<StoredKey> {
     const [stored] = await this.database.query<StoredKey>(revokeKey, [...this.actor(by), storedText(id)]);
     if (stored === undefined) throw new AppError('not_found', 'There is no key with this id');
-    return fromRow(stored);
+    return this.fromRow(stored);
   }
 
   /** Undefined if the key is revoked or expired. */
@@ -180,7 +182,7 @@ export class KeyStore {
        where id = $1 and revoked_at is null and (expires_at is null or expires_at > clock_timestamp())`,
       [storedText(id)],
     );
-    return row === undefined ? undefined : fromRow(row);
+    return row === undefined ? undefined : this.fromRow(row);
   }
 
   /** The name that a person gave the key. */
@@ -197,7 +199,7 @@ export class KeyStore {
       `/* keys.find */ select hash, ${shown} from api_keys where hash = any($1)`,
       [hashes],
     );
-    return new Map(rows.map(({ hash, ...row }) => [hash, fromRow(row)]));
+    return new Map(rows.map(({ hash, ...row }) => [hash, this.fromRow(row)]));
   }
 
   /** Grows with every change of a key; '0' before the first key is created. */
@@ -228,10 +230,11 @@ export class KeyStore {
     const texts = [storedText(requestId), storedText(principal), storedTextOrNull(keyId), ip ?? null];
     return [uuidv7(), ...texts, this.audit];
   }
-}
 
-/** In the database, null means that all models are allowed. */
-function fromRow(row: StoredKey): StoredKey {
-  const { models, ...rest } = row as Omit<StoredKey, 'models'> & { models: readonly string[] | null };
-  return { ...rest, ...(models === null ? {} : { models }) };
+  /** In the database, null means that all models are allowed. */
+  private fromRow(row: StoredKey): StoredKey {
+    const { models, ...rest } = row as Omit<StoredKey, 'models'> & { models: readonly string[] | null };
+    const { toolsets } = this;
+    return { ...rest, ...(models === null ? {} : { models }), ...(toolsets === undefined ? {} : { toolsets }) };
+  }
 }

@@ -48,6 +48,9 @@ export function checkConfig(config: Config, originOf: (path: Path) => string | u
       problem(['mcpServers', name, 'auth'], 'exchanges tokens of an issuer: set auth.jwt');
     }
   }
+  for (const name of Object.keys(config.toolsets)) {
+    if (Object.hasOwn(config.mcpServers, name)) problem(['toolsets', name], 'is the name of a tool server too');
+  }
   for (const [name, provider] of Object.entries(config.models.providers)) {
     if (provider.kind === 'openai' && provider.base_url === undefined) {
       problem(['models', 'providers', name, 'base_url'], 'is missing: an openai provider needs an address');

@@ -6,6 +6,7 @@ import { budgetsSchema, limitsSchema, usageSchema } from './schemas/limits-schem
 import { policySchema } from './schemas/policy-schema.js';
 import { priceSchema } from './price-table.js';
 import { changePolicies, serverSchema } from './schemas/server-schema.js';
+import { toolsetsSchema } from './schemas/toolsets-schema.js';
 import {
   bytes,
   choice,
@@ -156,6 +157,7 @@ export const configSchema = z.strictObject({
     .record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), serverSchema)
     .default({})
     .describe('Tool servers by name, in the format of Claude Desktop and Cursor'),
+  toolsets: toolsetsSchema,
   tools: section({
     timeout_ms: ms('Deadline of a tool call').default(60_000),
     max_timeout_ms: ms('Maximum to which progress can extend it').default(600_000),

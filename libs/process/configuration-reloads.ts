@@ -1,5 +1,5 @@
-// Rereads the configuration on a signal or when one of its files changes, and applies the tool servers and the policy if it
-// is valid. An invalid one changes nothing. Other changed settings are logged and need a restart. Reads one at a time.
+// Rereads the configuration on a signal or when one of its files changes, and applies the tool servers, the toolsets and the
+// policy if it is valid. An invalid one changes nothing. Other changed settings are logged and need a restart. Reads one at a time.
 import { isDeepStrictEqual } from 'node:util';
 import { knowSecrets } from '#libs/audit/known-secrets.js';
 import { changedSettings } from '#libs/config/files/changed-settings.js';
@@ -35,7 +35,7 @@ export class ConfigurationReloads {
     this.inForce = parts.started;
   }
 
-  /** The last configuration that was valid: its policy and tool servers are in force. */
+  /** The last configuration that was valid: its policy, toolsets and tool servers are in force. */
   get latest(): Config {
     return this.inForce;
   }
@@ -93,9 +93,10 @@ export class ConfigurationReloads {
     await apply(next);
     this.inForce = next;
     this.lastProblem = undefined;
-    const policy = isDeepStrictEqual(before.policy, next.policy) ? {} : { policy: 'changed' };
-    logger.info({ metadata: { why, ...changes.names, ...policy } }, 'the configuration was read again');
-    return changes.any || 'policy' in policy ? 'applied' : 'unchanged';
+    const others = (['policy', 'toolsets'] as const).filter((name) => !isDeepStrictEqual(before[name], next[name]));
+    const changed = Object.fromEntries(others.map((name) => [name, 'changed']));
+    logger.info({ metadata: { why, ...changes.names, ...changed } }, 'the configuration was read again');
+    return changes.any || others.length > 0 ? 'applied' : 'unchanged';
   }
 
   private reject(error: unknown): ReloadOutcome {

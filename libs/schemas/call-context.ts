@@ -10,13 +10,20 @@ export const scopes = ['chat', 'tools', 'files', 'admin'] as const;
 export type Scope = (typeof scopes)[number];
 
 /** What a key or a token allows. */
+/** Named sets of tools, which may change at any time. */
+export interface NamedToolsets {
+  get(name: string): { has(tool: { server: string; tool: string }): boolean; added: readonly string[] } | undefined;
+}
+
 export interface Access {
   roles: readonly string[];
   scopes: readonly Scope[];
   /** Globs of model names as callers write them; absent: every model. */
   models?: readonly string[];
-  /** Globs of `server/tool`. First `allow` (absent: every tool), then `deny`. */
+  /** Globs of `server/tool`, or `@` and the name of a toolset. First `allow` (absent: every tool), then `deny`. */
   tools: { allow?: readonly string[]; deny?: readonly string[] };
+  /** The sets that `tools` may name. */
+  toolsets?: NamedToolsets;
   limits: { requests_per_minute?: number; tokens_per_minute?: number; turns?: number };
   /** Absent members have the value that the configuration gives every key. */
   budgets?: { day_usd?: number; month_usd?: number };

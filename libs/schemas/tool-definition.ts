@@ -46,6 +46,11 @@ export interface CatalogTool {
   tool: string;
   /** The name callers and models use: bare for the first server that has it, else `server__tool`. */
   name: string;
+  /**
+   * The tool as its server's catalog has it, if a toolset shows it under another name or description. Only that one is planned,
+   * judged, cached and called.
+   */
+  aliasOf?: CatalogTool;
   /** Set for what is no tool: a call of it asks the server for a resource, a prompt or a completion. */
   method?: ServerMethod;
   title?: string;

@@ -29,6 +29,7 @@ beforeAll(async () => {
     environment: {
       AUTH_JWT_ISSUER: issuer.url,
       AUTH_JWT_AUDIENCE: audience,
+      TOOLSETS: JSON.stringify({ clerk: ['workspace/write_*'] }),
       ALLOWED_ORIGINS: 'https://inspector.example',
     },
   });
@@ -85,6 +86,11 @@ const clients = {
     const client = new OldClient(own);
     return { client, connect: () => client.connect(transport), finish: () => transport.finishAuth(code(person)) };
   },
+  'the 1.x client, of a toolset': (person: Person) => {
+    const transport = new OldTransport(new URL(`${box.url}/mcp/clerk`), options(person));
+    const client = new OldClient(own);
+    return { client, connect: () => client.connect(transport), finish: () => transport.finishAuth(code(person)) };
+  },
   'the 1.x client over HTTP+SSE': (person: Person) => {
     const transport = new SSEClientTransport(new URL(`${box.url}/sse`), options(person));
     const client = new OldClient(own);
@@ -101,7 +107,7 @@ for (const [name, open] of Object.entries(clients)) {
     const { client, connect } = open(person);
     await connect();
     expect((await client.listTools()).tools.map((tool) => tool.name)).toContain('write_file');
-    const resource = `${box.url}/${name.endsWith('SSE') ? 'sse' : 'mcp'}`;
+    const resource = `${box.url}/${name.endsWith('SSE') ? 'sse' : name.endsWith('toolset') ? 'mcp/clerk' : 'mcp'}`;
     expect(issuer.exchanged.at(-1)).toMatchObject({ resource, scope: 'tools' });
     await client.close();
   });
@@ -146,6 +152,9 @@ verifies('mcp.protected-resource', 'a probe of the documents, with the path and 
   }
   const sse = await ask(`${box.url}${wellKnown}/sse`);
   expect(sse.body).toEqual({ ...document, resource: `${box.url}/sse` });
+  const ofSet = await ask(`${box.url}${wellKnown}/mcp/clerk`);
+  expect(ofSet.body).toEqual({ ...document, resource: `${box.url}/mcp/clerk` });
+  expect((await ask(`${box.url}${wellKnown}/mcp/a/b`)).status).toBe(404);
   expect(await ask(`${box.url}${wellKnown}/api`)).toMatchObject({
     status: 404,
     body: { error: { code: 'not_found' } },
@@ -160,6 +169,9 @@ verifies(
   async () => {
     expect((await ask(`${plain}${wellKnown}/mcp`)).body).toMatchObject({ resource: `${plain}/mcp` });
     expect((await ask(`${plain}${wellKnown}/box/mcp`)).body).toMatchObject({ resource: `${plain}/box/mcp` });
+    expect((await ask(`${plain}${wellKnown}/box/mcp/clerk`)).body).toMatchObject({
+      resource: `${plain}/box/mcp/clerk`,
+    });
     expect((await initialize(plain)).challenge).toBe(challengeOf(plain));
     const resource = 'https://tools.example.com/box/mcp';
     for (const path of ['', '/mcp', '/box/mcp']) {
@@ -174,6 +186,8 @@ verifies('mcp.challenges', 'without a token, with a wrong one, with one of too s
   for (const [method, path, endpoint] of [
     ['GET', '/mcp', '/mcp'],
     ['DELETE', '/mcp', '/mcp'],
+    ['POST', '/mcp/clerk', '/mcp/clerk'],
+    ['GET', '/mcp/clerk', '/mcp/clerk'],
     ['GET', '/sse', '/sse'],
     ['POST', '/sse/messages?sessionId=x', '/sse'],
   ] as const) {
@@ -201,6 +215,7 @@ verifies('access.token-resource', 'the addresses of this gateway, if they are co
     (await initialize(url, bearer(await tokens.token({ claims: { iss: issuer.url, aud } })))).status;
   expect(await status(box.url, `${box.url}/mcp`)).toBe(200);
   expect(await status(box.url, `${box.url}/sse`)).toBe(200);
+  expect(await status(box.url, `${box.url}/mcp/clerk`)).toBe(200);
   expect(await status(box.url, audience)).toBe(200);
   for (const other of [box.url, `${box.url}/mcp/x`, `${plain}/mcp`]) expect(await status(box.url, other)).toBe(401);
   expect(await status(plain, `${plain}/mcp`)).toBe(401);

@@ -14,6 +14,7 @@ import {
   askAudit,
   askConnections,
   askKeys,
+  askMcp,
   askOffers,
   askUsage,
   type DocumentedRequest,
@@ -51,7 +52,8 @@ beforeAll(async () => {
     library: { url: library.url },
     desk,
   };
-  writeFileSync(file, JSON.stringify({ policy: { rules: [...rules, allowed] }, mcpServers }));
+  const toolsets = { clerk: ['workspace/read_*'] };
+  writeFileSync(file, JSON.stringify({ policy: { rules: [...rules, allowed] }, mcpServers, toolsets }));
   box = await startSignalboxHere({
     scripted: false,
     environment: { SIGNALBOX_CONFIG: file, VAULT_KEY: Buffer.alloc(32, 7).toString('base64') },
@@ -260,32 +262,10 @@ async function askRuns(runId: string): Promise<void> {
     await ask(`GET ${path}`, { path });
 }
 
-async function askMcp(): Promise<void> {
-  const rpc = (method: string, params = {}) => ({ jsonrpc: '2.0', id: 1, method, params });
-  const initialize = rpc('initialize', {
-    protocolVersion: '2025-06-18',
-    capabilities: {},
-    clientInfo: { name: 'a', version: '1' },
-  });
-  const accept = { accept: 'application/json, text/event-stream' };
-  for (const body of [
-    rpc('tools/list'),
-    [rpc('tools/list')],
-    { jsonrpc: '2.0', method: 'notifications/initialized' },
-    {},
-  ])
-    await ask('POST /mcp', { path: '/mcp', body, headers: accept });
-  const { headers } = await ask('POST /mcp', { path: '/mcp', body: initialize, headers: accept });
-  const session = { 'mcp-session-id': headers.get('mcp-session-id')! };
-  await ask('POST /mcp', { path: '/mcp', body: rpc('tools/list'), headers: { ...accept, ...session } });
-  for (const each of [session, session]) await ask('DELETE /mcp', { path: '/mcp', headers: each });
-  await ask('GET /mcp', { path: '/mcp', headers: { accept: 'text/event-stream' } });
-  await ask('POST /sse/messages', { path: '/sse/messages?sessionId=none', body: rpc('ping') });
-}
-
 /** Statuses that would require something held open, broken or changed. */
 const notMet = [
   'GET /mcp 200',
+  'GET /mcp/{toolset} 200',
   'GET /sse 200',
   'POST /sse/messages 202',
   'GET /health/ready 503',
@@ -294,7 +274,14 @@ const notMet = [
 
 verifies('operations.open-api-true', 'every operation, each status that is documented', async () => {
   const runId = await askChats();
-  await Promise.all([askResponses(), askModelsAndTools(), askSessions(), askRuns(runId), askMcp(), askApprovals(ask)]);
+  await Promise.all([
+    askResponses(),
+    askModelsAndTools(),
+    askSessions(),
+    askRuns(runId),
+    askMcp(ask),
+    askApprovals(ask),
+  ]);
   await askConnections(ask);
   await Promise.all([
     askResponses(),
@@ -302,7 +289,7 @@ verifies('operations.open-api-true', 'every operation, each status that is docum
     askOffers(ask),
     askSessions(),
     askRuns(runId),
-    askMcp(),
+    askMcp(ask),
     askApprovals(ask),
   ]);
   await askUsage(ask);

@@ -8,7 +8,7 @@ export interface DocumentedRequest {
   headers?: Record<string, string>;
 }
 
-type Ask = (operation: string, request: DocumentedRequest) => Promise<{ body: unknown }>;
+type Ask = (operation: string, request: DocumentedRequest) => Promise<{ body: unknown; headers: Headers }>;
 
 export async function askApprovals(ask: Ask): Promise<void> {
   const path = '/api/approvals';
@@ -85,4 +85,32 @@ export async function askKeys(ask: Ask): Promise<void> {
   const rotate = { path: `/api/keys/${id}/rotate`, body: { grace_s: 60 }, headers };
   await ask('POST /api/keys/{id}/rotate', rotate);
   await ask('DELETE /api/keys/{id}', { path: `/api/keys/${id}`, headers });
+}
+
+export async function askMcp(ask: Ask): Promise<void> {
+  const rpc = (method: string, params = {}) => ({ jsonrpc: '2.0', id: 1, method, params });
+  const initialize = rpc('initialize', {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'a', version: '1' },
+  });
+  const accept = { accept: 'application/json, text/event-stream' };
+  for (const [route, path] of [
+    ['/mcp', '/mcp'],
+    ['/mcp/{toolset}', '/mcp/clerk'],
+  ] as const) {
+    for (const body of [
+      rpc('tools/list'),
+      [rpc('tools/list')],
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      {},
+    ])
+      await ask(`POST ${route}`, { path, body, headers: accept });
+    const { headers } = await ask(`POST ${route}`, { path, body: initialize, headers: accept });
+    const session = { 'mcp-session-id': headers.get('mcp-session-id')! };
+    await ask(`POST ${route}`, { path, body: rpc('tools/list'), headers: { ...accept, ...session } });
+    for (const each of [session, session]) await ask(`DELETE ${route}`, { path, headers: each });
+    await ask(`GET ${route}`, { path, headers: { accept: 'text/event-stream' } });
+  }
+  await ask('POST /sse/messages', { path: '/sse/messages?sessionId=none', body: rpc('ping') });
 }

@@ -33,10 +33,10 @@ export interface McpCaller {
 export const bridge = fileURLToPath(new URL('../../dist/scripts/mcp-stdio.js', import.meta.url));
 const identity = { name: 'judge', version: '1' };
 
-/** Keeps a query. */
+/** `url`: of a gateway, or of one of its toolsets. Keeps a query. */
 export function addressOf(url: string, path: '/mcp' | '/sse'): URL {
-  const { origin, search } = new URL(url);
-  return new URL(`${origin}${path}${search}`);
+  const { origin, pathname, search } = new URL(url);
+  return new URL(`${origin}${pathname.startsWith('/mcp/') ? pathname : path}${search}`);
 }
 
 /** A silent fallback to the older era would prove nothing about the newer one. */

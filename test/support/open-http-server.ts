@@ -4,6 +4,7 @@ import { Module, type Provider, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { silentLogger } from '#libs/logging/logger.js';
+import { Toolsets } from '#libs/policy/toolset.js';
 import { AppErrorFilter } from '../../apps/gateway/http/app-error.filter.js';
 import { registerDirectRoutes } from '../../apps/gateway/http/turns/direct-routes.js';
 import { controllersOf } from '../../apps/gateway/http/openapi/open-api.js';
@@ -52,6 +53,7 @@ export async function openHttpServer(
         provide: FirstCatalog,
         useValue: new FirstCatalog({ refresh: async () => undefined }, { untilWorker: async () => undefined }),
       },
+      { provide: Toolsets, useValue: new Toolsets(config.toolsets) },
       { provide: CONFIG, useValue: config },
       { provide: ERROR_OBSERVER, useValue: () => undefined },
       ...providers,

@@ -8,6 +8,7 @@ import type { ConnectedServer } from '#libs/connections/issuer.js';
 import type { Vault } from '#libs/connections/vault.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Database } from '#libs/postgres/open-database.js';
+import type { Toolsets } from '#libs/policy/toolset.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import type { TokenExchanges } from './token-exchanges.js';
 
@@ -17,6 +18,8 @@ export interface OpenIssuerTokensParts {
   vault: Vault | undefined;
   catalog: Pick<ToolCatalog, 'list'>;
   channels: Pick<Channels, 'publish'>;
+  /** Each has an address of its own. */
+  toolsets: Pick<Toolsets, 'names'>;
   logger: Logger;
 }
 
@@ -33,8 +36,9 @@ export async function openIssuerTokens(config: Config, parts: OpenIssuerTokensPa
   if (jwt === undefined) return { tokenRing: undefined, exchanges: undefined, close: async () => undefined };
   const exchanges = await openExchanges(config, jwt.issuer, parts);
   const onVerified = exchanges?.signedIn.bind(exchanges);
-  const { logger } = parts;
-  const tokenRing = new TokenRing({ settings: jwt, resources: ownResources(config.server), onVerified, logger });
+  const { logger, toolsets } = parts;
+  const resources = () => ownResources(config.server, toolsets.names);
+  const tokenRing = new TokenRing({ settings: jwt, resources, onVerified, logger });
   const close = async () => {
     tokenRing.close();
     await exchanges?.close();

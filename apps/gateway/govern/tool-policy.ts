@@ -127,26 +127,39 @@ const noTools: ToolCatalog = { find: () => undefined, list: () => [], hasServer:
 
 class CatalogView implements ToolCatalog {
   /** The result of the last filtering of all tools; `from` is another object whenever the catalog has changed. */
-  private listed?: { from: readonly CatalogTool[]; tools: readonly CatalogTool[]; version: string };
+  private listed?: {
+    from: readonly CatalogTool[];
+    tools: readonly CatalogTool[];
+    version: string;
+    /** By server or toolset; `of` is what was filtered. */
+    parts: Map<string, { of: readonly CatalogTool[]; shown: readonly CatalogTool[] }>;
+  };
 
   constructor(
     private readonly catalog: ToolCatalog,
     private readonly isShown: (tool: CatalogTool) => boolean,
   ) {}
 
-  find(name: string): CatalogTool | undefined {
-    const tool = this.catalog.find(name);
+  find(name: string, toolset?: string): CatalogTool | undefined {
+    const tool = this.catalog.find(name, toolset);
     return tool !== undefined && this.isShown(tool) ? tool : undefined;
   }
 
-  list(server?: string): readonly CatalogTool[] {
-    const { from, tools } = this.all();
-    if (from === tools) return this.catalog.list(server);
-    return server === undefined ? tools : this.catalog.list(server).filter(this.isShown);
+  list(label?: string): readonly CatalogTool[] {
+    const { from, tools, parts } = this.all();
+    if (from === tools) return this.catalog.list(label);
+    if (label === undefined) return tools;
+    const of = this.catalog.list(label);
+    let part = parts.get(label);
+    if (part?.of === of) return part.shown;
+    // Callers may ask for any name: only what is there is kept.
+    part = { of, shown: of.filter(this.isShown) };
+    if (of.length > 0) parts.set(label, part);
+    return part.shown;
   }
 
-  hasServer(server: string): boolean {
-    return this.catalog.hasServer(server);
+  hasServer(label: string): boolean {
+    return this.catalog.hasServer(label);
   }
 
   get version(): string {
@@ -160,8 +173,8 @@ class CatalogView implements ToolCatalog {
     const { version } = this.catalog;
     this.listed =
       shown.length === from.length
-        ? { from, tools: from, version }
-        : { from, tools: shown, version: canonicalHash([version, shown.map(({ name }) => name)]) };
+        ? { from, tools: from, version, parts: new Map() }
+        : { from, tools: shown, version: canonicalHash([version, shown.map(({ name }) => name)]), parts: new Map() };
     return this.listed;
   }
 }

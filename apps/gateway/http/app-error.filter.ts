@@ -106,7 +106,7 @@ const withIndices = (message: string): string =>
 /** The error in the shape of the route's API. `body` is undefined if it was not read. */
 function errorBody(request: { url: string; body?: unknown }, error: AppError, requestId: string): object {
   const path = request.url.split('?', 1)[0]!;
-  if (path === '/mcp' || path === '/sse' || path === '/sse/messages')
+  if (path === '/mcp' || path.startsWith('/mcp/') || path === '/sse' || path === '/sse/messages')
     return renderRpcError(error, requestId, request.body);
   const anthropic = path === '/v1/messages' || path.startsWith('/v1/messages/');
   return anthropic ? renderMessageError(error, requestId) : renderError(error, requestId);

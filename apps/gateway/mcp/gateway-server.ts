@@ -14,10 +14,12 @@ import {
   type SubscriptionPorts,
 } from './offers/serve-subscriptions.js';
 import { serveLogLevels } from './caller-of.js';
+import { portsOfToolset } from './serve-toolset.js';
 import { serveTools, type ToolPorts } from './serve-tools.js';
 import { ResourceLinks } from './offers/resource-links.js';
 
 interface GatewayServerPorts extends ToolPorts, OfferPorts, SubscriptionPorts {
+  catalog: ToolPorts['catalog'] & SubscriptionPorts['catalog'];
   links: ResourceLinks;
 }
 
@@ -34,9 +36,10 @@ export function openGatewayEndpoint(
   return new McpEndpoint(
     {
       ...ports,
-      newServer: (exchange) => createGatewayServer(serverPorts, exchange),
+      newServer: (exchange) => createGatewayServer(portsOfToolset(serverPorts, exchange.toolset), exchange),
       onChange: (listener) => ports.onChange((changed) => changesOf(changed).forEach(listener)),
-      followResources: (...listening) => listenToResources(serverPorts, ...listening),
+      followResources: (uris, exchange, onUpdated) =>
+        listenToResources(portsOfToolset(serverPorts, exchange.toolset), uris, exchange, onUpdated),
       onSessionEnd: endSubscriptions,
     },
     { ...limits, keepAliveMs: 0 },

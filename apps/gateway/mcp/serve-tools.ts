@@ -19,7 +19,7 @@ import { answerSearch, searchTools } from './search/search-tools.js';
 
 export interface ToolPorts extends RunCallPorts, AnswerPorts {
   /** The catalog of everything, and the tools of each caller. */
-  catalog: OfferPorts['catalog'];
+  catalog: OfferPorts['catalog'] & Pick<ToolCatalog, 'list' | 'find'>;
   catalogOf: CatalogOf;
 }
 

@@ -4,11 +4,12 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 
 export interface ToolCatalog {
-  /** Finds a tool by bare name or `server__tool`. */
-  find(name: string): CatalogTool | undefined;
-  /** The tools of one server, or all tools. */
-  list(server?: string): readonly CatalogTool[];
-  hasServer(server: string): boolean;
+  /** Finds a tool by bare name or `server__tool`; in a toolset, by the name that the set shows. */
+  find(name: string, toolset?: string): CatalogTool | undefined;
+  /** The tools of one server or toolset, or all tools. */
+  list(label?: string): readonly CatalogTool[];
+  /** Whether a server, or a toolset, has this name. */
+  hasServer(label: string): boolean;
   /** Changes whenever a listed tool changes; the ETag of `GET /api/tools`. */
   readonly version: string;
 }

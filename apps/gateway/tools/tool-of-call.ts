@@ -15,6 +15,9 @@ export function toolOfCall<Tool extends ReadingTool>(tool: Tool, args: JsonObjec
   return unkept as Tool;
 }
 
+/** The tool as its server's catalog has it: the one that is called, whatever a toolset shows. */
+export const realTool = (tool: CatalogTool): CatalogTool => tool.aliasOf ?? tool;
+
 /** The tool with the time that a caller gives its call, at most the tool's own maximum. */
 export function toolWithin(tool: CatalogTool, timeoutMs: number | undefined): CatalogTool {
   if (timeoutMs === undefined) return tool;

@@ -3,7 +3,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { isForModels } from '#libs/mcp-server/tool-app.js';
 import type { CatalogTool, ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
-import { toolWithin } from '../tools/tool-of-call.js';
+import { realTool, toolWithin } from '../tools/tool-of-call.js';
 import type { ChosenServer, OwnCall, RequestedTool, ToolSelector, TurnRequest } from './turn-request.js';
 
 /** A tool that the model may call. Without `tool`, its calls go back to the caller. */
@@ -138,11 +138,10 @@ function offerServer(
     if (denied.has(tool.name) || denied.has(tool.tool) || tools.has(tool.name) || !isForModels(tool)) continue;
     const definition = definitionOf(tool);
     if (request.toolMode === 'manual') tools.set(tool.name, { definition });
-    else
-      tools.set(
-        tool.name,
-        needsApproval(requested, tool) ? { definition, tool, requiresApproval: true } : { definition, tool },
-      );
+    else {
+      const offered = { definition, tool: realTool(tool) };
+      tools.set(tool.name, needsApproval(requested, tool) ? { ...offered, requiresApproval: true } : offered);
+    }
   }
 }
 

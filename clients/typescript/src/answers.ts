@@ -1073,6 +1073,8 @@ export interface Tool {
     parameters: JsonObject;
   };
   server: string;
+  /** The named sets that have the tool. */
+  toolsets?: string[];
   annotations: JsonObject;
   requires_approval: boolean;
   available: boolean;

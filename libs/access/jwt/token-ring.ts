@@ -38,7 +38,7 @@ const form = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/;
 export interface TokenRingParts {
   settings: JwtSettings;
   /** Audiences besides the configured ones: addresses of this gateway, to which an issuer binds tokens (RFC 8707). */
-  resources?: readonly string[];
+  resources?: () => readonly string[];
   /** A token was verified. Must not throw. */
   onVerified?: ((caller: Caller, token: string) => void) | undefined;
   logger: Logger;
@@ -55,12 +55,10 @@ export class TokenRing {
   /** Equal accesses share one object, because derived data is cached per object. */
   private readonly accesses = new Map<string, Access>();
   private readonly keys: IssuerKeys;
-  private readonly audience: string[];
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly parts: TokenRingParts) {
-    const { settings, resources = [], logger } = parts;
-    this.audience = [settings.audience, resources].flat();
+    const { settings, logger } = parts;
     this.keys = openIssuerKeys({ issuer: settings.issuer, jwksUrl: settings.jwks_url, logger });
   }
 
@@ -101,10 +99,11 @@ export class TokenRing {
   }
 
   private async verify(token: string, id: string): Promise<SignIn> {
+    const { settings, resources } = this.parts;
     try {
       const { payload, protectedHeader } = await jwtVerify(token, this.keys.find, {
-        issuer: this.parts.settings.issuer,
-        audience: this.audience,
+        issuer: settings.issuer,
+        audience: [settings.audience, resources?.() ?? []].flat(),
         algorithms,
         clockTolerance: toleranceSeconds,
         requiredClaims: ['sub', 'exp'],

@@ -13,7 +13,9 @@ export function publicAddress({ public_url: url, host, port }: ServerSettings): 
  * The addresses that are this gateway's alone, as the resources of an OAuth issuer. None without `server.public_url`: many
  * machines have the same address on loopback.
  */
-export function ownResources(server: ServerSettings): string[] {
+export function ownResources(server: ServerSettings, toolsets: readonly string[]): string[] {
   if (server.public_url === undefined) return [];
-  return ['mcp', 'sse'].map((endpoint) => `${publicAddress(server)}/${endpoint}`);
+  return ['mcp', 'sse', ...toolsets.map((name) => `mcp/${name}`)].map(
+    (endpoint) => `${publicAddress(server)}/${endpoint}`,
+  );
 }

@@ -4,10 +4,10 @@ import { formatKey } from '../config-error.js';
 import type { Config } from '../schema.js';
 import type { Path } from '../printing/schema-walk.js';
 
-/** Sorted keys, without tool servers and policy, which need no restart. */
+/** Sorted keys, without tool servers, toolsets and policy, which need no restart. */
 export function changedSettings(
-  { mcpServers: _before, policy: _policyBefore, ...before }: Config,
-  { mcpServers: _after, policy: _policyAfter, ...after }: Config,
+  { mcpServers: _before, toolsets: _setsBefore, policy: _policyBefore, ...before }: Config,
+  { mcpServers: _after, toolsets: _setsAfter, policy: _policyAfter, ...after }: Config,
 ): string[] {
   const changed: string[] = [];
   compare(before, after, []);

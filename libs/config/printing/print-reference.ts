@@ -98,7 +98,7 @@ mcpServers:
   unset variable without a fallback is an error.
 * Secrets must not be in the file: they come from a variable, or from a file that \`NAME_FILE\` names.
 * Unknown keys are errors.
-* Workers apply changes of \`mcpServers\` ([tool-servers.md](tool-servers.md#changing-servers)) and gateways changes of
+* Workers apply changes of \`mcpServers\` ([tool-servers.md](tool-servers.md#changing-servers)) and gateways changes of \`toolsets\` and
   \`policy\` ([policy.md](policy.md#changing-rules)) while they run. All other settings need a restart.
 
 ## Providers by one variable

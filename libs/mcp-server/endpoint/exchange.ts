@@ -9,6 +9,8 @@ export interface McpExchange {
   readerBehind: boolean;
   /** `search`: instead of the tools, the client is shown those that find, describe and call them. A session keeps its first mode. */
   mode?: 'search';
+  /** The named set of tools that the address is of. A session is reached at its own address only. */
+  toolset?: string;
   /** Called once when the answer has ended, or its reader has disconnected. */
   atEnd: (() => void)[];
 }

@@ -29,6 +29,7 @@ export interface LegacySessionOptions {
 
 interface Session {
   principal: string;
+  toolset: string | undefined;
   server: Server;
   transport: Transport;
   /** Ids of requests in progress: the transport would mix up two with one id. */
@@ -133,8 +134,9 @@ export class LegacySessions {
     const transport = newTransport(id);
     const server = this.options.newServer(exchange);
     const { principal } = exchange.context;
+    const { toolset } = exchange;
     const counts = { openIds: new Set<string | number>(), exchanges: 0, calls: 0, usedAt: steadyNow() };
-    const session: Session = { principal, server, transport, ...counts };
+    const session: Session = { principal, toolset, server, transport, ...counts };
     this.sessions.set(id, session);
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's server is no EventTarget
     server.onclose = () => {
@@ -145,9 +147,9 @@ export class LegacySessions {
     return { session, transport };
   }
 
-  private find(id: string, { context: { principal } }: McpExchange): Session {
+  private find(id: string, { context: { principal }, toolset }: McpExchange): Session {
     const session = this.sessions.get(id);
-    if (session === undefined || session.principal !== principal) throw notFound();
+    if (session === undefined || session.principal !== principal || session.toolset !== toolset) throw notFound();
     return session;
   }
 

@@ -7,6 +7,7 @@ import type { Flow } from '#libs/concurrency/flow.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Config } from '#libs/config/schema.js';
 import { contentText } from '#libs/schemas/content-block.js';
+import { Toolsets } from '#libs/policy/toolset.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
 import { appUriOf, isForModels } from '#libs/mcp-server/tool-app.js';
@@ -44,6 +45,7 @@ export const callToolSchema = z.object({
 export class ToolsController {
   @Inject(TurnAdmission) private readonly admission!: TurnAdmission;
   @Inject(FirstCatalog) private readonly firstCatalog!: FirstCatalog;
+  @Inject(Toolsets) private readonly toolsets!: Toolsets;
   @Inject(UsageStore) private readonly usage!: UsageStore;
 
   constructor(
@@ -58,13 +60,16 @@ export class ToolsController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
     @Query('include') include?: string,
+    @Query('toolset') toolset?: string,
   ): Promise<void> {
     const caller = requestContext(request);
     const parts = readToolParts(include);
     await this.firstCatalog.wait(caller.signal);
-    if (parts.size > 0) return this.listWith(parts, request, reply);
+    const label = this.setOf(toolset);
+    if (parts.size > 0) return this.listWith(parts, request, { reply, label });
     const catalog = this.policy.catalogOf(caller);
-    const asked = new Set(catalog.list().filter((tool) => this.policy.mayNeedApproval(tool, caller)));
+    const tools = catalog.list(label);
+    const asked = new Set(tools.filter((tool) => this.policy.mayNeedApproval(tool, caller)));
     const names = [...asked].map(({ name }) => name);
     const etag = `"${names.length === 0 ? catalog.version : canonicalHash([catalog.version, names])}"`;
     reply.header('etag', etag).header('cache-control', 'private, no-cache');
@@ -72,19 +77,23 @@ export class ToolsController {
       await reply.status(304).send();
       return;
     }
-    await reply.send({ object: 'list', data: catalog.list().map((tool) => show(tool, asked.has(tool))) });
+    await reply.send({ object: 'list', data: tools.map((tool) => this.show(tool, asked.has(tool))) });
   }
 
   /** With what changes all the time, so without an ETag. Administrators see everybody's calls, other callers their own. */
-  private async listWith(parts: ReadonlySet<ToolPart>, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  private async listWith(
+    parts: ReadonlySet<ToolPart>,
+    request: FastifyRequest,
+    { reply, label }: { reply: FastifyReply; label: string | undefined },
+  ): Promise<void> {
     const caller = requestContext(request);
     const whose = isAdministrator(request) ? undefined : caller.principal;
     const used = parts.has('usage') ? await this.usage.ofTools(whose) : undefined;
     const data = this.policy
       .catalogOf(caller)
-      .list()
+      .list(label)
       .map((tool) => ({
-        ...show(tool, this.policy.mayNeedApproval(tool, caller)),
+        ...this.show(tool, this.policy.mayNeedApproval(tool, caller)),
         ...(parts.has('verdict') ? { verdict: this.policy.verdict(tool, caller) } : {}),
         ...(used === undefined
           ? {}
@@ -100,7 +109,18 @@ export class ToolsController {
     await this.firstCatalog.wait(caller.signal);
     const tool = this.policy.catalogOf(caller).find(name);
     if (tool === undefined) throw toolNotFound(name);
-    return show(tool, this.policy.mayNeedApproval(tool, caller));
+    return this.show(tool, this.policy.mayNeedApproval(tool, caller));
+  }
+
+  /** @throws AppError invalid_value for a toolset that there is not */
+  private setOf(toolset: unknown): string | undefined {
+    if (toolset === undefined) return undefined;
+    if (typeof toolset === 'string' && this.toolsets.get(toolset) !== undefined) return toolset;
+    throw new AppError('invalid_value', 'toolset must be the name of a toolset', { param: 'toolset' });
+  }
+
+  private show(tool: CatalogTool, requiresApproval: boolean): Shown<typeof shownTool> {
+    return show(tool, requiresApproval, [...this.toolsets.namesOf(tool)]);
   }
 
   @Post('call')
@@ -200,11 +220,12 @@ function argumentsText(given: unknown): string {
   return typeof given === 'string' ? given : JSON.stringify(given);
 }
 
-function show(tool: CatalogTool, requiresApproval: boolean): Shown<typeof shownTool> {
+function show(tool: CatalogTool, requiresApproval: boolean, toolsets: string[]): Shown<typeof shownTool> {
   return {
     type: 'function',
     function: { name: tool.name, description: tool.description, parameters: tool.inputSchema },
     server: tool.server,
+    ...(toolsets.length === 0 ? {} : { toolsets }),
     annotations: { ...tool.annotations },
     requires_approval: requiresApproval,
     available: tool.available,

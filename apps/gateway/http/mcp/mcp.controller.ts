@@ -8,6 +8,7 @@ import type { McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
 import { readFrames } from '#libs/mcp-server/endpoint/read-frames.js';
 import { eventStream, passOn, webRequest } from '#libs/mcp-server/endpoint/web-request.js';
+import { Toolsets } from '#libs/policy/toolset.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { FirstCatalog } from '../../tools/first-catalog.js';
 import { CONFIG } from '../injection-tokens.js';
@@ -24,6 +25,7 @@ const messagesPath = '/sse/messages';
 export class McpController {
   /** Ends streams that only wait for notifications, so that they do not delay a shutdown. */
   private readonly waiting = new AbortController();
+  @Inject(Toolsets) private readonly toolsets!: Toolsets;
 
   constructor(
     private readonly endpoint: McpEndpoint,
@@ -33,7 +35,20 @@ export class McpController {
   ) {}
 
   @DirectPost('/mcp')
-  async post(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  post(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    return this.serve(request, reply);
+  }
+
+  @DirectPost('/mcp/:toolset')
+  postToToolset(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    return this.serve(request, reply);
+  }
+
+  private async serve(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { toolset } = request.params as { toolset?: string };
+    if (toolset !== undefined && this.toolsets.get(toolset) === undefined) {
+      throw new AppError('not_found', `There is no toolset '${toolset.slice(0, 64)}'`);
+    }
     const frames = request.method === 'POST' ? readFrames(request.body) : undefined;
     const context = requestContext(request);
     const waits = request.method === 'GET' || frames?.listens === true;
@@ -41,6 +56,7 @@ export class McpController {
     const signal = waits ? AbortSignal.any([context.signal, this.waiting.signal]) : context.signal;
     const streams = request.method !== 'POST' || request.headers.accept?.includes(eventStream) === true;
     const exchange: McpExchange = { context, streams, readerBehind: false, atEnd: [], ...modeOf(request) };
+    if (toolset !== undefined) exchange.toolset = toolset;
     // Calls count as turns, so that a shutdown waits for them.
     if (frames?.calls === true) exchange.atEnd.push(await this.admission.enter(context));
     try {
@@ -52,14 +68,14 @@ export class McpController {
     }
   }
 
-  @Get('mcp')
+  @Get(['mcp', 'mcp/:toolset'])
   listen(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.post(request, reply);
+    return this.serve(request, reply);
   }
 
-  @Delete('mcp')
+  @Delete(['mcp', 'mcp/:toolset'])
   end(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.post(request, reply);
+    return this.serve(request, reply);
   }
 
   @Get('sse')

@@ -1,4 +1,4 @@
-// `/mcp` and `/sse` as protected resources of the token issuer: the challenges that send MCP clients there (RFC 6750), and the
+// `/mcp`, `/mcp/<toolset>` and `/sse` as protected resources of the token issuer: the challenges that send MCP clients there (RFC 6750), and the
 // documents that name it (RFC 9728). Decides nothing about access.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { presentedKey } from '#libs/access/api-key.js';
@@ -9,7 +9,15 @@ import { AppError } from '#libs/schemas/errors.js';
 type ResourceSettings = Pick<Config, 'server' | 'auth'>;
 
 const wellKnown = '/.well-known/oauth-protected-resource';
-const endpoints: Readonly<Record<string, string>> = { '/mcp': '/mcp', '/sse': '/sse', '/sse/messages': '/sse' };
+const routes: Readonly<Record<string, string>> = { '/mcp': '/mcp', '/sse': '/sse', '/sse/messages': '/sse' };
+/** A toolset that is not configured has no other document: the name is all that the caller knows. */
+const setPath = /\/mcp\/[A-Za-z0-9_-]{1,64}$/;
+
+/** The path of the endpoint that a request is for. */
+function endpointOf({ routeOptions, url }: FastifyRequest): string | undefined {
+  if (routeOptions.url !== '/mcp/:toolset') return routes[routeOptions.url ?? ''];
+  return setPath.exec(url.split('?', 1)[0]!)?.[0];
+}
 
 /** `WWW-Authenticate` of a refusal; undefined if it has none. */
 export function signInChallenges({
@@ -20,7 +28,7 @@ export function signInChallenges({
   return (request, error) => {
     const needsScope = error.code === 'insufficient_scope';
     if (error.http !== 401 && !needsScope) return undefined;
-    const endpoint = endpoints[request.routeOptions.url ?? ''];
+    const endpoint = endpointOf(request);
     if (jwt === undefined || endpoint === undefined) return needsScope ? undefined : 'Bearer';
     const reason = needsScope ? 'insufficient_scope' : 'invalid_token';
     const parts = [
@@ -36,7 +44,7 @@ export function signInChallenges({
 /** A client looks at the path of its endpoint first, then at the root. A proxy may have put a path before that of the endpoint. */
 export function serveProtectedResource(fastify: FastifyInstance, { server, auth: { jwt } }: ResourceSettings): void {
   const send = (path: string | undefined, request: FastifyRequest, reply: FastifyReply) => {
-    const [endpoint] = /\/(?:mcp|sse)$/.exec(path ?? '') ?? [];
+    const [endpoint] = setPath.exec(path ?? '') ?? /\/(?:mcp|sse)$/.exec(path ?? '') ?? [];
     if (jwt === undefined || path === undefined || endpoint === undefined) {
       throw new AppError('not_found', 'There is no protected resource of a token issuer at this address');
     }

@@ -25,7 +25,7 @@ export function routesOf(controllers: readonly Type[]): string[] {
       const handler = Object.getOwnPropertyDescriptor(prototype, name)?.value as object | undefined;
       if (typeof handler !== 'function') return [];
       const direct = directPathOf(handler);
-      if (direct !== undefined) return [`POST ${direct}`];
+      if (direct !== undefined) return [`POST ${openApiPath(direct)}`];
       const method = Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod | undefined;
       if (method === undefined) return [];
       const paths = [Reflect.getMetadata(PATH_METADATA, handler) as string | string[]].flat();

@@ -59,6 +59,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
       include: text.describe(
         'A list of `verdict` and `usage`: what the policy says, and the calls of the last 30 days',
       ),
+      toolset: text.describe('Only the tools of this named set, under its names'),
     },
     headers: { 'If-None-Match': 'The ETag of an earlier answer' },
     answers: { 200: json(listOf(tool)), 304: nothing },
@@ -121,6 +122,26 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   },
   'DELETE /mcp': {
     summary: 'Ends an MCP session; its workspace stays',
+    headers: mcpSession,
+    answers: { 200: nothing },
+    errors: rpcError,
+  },
+  'POST /mcp/{toolset}': {
+    summary: 'As /mcp, with exactly the tools of a named set (docs/toolsets.md)',
+    description: 'The code of an error is in `data.code`. 202 is for messages without an answer.',
+    headers: mcpSession,
+    body: rpcMessages,
+    answers: { 200: { ...json(z.union([anything, z.array(anything)])), ...sse() }, 202: nothing },
+    errors: rpcError,
+  },
+  'GET /mcp/{toolset}': {
+    summary: 'The notification stream of a session of the set',
+    headers: mcpSession,
+    answers: { 200: sse() },
+    errors: rpcError,
+  },
+  'DELETE /mcp/{toolset}': {
+    summary: 'Ends a session of the set; its workspace stays',
     headers: mcpSession,
     answers: { 200: nothing },
     errors: rpcError,

@@ -171,6 +171,7 @@ export const tool = named('Tool', {
   type: z.literal('function'),
   function: z.object({ name: text, description: text, parameters: anything }),
   server: text,
+  toolsets: z.array(text).optional().describe('The named sets that have the tool'),
   annotations: anything,
   requires_approval: z.boolean(),
   available: z.boolean(),

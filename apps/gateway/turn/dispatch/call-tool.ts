@@ -24,7 +24,7 @@ import { noteConversion } from '../../tools/note-conversion.js';
 import type { LateCancels } from './late-cancels.js';
 import { type Decide, deniedOutcome } from '../../govern/decide.js';
 import type { ArgumentValidator, ToolCatalog } from '../../tools/tool-catalog.js';
-import { toolOfCall, toolWithin } from '../../tools/tool-of-call.js';
+import { realTool, toolOfCall, toolWithin } from '../../tools/tool-of-call.js';
 import type { ToolProgress, ToolRunner } from './tool-runner.js';
 
 export interface ToolCallRequest {
@@ -32,6 +32,8 @@ export interface ToolCallRequest {
   /** JSON text of an object. */
   argumentsText: string;
   sessionId?: string;
+  /** Where the name is looked up; absent: in the whole catalog. */
+  among?: Pick<ToolCatalog, 'find'>;
   /** Sent by a caller that comes back after it was asked for the approval of this very call. */
   approvalId?: string;
   /** At most the tool's own maximum. */
@@ -88,8 +90,9 @@ export class DirectCalls {
    * @throws ApprovalNeeded
    */
   async prepare(request: ToolCallRequest, from: RequestContext): Promise<PreparedToolCall> {
-    const found = this.ports.catalog.find(request.name);
-    if (found === undefined) return this.unknown(request, from);
+    const named = (request.among ?? this.ports.catalog).find(request.name);
+    if (named === undefined) return this.unknown(request, from);
+    const found = realTool(named);
     const offered = toolWithin(found, request.timeoutMs);
     const context: CallContext = {
       ...from,
@@ -104,7 +107,7 @@ export class DirectCalls {
         failedOutcome('denied', 'tool_forbidden', message),
       );
     }
-    if (this.ports.deniedTool(request.name, from) !== undefined) {
+    if (this.ports.deniedTool(found.name, from) !== undefined) {
       // The policy denies any call of the tool, so the arguments are not validated: errors would show the schema.
       const args = jsonObjectOf(request.argumentsText);
       const decision = this.ports.decide(offered, args, context);

@@ -5,6 +5,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolCatalog } from '../../tools/tool-catalog.js';
+import { realTool } from '../../tools/tool-of-call.js';
 import type { TurnPorts } from '../loop.js';
 import { offerTools, type ToolOffer } from '../offer-tools.js';
 import { conversationOf } from '../runs/restore-history.js';
@@ -89,7 +90,7 @@ export function replayedOffer(request: TurnRequest, { view, whole, recorded, max
     if (kind === 'server' && state !== 'denied') used.add(`${server}/${tool}`);
   }
   const isOffered = (tool: CatalogTool) =>
-    used.has(`${tool.server}/${tool.tool}`) || view.find(tool.name) !== undefined;
+    used.has(`${tool.server}/${tool.tool}`) || view.find(realTool(tool).name) !== undefined;
   const list = (server?: string) => whole.list(server).filter(isOffered);
   const catalog: ToolCatalog = {
     find: (name) => view.find(name) ?? [whole.find(name)].find((tool) => tool !== undefined && isOffered(tool)),

@@ -121,8 +121,11 @@ const unknownToolMs = 20_000;
 
 /** The tool with the planned definition; if that is not offered any more, one rebuilt from the job, which the worker checks. */
 function toolOf({ name, server, tool, definitionHash, safe, job }: StoredCall, { offer }: Turn): CatalogTool {
-  const offered = offer.tools.get(name)?.tool;
-  if (offered?.definitionHash === definitionHash) return offered;
+  // Under another name too, if a toolset offers it.
+  for (const { tool: offered } of offer.tools.values()) {
+    if (offered?.server === server && offered.tool === tool && offered.definitionHash === definitionHash)
+      return offered;
+  }
   return {
     name,
     server,
