@@ -16,6 +16,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { mintRunId } from '#libs/schemas/identifiers.js';
 import type { ReplayedCall } from '#libs/schemas/tool-outcome.js';
 import { runTurn } from '../../apps/gateway/turn/loop.js';
+import { offerSettings } from '../../apps/gateway/turn/offer-tools.js';
 import type { NewRound, Turn } from '../../apps/gateway/turn/turn.js';
 import { TurnState } from '../../apps/gateway/turn/turn-state.js';
 import { RecordedCalls } from '../../apps/gateway/turn/replay/recorded-calls.js';
@@ -77,13 +78,14 @@ export async function replayRun(runId: string, config: Config, options: ReplayOp
     const { limits, tools } = config;
     const deadline = new Deadline(steadyNow() + limits.turn_ms);
     const maxRounds = Math.min(request.maxToolRounds ?? Infinity, limits.rounds);
+    const offering = { original: run, view: catalog, whole: catalog, settings: offerSettings(config) };
     const turn: Turn = {
       runId: mintRunId(),
       sessionId: run.sessionId ?? '',
       request,
       context: { principal: run.principal, requestId: run.requestId, signal: options.signal, deadline },
       route: models.resolve(request.model),
-      offer: replayedOffer(request, { view: catalog, whole: catalog, recorded, maxTools: limits.tools }),
+      offer: await replayedOffer(request, { ...offering, recorded }, runs),
       state: new TurnState([...request.messages], limits, maxRounds, deadline),
       announce: true,
       open: [],

@@ -9,7 +9,7 @@ import { renderError } from '#libs/http-server/render-error.js';
 import { runTurn, type TurnPorts } from '../../apps/gateway/turn/loop.js';
 import type { Turn } from '../../apps/gateway/turn/turn.js';
 import { forever } from './runnable-call.js';
-import { offerTools } from '../../apps/gateway/turn/offer-tools.js';
+import { offerSettings, offerTools } from '../../apps/gateway/turn/offer-tools.js';
 import { toAssistant } from '../../apps/gateway/turn/runs/restore-history.js';
 import { TurnState } from '../../apps/gateway/turn/turn-state.js';
 import type { TurnRequest } from '../../apps/gateway/turn/turn-request.js';
@@ -54,7 +54,8 @@ const models: Record<GoldenFamilyName, string> = {
   gemini: 'gemini-2.5-flash',
   prompted: 'tiny',
 };
-const { limits } = configSchema.parse({});
+const config = configSchema.parse({});
+const { limits } = config;
 /** All tools belong to the caller, so the catalog is unused. */
 const catalog = {} as ToolCatalog;
 
@@ -111,7 +112,7 @@ async function answered(
     request,
     context,
     route: { candidates: [] },
-    offer: offerTools(request, catalog, limits.tools),
+    offer: offerTools(request, catalog, offerSettings(config)),
     state,
     announce: true,
     open: [],

@@ -6,7 +6,7 @@ import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import { callerKeyOf, CompiledPolicy } from '#libs/policy/compile-policy.js';
 import type { Effect, JudgedCaller, JudgedTool, PolicySource } from '#libs/policy/decision.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import type { ChangedLists, ToolCatalog, WatchedToolCatalog } from '../tools/tool-catalog.js';
+import type { ChangedLists, SearchOptions, ToolCatalog, WatchedToolCatalog } from '../tools/tool-catalog.js';
 import type { Decide } from './decide.js';
 
 /** How many callers' views of the catalog are cached; above this number all are made anew. */
@@ -123,11 +123,19 @@ export const judged = ({ kind, server, name }: OfferedItem): JudgedTool => ({
   annotations: {},
 });
 
-const noTools: ToolCatalog = { find: () => undefined, list: () => [], hasServer: () => false, version: '' };
+const noTools: ToolCatalog = {
+  find: () => undefined,
+  list: () => [],
+  hasServer: () => false,
+  search: () => [],
+  version: '',
+};
 
 class CatalogView implements ToolCatalog {
   /** The result of the last filtering of all tools; `from` is another object whenever the catalog has changed. */
   private listed?: { from: readonly CatalogTool[]; tools: readonly CatalogTool[]; version: string };
+  /** Those of each server, by the catalog's list of them. */
+  private ofServers = new WeakMap<readonly CatalogTool[], readonly CatalogTool[]>();
 
   constructor(
     private readonly catalog: ToolCatalog,
@@ -142,7 +150,16 @@ class CatalogView implements ToolCatalog {
   list(server?: string): readonly CatalogTool[] {
     const { from, tools } = this.all();
     if (from === tools) return this.catalog.list(server);
-    return server === undefined ? tools : this.catalog.list(server).filter(this.isShown);
+    if (server === undefined) return tools;
+    const all = this.catalog.list(server);
+    let shown = this.ofServers.get(all);
+    if (shown === undefined) this.ofServers.set(all, (shown = all.filter(this.isShown)));
+    return shown;
+  }
+
+  /** All callers share the index of the whole catalog. */
+  search(query: string, { limit, isShown }: SearchOptions): readonly CatalogTool[] {
+    return this.catalog.search(query, { limit, isShown: (tool) => isShown(tool) && this.isShown(tool) });
   }
 
   hasServer(server: string): boolean {

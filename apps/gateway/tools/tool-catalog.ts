@@ -3,12 +3,19 @@ import type { ServerOffers } from '#libs/runs/catalog/server-offers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 
+export interface SearchOptions {
+  limit: number;
+  isShown: (tool: CatalogTool) => boolean;
+}
+
 export interface ToolCatalog {
   /** Finds a tool by bare name or `server__tool`. */
   find(name: string): CatalogTool | undefined;
   /** The tools of one server, or all tools. */
   list(server?: string): readonly CatalogTool[];
   hasServer(server: string): boolean;
+  /** The best for a query, among those that `isShown` accepts (libs/tool-search). */
+  search(query: string, options: SearchOptions): readonly CatalogTool[];
   /** Changes whenever a listed tool changes; the ETag of `GET /api/tools`. */
   readonly version: string;
 }

@@ -19,8 +19,9 @@ import type { ModelRoute, ModelRouter } from '../models/model-provider.js';
 import { knownModel, requireModel } from '../models/require-model.js';
 import { countTokens } from './runs/count-tokens.js';
 import { type FollowPorts, followRun, type RunReader } from './follow.js';
-import { offerTools, type ToolOffer } from './offer-tools.js';
+import { offerSettings, type OfferSettings, offerTools, type ToolOffer } from './offer-tools.js';
 import { TurnMeasure, type TurnMeasuring } from './runs/measure-turn.js';
+import { offerFound, recallsFound } from './runs/recall-found.js';
 import { conversation, conversationOf, mintedCallIds } from './runs/restore-history.js';
 import { earlierRound, type RestoredTurn, restoreTurn } from './runs/restore-rounds.js';
 import type { ActiveRun, ActiveRuns } from './runs/active-runs.js';
@@ -36,7 +37,7 @@ import { throwIfWaits } from './runs/own-call-waits.js';
 
 const newReader: RunReader = { afterN: 0, rewinds: false };
 
-export interface TurnsPorts extends Omit<TurnPorts, 'limits' | 'approvals' | 'models'>, FollowPorts {
+export interface TurnsPorts extends Omit<TurnPorts, 'limits' | 'approvals' | 'models' | 'findTools'>, FollowPorts {
   models: ModelRouter;
   approvals: Waits;
   catalogOf: CatalogOf;
@@ -92,14 +93,16 @@ export class Turns {
   private storeTakesRuns = true;
   private readonly recordPorts: RecordPorts;
   private readonly turnPorts: TurnPorts;
+  private readonly offering: OfferSettings;
 
   constructor(
     private readonly ports: TurnsPorts,
-    private readonly config: Pick<Config, 'limits'>,
+    private readonly config: Pick<Config, 'limits' | 'tools'>,
     private readonly gatewayId: string,
   ) {
     this.recordPorts = { ...ports, begin: (run) => this.begin(run) };
-    this.turnPorts = { ...ports, limits: config.limits };
+    this.turnPorts = { ...ports, limits: config.limits, findTools: (_call, args, search) => search.answer(args) };
+    this.offering = offerSettings(config);
   }
 
   /** Returns no promise if nothing has to be loaded or written. @throws AppError for any failure before the first model call */
@@ -167,7 +170,7 @@ export class Turns {
    * @throws AppError invalid_value for a model that does not count
    */
   countTokens(request: TurnRequest, context: RequestContext): Promise<number> {
-    return countTokens(request, context, { ...this.ports, maxTools: this.config.limits.tools });
+    return countTokens(request, context, { ...this.ports, settings: this.offering });
   }
 
   private prepare(options: StartOptions): Prepared {
@@ -175,7 +178,7 @@ export class Turns {
     const asksModel = request.call === undefined;
     if (asksModel) requireModel(request.model, context.access, this.ports.models);
     const catalog = this.ports.catalogOf(context);
-    const offer = offerTools(request, catalog, this.config.limits.tools);
+    const offer = offerTools(request, catalog, this.offering);
     const run = newRun(request, context, idempotencyKey, this.gatewayId);
     if (asksModel) run.model = knownModel(request.model, this.ports.models);
     const returns = run.detached || idempotencyKey !== undefined || request.store === true;
@@ -185,9 +188,10 @@ export class Turns {
   /** Makes the turn that runs here. `written`: the run is stored. `from`: the run is continued after its last complete round. */
   private execute(prepared: Prepared, written?: StoredRun, from?: StoredRun): StartedTurn | Promise<StartedTurn> {
     const here = this.register(prepared, written, from);
-    if (written !== undefined || mintedCallIds(prepared.request.messages).length > 0) return this.restore(here, from);
+    const { request, offer } = prepared;
+    if (written !== undefined || mintedCallIds(request.messages).length > 0 || recallsFound(offer, request))
+      return this.restore(here, from);
     try {
-      const { request } = prepared;
       const route = this.routeOf(prepared);
       return this.started(here, this.turnOf(here, route, conversation(request, request.messages)), undefined);
     } catch (error) {
@@ -200,7 +204,10 @@ export class Turns {
     const { prepared, run, context, active, written } = here;
     try {
       const route = this.routeOf(prepared);
-      const { messages, open } = await conversationOf(prepared.request, context.principal, this.ports.runs);
+      const { request, offer } = prepared;
+      const { principal } = context;
+      const { messages, open } = await conversationOf(request, principal, this.ports.runs);
+      await offerFound(offer, { request, principal, before: from?.createdAt }, this.ports.runs);
       if (open.length > 0) await takeDecisions(open, context, this.ports.approvals);
       const turn = this.turnOf(here, route, messages);
       const { runner } = this.ports;

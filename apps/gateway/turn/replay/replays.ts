@@ -15,6 +15,7 @@ import type { ModelRouter } from '../../models/model-provider.js';
 import { knownModel, requireModel } from '../../models/require-model.js';
 import type { ToolCatalog } from '../../tools/tool-catalog.js';
 import { runTurn, type TurnPorts } from '../loop.js';
+import { offerSettings } from '../offer-tools.js';
 import { RunRecord, type RecordPorts } from '../record.js';
 import type { ActiveRun, ActiveRuns } from '../runs/active-runs.js';
 import { TurnMeasure, type TurnMeasuring } from '../runs/measure-turn.js';
@@ -59,7 +60,7 @@ export class Replays {
 
   constructor(
     private readonly ports: ReplaysPorts,
-    private readonly config: Pick<Config, 'limits'>,
+    private readonly config: Pick<Config, 'limits' | 'tools'>,
     private readonly gatewayId: string,
   ) {}
 
@@ -108,7 +109,8 @@ export class Replays {
     requireModel(request.model, context.access, models);
     const route = models.resolve(request.model);
     const view = policy.catalogOf(context);
-    const offer = replayedOffer(request, { view, whole: catalog, recorded: rounds, maxTools: limits.tools });
+    const offering = { view, whole: catalog, settings: offerSettings(this.config) };
+    const offer = await replayedOffer(request, { ...offering, original, recorded: rounds }, runs);
     const isOwn = original.principal === context.principal;
     const inSession = isOwn && original.sessionId !== undefined ? { sessionId: original.sessionId } : {};
     const run: NewRun = {

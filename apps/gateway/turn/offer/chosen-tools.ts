@@ -1,0 +1,163 @@
+// The server tools that a request chooses. They are listed only as far as somebody reads: a catalog may have 10,000 of them.
+import { isForModels } from '#libs/mcp-server/tool-app.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import type { ToolCatalog } from '../../tools/tool-catalog.js';
+import type { ChosenServer, RequestedTool, ToolSelector, TurnRequest } from '../turn-request.js';
+import { ListedTools, listedTools } from './listed-tools.js';
+import { definitionOf, type OfferedTool } from './offered-tool.js';
+
+export type ServerEntry = Extract<RequestedTool, { type: 'mcp' }>;
+export type ToolPick = { name: string } | ChosenServer;
+
+/** An entry of the request. The catalog may change during a turn, so only names are kept. */
+interface Entry {
+  asked: ServerEntry;
+  allowed: ReadonlySet<string> | undefined;
+  denied: ReadonlySet<string>;
+}
+
+export class ChosenTools {
+  private readonly entries: Entry[] = [];
+  private readonly runHere: boolean;
+
+  /** @throws AppError tool_not_found (400) for a server or tool that an entry names */
+  constructor(
+    { tools, toolMode, allowedTools }: Pick<TurnRequest, 'tools' | 'toolMode' | 'allowedTools'>,
+    private readonly catalog: ToolCatalog,
+    /** What the request allows of its own tools; undefined: all. */
+    private readonly only: readonly ToolPick[] | undefined = allowedTools,
+  ) {
+    this.runHere = toolMode !== 'manual';
+    for (const asked of tools) if (asked.type === 'mcp') this.add(asked);
+  }
+
+  private add(asked: ServerEntry): void {
+    const { serverLabel, allowedTools, deniedTools = [] } = asked;
+    if (serverLabel !== '*' && !this.catalog.hasServer(serverLabel)) {
+      const reason = 'none of this name is configured, or it has not been ready yet';
+      const message = `Server '${serverLabel}' not found: ${reason}`;
+      throw new AppError('tool_not_found', message, { http: 400, param: 'tools' });
+    }
+    const listed = this.listed(serverLabel);
+    for (const name of [...(allowedTools ?? []), ...deniedTools]) {
+      if (listed.named(name).length === 0) throw toolNotFound(name, 'tools');
+    }
+    this.entries.push({ asked, allowed: allowedTools && new Set(allowedTools), denied: new Set(deniedTools) });
+  }
+
+  get isEmpty(): boolean {
+    return this.entries.length === 0;
+  }
+
+  /** Whether the request names all of them one by one. */
+  get namesAll(): boolean {
+    const names = this.only?.every((pick) => pick.name !== undefined) ?? false;
+    return names || this.entries.every(({ allowed }) => allowed !== undefined);
+  }
+
+  /** In the order of the request. A tool may come twice. */
+  *all(): Generator<OfferedTool> {
+    if (this.only !== undefined) for (const pick of this.only) yield* this.picked(pick);
+    else for (const entry of this.entries) yield* this.of(entry, entry.asked.serverLabel);
+  }
+
+  /** Those that the request names one by one. */
+  *named(): Generator<OfferedTool> {
+    for (const entry of this.entries) if (entry.allowed !== undefined) yield* this.of(entry, entry.asked.serverLabel);
+    for (const pick of this.only ?? []) {
+      if (!('server' in pick) || pick.name !== undefined) yield* this.picked(pick);
+    }
+  }
+
+  *picked(pick: ToolPick): Generator<OfferedTool> {
+    if (!('server' in pick)) {
+      const found = this.toolOf(pick.name);
+      if (found?.definition.name === pick.name) yield found;
+      return;
+    }
+    for (const entry of this.entries) {
+      const { serverLabel } = entry.asked;
+      if (pick.server !== '*' && serverLabel !== '*' && serverLabel !== pick.server) continue;
+      yield* this.of(entry, serverLabel === '*' ? pick.server : serverLabel, pick.name);
+    }
+  }
+
+  /** By the name of the catalog, or `server__tool`. */
+  toolOf(name: string): OfferedTool | undefined {
+    const tool = this.catalog.find(name);
+    return tool === undefined ? undefined : this.offeredOf(tool);
+  }
+
+  /** The tool as the first entry that has it offers it; undefined if the request does not choose the tool. */
+  offeredOf(tool: CatalogTool): OfferedTool | undefined {
+    if (!isForModels(tool) || !this.isAllowed(tool)) return undefined;
+    const entry = this.entries.find((each) => has(each, tool));
+    return entry && this.offered(entry.asked, tool);
+  }
+
+  /** The best for a query, among the tools that are chosen and that `isShown` accepts. */
+  search(query: string, limit: number, isShown: (tool: CatalogTool) => boolean): OfferedTool[] {
+    const found = this.catalog.search(query, {
+      limit,
+      isShown: (tool) => isShown(tool) && this.offeredOf(tool) !== undefined,
+    });
+    return found.map((tool) => this.offeredOf(tool)!);
+  }
+
+  private *of(entry: Entry, server: string, name?: string): Generator<OfferedTool> {
+    for (const tool of this.listOf(entry, server, name)) {
+      if (has(entry, tool) && this.isAllowed(tool)) yield this.offered(entry.asked, tool);
+    }
+  }
+
+  private listOf({ allowed }: Entry, server: string, name: string | undefined): Iterable<CatalogTool> {
+    const listed = this.listed(server);
+    if (name !== undefined) return listed.named(name);
+    if (allowed === undefined) return listed.forModels;
+    return new Set([...allowed].flatMap((each) => listed.named(each)));
+  }
+
+  private isAllowed(tool: CatalogTool): boolean {
+    return this.only === undefined || this.only.some((pick) => isPicked(pick, tool));
+  }
+
+  private listed(server: string): ListedTools {
+    return listedTools(this.catalog.list(server === '*' ? undefined : server));
+  }
+
+  private offered(asked: ServerEntry, tool: CatalogTool): OfferedTool {
+    const definition = definitionOf(tool);
+    if (!this.runHere) return { definition };
+    return needsApproval(asked, tool) ? { definition, tool, requiresApproval: true } : { definition, tool };
+  }
+}
+
+function has({ asked: { serverLabel }, allowed, denied }: Entry, { server, name, tool }: CatalogTool): boolean {
+  if (serverLabel !== '*' && serverLabel !== server) return false;
+  return (allowed === undefined || allowed.has(name) || allowed.has(tool)) && !denied.has(name) && !denied.has(tool);
+}
+
+function isPicked(pick: ToolPick, { server, name, tool }: CatalogTool): boolean {
+  if (!('server' in pick)) return pick.name === name;
+  if (pick.server !== '*' && pick.server !== server) return false;
+  return pick.name === undefined || pick.name === name || pick.name === tool;
+}
+
+function needsApproval({ requireApproval: asked }: ServerEntry, tool: CatalogTool): boolean {
+  if (asked === undefined || asked === 'always') return asked === 'always';
+  return asked.always === undefined ? !isAmong(asked.never, tool) : isAmong(asked.always, tool);
+}
+
+function isAmong(filter: ToolSelector | undefined, { name, tool, readOnly }: CatalogTool): boolean {
+  if (filter === undefined) return false;
+  const { toolNames, readOnly: asked } = filter;
+  return (
+    (toolNames === undefined || toolNames.includes(name) || toolNames.includes(tool)) &&
+    (asked === undefined || asked === readOnly)
+  );
+}
+
+export function toolNotFound(name: string, param: string): AppError {
+  return new AppError('tool_not_found', `Tool '${name}' not found`, { http: 400, param, toolName: name });
+}
