@@ -11,7 +11,7 @@ import type { OfferedTool } from './offered-tool.js';
 
 export const findToolsName = 'find_tools';
 
-/** The newest that are offered. Older ones can be found again. */
+/** Those that were named last are offered. Others can be found again. */
 const maxOffered = 40;
 const usualLimit = 5;
 const mostFound = 20;
@@ -43,8 +43,9 @@ export const findToolsOwner: SchemaOwner = {
 };
 
 export class ToolSearch {
-  /** By the names that models know, the newest last. */
-  private readonly offered = new Map<string, ToolDefinition>();
+  /** By the names that models know. The order stays, so that upstreams can cache what they have read. */
+  private readonly offered = new Map<string, { definition: ToolDefinition; namedAt: number }>();
+  private named = 0;
   /** How many messages of the conversation were read. */
   private read = 0;
   private readonly first: readonly ToolDefinition[];
@@ -61,7 +62,7 @@ export class ToolSearch {
   }
 
   get definitions(): ToolDefinition[] {
-    return [...this.first, ...this.offered.values()];
+    return [...this.first, ...[...this.offered.values()].map(({ definition }) => definition)];
   }
 
   /** A tool that the request chooses, found or not: a model may know its name from elsewhere. */
@@ -75,13 +76,15 @@ export class ToolSearch {
     for (const name of names) {
       const definition = this.toolOf(name)?.definition;
       if (definition === undefined || this.listed.has(definition.name)) continue;
-      this.offered.delete(definition.name);
-      this.offered.set(definition.name, definition);
+      const known = this.offered.get(definition.name);
+      const namedAt = this.named++;
+      if (known === undefined) this.offered.set(definition.name, { definition, namedAt });
+      else Object.assign(known, { definition, namedAt });
     }
-    for (const name of this.offered.keys()) {
-      if (this.offered.size <= this.room) break;
-      this.offered.delete(name);
-    }
+    const surplus = this.offered.size - this.room;
+    if (surplus <= 0) return;
+    const oldest = [...this.offered].sort(([, one], [, other]) => one.namedAt - other.namedAt).slice(0, surplus);
+    for (const [name] of oldest) this.offered.delete(name);
   }
 
   /** Offers what the conversation names that was not read yet: tools that were called, and tools that were found. */
