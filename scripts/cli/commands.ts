@@ -91,9 +91,11 @@ export const commands = {
     npm: 'run vault --',
   },
   tools: {
-    summary: 'lists the tools and tool servers of a running gateway, and calls a tool',
-    usage: ['[list]', 'servers', 'call NAME [ARGUMENTS] [--session ID]'],
+    summary:
+      'lists the tools and tool servers of a running gateway, says what they cost in each model call, and calls a tool',
+    usage: ['[list]', 'servers', 'cost', 'call NAME [ARGUMENTS] [--session ID]'],
     more:
+      '`cost` lists about how many tokens of each model call the definitions take, those that take the most first.\n' +
       'ARGUMENTS is a JSON object. --url is the address of the gateway (default: from the configuration); the key comes\n' +
       'from SIGNALBOX_KEY. --json prints the answer unchanged.',
     example: `tools call get_time '{"timezone": "Europe/Paris"}'`,

@@ -1,4 +1,4 @@
-// `signalbox tools`: the tools and tool servers of a gateway that runs, and a call of one. Exit codes: 0 done, 1 refused,
+// `signalbox tools`: the tools and tool servers of a gateway that runs, what they cost, and a call of one. Exit codes: 0 done, 1 refused,
 // failed or waiting for a decision, 2 wrong usage, 3 the gateway does not answer.
 import { ConfigError } from '#libs/config/config-error.js';
 import { processEnvironment } from '#libs/config/files/env-file.js';
@@ -17,6 +17,7 @@ interface Listed {
   server: string;
   available: boolean;
   requires_approval: boolean;
+  tokens: number;
 }
 
 interface Approval {
@@ -38,6 +39,15 @@ interface ListedServer {
   tools: number;
 }
 
+const noTools = ['No tools were found: is a worker running?'];
+
+/** The commands that list: what they ask the gateway for, and the lines they print. */
+const lists: Readonly<Record<string, { path: string; linesOf: (answer: unknown) => string[] }>> = {
+  list: { path: '/api/tools', linesOf: toolLines },
+  servers: { path: '/api/servers', linesOf: serverLines },
+  cost: { path: '/api/tools', linesOf: costLines },
+};
+
 try {
   await main();
 } catch (error) {
@@ -53,17 +63,17 @@ async function main(): Promise<void> {
   });
   const [command = 'list', name, args = '{}', ...more] = positionals;
   const isCall = command === 'call';
-  if (!isCall && command !== 'list' && command !== 'servers')
-    throw new UsageError(`'${command}' is not a command`, 'tools');
+  if (!isCall && !Object.hasOwn(lists, command)) throw new UsageError(`'${command}' is not a command`, 'tools');
   if (more.length > 0 || (!isCall && name !== undefined)) throw new UsageError('There are too many arguments', 'tools');
   if (isCall && name === undefined) throw new UsageError('The name of the tool is missing', 'tools');
   const given = isCall ? readObject(args) : {};
   const gateway = { url: values.url ?? configuredUrl(), key: processEnvironment()['SIGNALBOX_KEY'], timeoutMs: listMs };
   if (!URL.canParse(gateway.url)) throw new UsageError(`--url must be a URL, got ${gateway.url}`, 'tools');
   if (isCall) return call(gateway, { name, arguments: given, session_id: values.session }, values.json);
-  const answer = await askGateway(gateway, command === 'list' ? '/api/tools' : '/api/servers');
+  const { path, linesOf } = lists[command]!;
+  const answer = await askGateway(gateway, path);
   if (values.json) console.log(JSON.stringify(answer));
-  else for (const line of command === 'list' ? toolLines(answer) : serverLines(answer)) console.log(line);
+  else for (const line of linesOf(answer)) console.log(line);
 }
 
 async function call(gateway: AskedGateway, body: object, json: boolean): Promise<void> {
@@ -82,12 +92,35 @@ function waitingLine({ id, reason }: Approval): string {
 
 function toolLines(answer: unknown): string[] {
   const { data } = answer as { data: Listed[] };
-  if (data.length === 0) return ['No tools were found: is a worker running?'];
+  if (data.length === 0) return noTools;
   return data.map(({ function: { name, description }, server, available, requires_approval }) => {
     const notes = [...(requires_approval ? ['needs an approval'] : []), ...(available ? [] : ['not available now'])];
     const [sentence = ''] = description.split('\n');
     return [`${server}/${name}`, sentence.slice(0, 100), ...notes.map((note) => `(${note})`)].join('  ');
   });
+}
+
+/** The sums by server, then all tools, each with those that take the most tokens first. */
+function costLines(answer: unknown): string[] {
+  const { data } = answer as { data: Listed[] };
+  if (data.length === 0) return noTools;
+  const servers = [...new Set(data.map(({ server }) => server))].map((name) => {
+    const tools = data.filter(({ server }) => server === name);
+    return { name: `${name}, ${tools.length} tools`, tokens: sumOf(tools) };
+  });
+  const tools = data.map(({ server, function: { name }, tokens }) => ({ name: `${server}/${name}`, tokens }));
+  const all = { name: `all, ${data.length} tools`, tokens: sumOf(data) };
+  return [all, ...byCost(servers), ...byCost(tools)].map(
+    ({ name, tokens }) => `${String(tokens).padStart(8)} tokens  ${name}`,
+  );
+}
+
+function sumOf(tools: readonly Listed[]): number {
+  return tools.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+function byCost<T extends { tokens: number }>(costs: readonly T[]): T[] {
+  return costs.toSorted((one, other) => other.tokens - one.tokens);
 }
 
 function serverLines(answer: unknown): string[] {

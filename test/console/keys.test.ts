@@ -225,7 +225,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     const { page } = person;
     await person.open();
     await page.keyboard.press('Control+k');
-    await page.getByRole('dialog').getByRole('textbox').or(page.getByRole('searchbox')).first().fill('laptop');
+    await page.getByRole('dialog').getByRole('combobox').or(page.getByRole('searchbox')).first().fill('laptop');
     await page.getByRole('option', { name: /^eve · laptop/ }).click();
     await page.getByRole('complementary', { name: 'eve · laptop' }).waitFor();
     await person.leave();

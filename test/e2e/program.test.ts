@@ -43,15 +43,25 @@ verifies('operations.program', 'help, a version, and what is no command', async 
 
 verifies('operations.program', 'tools are listed and called, and a refusal is a sentence', async () => {
   const url = ['--url', box.url];
-  const [listed, servers, called, unknown, wrong] = await Promise.all([
+  const [listed, servers, cost, called, unknown, wrong] = await Promise.all([
     signalbox(['tools', ...url]),
     signalbox(['tools', 'servers', ...url]),
+    signalbox(['tools', 'cost', ...url]),
     signalbox(['tools', 'call', 'write_file', '{"path": "a.txt", "content": "hi"}', ...url]),
     signalbox(['tools', 'call', 'no_such_tool', ...url]),
     signalbox(['tools', 'call', 'write_file', 'path', ...url]),
   ]);
   expect(listed.stdout).toContain('workspace/write_file');
   expect(servers.stdout).toMatch(/^workspace {2}ready/m);
+  const costs = cost.stdout
+    .trim()
+    .split('\n')
+    .map((line) => /^ *(\d+) tokens {2}(.+)$/.exec(line)!.slice(1));
+  const [[all], [workspace, server], ...tools] = costs as [string[], string[], ...string[][]];
+  expect(server).toMatch(/^workspace, \d+ tools$/);
+  const each = tools.map(([tokens]) => Number(tokens));
+  expect(each).toEqual(each.toSorted((one, other) => other - one));
+  expect([Number(all), Number(workspace)]).toEqual(Array(2).fill(each.reduce((sum, tokens) => sum + tokens, 0)));
   expect(called).toMatchObject({ code: 0, stdout: expect.stringContaining('Wrote 2 bytes') as string });
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('no_such_tool') as string });
   expect(wrong).toMatchObject({

@@ -36,10 +36,12 @@ for (const [at, signal, error] of [
       expect(begun.status).toBe(202);
       const replay = ((await begun.json()) as ListedRun).id;
       const request = await box.upstream.received(asked);
+      const seen = async () => (await here.ask('alice', `/api/runs/${replay}`)).body as ListedRun;
+      // It is written beside its first model call.
+      await eventually(async () => (await seen()).state === 'running', 20_000);
       gateway.kill(signal);
       await request.clientGone;
       await gateway.ended;
-      const seen = async () => (await here.ask('alice', `/api/runs/${replay}`)).body as ListedRun;
       // Who is told to stop writes it; of who was killed, the others find it.
       if (error === undefined) await eventually(async () => (await seen()).state !== 'running', 20_000);
       expect([(await seen()).state, (await seen()).error?.code]).toEqual(['interrupted', error]);

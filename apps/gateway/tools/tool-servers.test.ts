@@ -34,9 +34,10 @@ verifies(
     await worker('worker-b', [refused, { name: 'web', state: 'starting', isolation: 'remote' }]);
     // A version that reported only the number of its servers.
     await worker('worker-c', 2);
+    const readPage = { name: 'read_page', description: '读取网页', inputSchema: { type: 'object' } };
     const known = [
-      { server: 'web', available: true },
-      { server: 'gone', available: false },
+      { server: 'web', available: true, ...readPage },
+      { server: 'gone', available: false, ...readPage },
     ];
     const list = (server?: string) => known.filter((tool) => server === undefined || tool.server === server) as never[];
     const servers = new ToolServers(first, { list });
@@ -45,6 +46,7 @@ verifies(
     expect(files).toEqual({
       ...refused,
       tools: 0,
+      tokens: 0,
       workers: [
         { id: 'worker-a', state: 'ready', isolation: 'process' },
         { id: 'worker-b', state: 'refused', reason: 'not installed' },
@@ -55,9 +57,10 @@ verifies(
       state: 'unavailable',
       reason: 'no worker has this server',
       tools: 1,
+      tokens: 21,
       workers: [],
     });
-    expect(web).toMatchObject({ state: 'ready', isolation: 'remote', tools: 1 });
+    expect(web).toMatchObject({ state: 'ready', isolation: 'remote', tools: 1, tokens: 21 });
     // What is told is asked for at each heartbeat.
     first.describe('worker-a', () => ({ servers: [{ name: 'web', state: 'unavailable', reason: 'away' }] }));
     await expect.poll(() => servers.states()).toMatchObject({ web: 'unavailable' });

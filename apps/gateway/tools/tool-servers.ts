@@ -1,5 +1,7 @@
 // The tool servers that workers report with their heartbeats, including servers without a known tool.
 import type { ProcessRegistry, ServerReport } from '#libs/runs/processes/process-registry.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import { definitionTokens } from '#libs/tool-search/definition-tokens.js';
 import type { ToolCatalog } from './tool-catalog.js';
 
 const workerSeenMs = 10_000;
@@ -7,6 +9,8 @@ const workerSeenMs = 10_000;
 export interface ToolServerStatus extends ServerReport {
   /** Number of its tools in the catalog. */
   tools: number;
+  /** About how many tokens of a model call their definitions take together. */
+  tokens: number;
   /** The workers that have the server. */
   workers: ({ id: string } & Omit<ServerReport, 'name'>)[];
 }
@@ -42,7 +46,7 @@ export class ToolServers {
 function toolServer(
   name: string,
   reports: readonly ({ id: string } & ServerReport)[],
-  tools: readonly { available: boolean }[],
+  tools: readonly CatalogTool[],
 ): ToolServerStatus {
   const [worst] = reports.toSorted((one, other) => severity.indexOf(one.state) - severity.indexOf(other.state));
   const known = tools.some(({ available }) => available) ? 'ready' : 'unavailable';
@@ -56,8 +60,10 @@ function toolServer(
     ...(restarts === undefined ? {} : { restarts }),
     ...(stderr === undefined ? {} : { stderr }),
   }));
-  return { ...report, ...sumsOf(reports), tools: tools.length, workers };
+  return { ...report, ...sumsOf(reports), tools: tools.length, tokens: tokensOf(tools), workers };
 }
+
+const tokensOf = (tools: readonly CatalogTool[]) => tools.reduce((sum, tool) => sum + definitionTokens(tool), 0);
 
 /** The sums over all workers. */
 function sumsOf(reports: readonly ServerReport[]): Pick<ServerReport, 'instances' | 'restarts'> {

@@ -1179,6 +1179,8 @@ export interface ToolServer {
   protocol?: string;
   left_out?: string[];
   tools: number;
+  /** About how many tokens of a model call the definitions of its tools take together. */
+  tokens: number;
   workers: {
     id: string;
     state: 'starting' | 'ready' | 'needs_sign_in' | 'unavailable' | 'refused';

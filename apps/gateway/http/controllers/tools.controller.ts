@@ -22,6 +22,7 @@ import { ApprovalNeeded } from '../../govern/approval-needed.js';
 import { failureOf, toolNotFound, type EndedToolCall } from '../../turn/dispatch/call-tool.js';
 import { type BegunToolCall, KeyedToolCalls } from '../../turn/dispatch/keyed-tool-calls.js';
 import { ToolPolicy } from '../../govern/tool-policy.js';
+import { definitionTokens } from '#libs/tool-search/definition-tokens.js';
 import { FirstCatalog } from '../../tools/first-catalog.js';
 import { isAdministrator } from '../admin/administrator.guard.js';
 import { readIdempotencyKey } from '../turns/idempotency-key.js';
@@ -211,13 +212,8 @@ function show(tool: CatalogTool, requiresApproval: boolean): Shown<typeof shownT
     output_schema: tool.outputSchema,
     metadata: tool.metadata,
     app: tool.appMeta && { shows_results: appUriOf(tool) !== undefined, for_models: isForModels(tool) },
-    tokens: tokensOfDefinition(tool),
+    tokens: definitionTokens(tool),
   };
-}
-
-/** A token is about four characters of English or JSON. */
-function tokensOfDefinition({ name, description, inputSchema: parameters }: CatalogTool): number {
-  return Math.ceil(JSON.stringify({ name, description, parameters }).length / 4);
 }
 
 type ToolPart = 'verdict' | 'usage';

@@ -247,7 +247,11 @@ export const toolServerReport = named('ToolServerReport', {
   left_out: z.array(text).optional(),
 });
 export const toolServer = toolServerReport
-  .extend({ tools: count, workers: z.array(z.object({ id: text, ...inOneWorker })) })
+  .extend({
+    tools: count,
+    tokens: count.describe('About how many tokens of a model call the definitions of its tools take together'),
+    workers: z.array(z.object({ id: text, ...inOneWorker })),
+  })
   .meta({ id: 'ToolServer' });
 export const health = z.object({
   status: z.enum(['ok', 'degraded', 'unavailable']),

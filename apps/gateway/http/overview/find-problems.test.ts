@@ -13,7 +13,7 @@ const worker = (id: string, members: { isGone?: boolean; draining?: boolean } = 
   ...members,
 });
 const well: Looked = {
-  servers: [{ name: 'web', state: 'ready', tools: 1, workers: [] }],
+  servers: [{ name: 'web', state: 'ready' }],
   workers: [worker('worker-a')],
   audit: { enabled: true, isBroken: false },
   checks: [{ name: 'store', status: 'ok' }],
@@ -26,9 +26,9 @@ verifies('overview.problems', 'nothing', () => {
 verifies('overview.problems', 'servers, a worker that is gone, the audit, and what the health report says', () => {
   const problems = findProblems({
     servers: [
-      { name: 'files', state: 'refused', reason: 'not installed', tools: 0, workers: [] },
-      { name: 'web', state: 'unavailable', tools: 0, workers: [] },
-      { name: 'slow', state: 'starting', tools: 0, workers: [] },
+      { name: 'files', state: 'refused', reason: 'not installed' },
+      { name: 'web', state: 'unavailable' },
+      { name: 'slow', state: 'starting' },
     ],
     workers: [worker('worker-a'), worker('worker-b', { isGone: true }), worker('worker-c', { draining: true })],
     audit: { enabled: false, isBroken: true },
@@ -51,7 +51,7 @@ verifies('overview.problems', 'servers, a worker that is gone, the audit, and wh
 });
 
 verifies('overview.problems', 'without a worker, only that', () => {
-  const servers: Looked['servers'] = [{ name: 'web', state: 'unavailable', tools: 0, workers: [] }];
+  const servers: Looked['servers'] = [{ name: 'web', state: 'unavailable' }];
   expect(findProblems({ ...well, servers, workers: [worker('worker-c', { draining: true })] })).toMatchObject([
     { code: 'no_workers', severity: 'error' },
   ]);

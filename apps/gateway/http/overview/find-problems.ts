@@ -8,7 +8,7 @@ import type { problem } from '../openapi/overview-shapes.js';
 export type Problem = Shown<typeof problem>;
 
 export interface Looked {
-  servers: readonly ToolServerStatus[];
+  servers: readonly Pick<ToolServerStatus, 'name' | 'state' | 'reason'>[];
   workers: readonly ShownProcess[];
   audit: { enabled: boolean; isBroken: boolean | undefined };
   checks: HealthReport['checks'];

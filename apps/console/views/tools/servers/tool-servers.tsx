@@ -95,6 +95,7 @@ function ServerCard({ server }: { server: ToolServer }) {
             </span>
           </Fact>
         )}
+        {server.tools > 0 && <Fact name={texts.tokens}>{formats.number(server.tokens)}</Fact>}
         {network !== undefined && <Fact name={texts.network}>{visibleText(network)}</Fact>}
         {server.paths !== undefined && (
           <>
