@@ -16,7 +16,6 @@ import { AppError } from '#libs/schemas/errors.js';
 import { mintRunId } from '#libs/schemas/identifiers.js';
 import type { ReplayedCall } from '#libs/schemas/tool-outcome.js';
 import { runTurn } from '../../apps/gateway/turn/loop.js';
-import { offerSettings } from '../../apps/gateway/turn/offer-tools.js';
 import type { NewRound, Turn } from '../../apps/gateway/turn/turn.js';
 import { TurnState } from '../../apps/gateway/turn/turn-state.js';
 import { RecordedCalls } from '../../apps/gateway/turn/replay/recorded-calls.js';
@@ -78,7 +77,7 @@ export async function replayRun(runId: string, config: Config, options: ReplayOp
     const { limits, tools } = config;
     const deadline = new Deadline(steadyNow() + limits.turn_ms);
     const maxRounds = Math.min(request.maxToolRounds ?? Infinity, limits.rounds);
-    const offering = { original: run, view: catalog, whole: catalog, settings: offerSettings(config) };
+    const offering = { original: run, view: catalog, whole: catalog, settings: config };
     const turn: Turn = {
       runId: mintRunId(),
       sessionId: run.sessionId ?? '',

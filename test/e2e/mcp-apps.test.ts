@@ -5,7 +5,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { z } from 'zod';
 import { configSchema } from '#libs/config/schema.js';
 import { appCapability } from '#libs/mcp-server/tool-app.js';
-import { offerSettings, offerTools } from '../../apps/gateway/turn/offer-tools.js';
+import { offerTools } from '../../apps/gateway/turn/offer-tools.js';
 import type { TurnRequest } from '../../apps/gateway/turn/turn-request.js';
 import { appPage, appPageMeta, type AppServer, startAppServer } from '../support/app-server.js';
 import { type CallResult, mcpClients, withClients } from '../support/mcp-clients.js';
@@ -124,7 +124,7 @@ for (const name of Object.keys(mcpClients) as (keyof typeof mcpClients)[]) {
   );
 }
 
-const settings = offerSettings(configSchema.parse({}));
+const settings = configSchema.parse({});
 
 verifies('mcp.app-tools', 'a chat is not offered them, by server or by name', () => {
   const offer = (given: object) => {

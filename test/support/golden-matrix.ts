@@ -9,7 +9,7 @@ import { renderError } from '#libs/http-server/render-error.js';
 import { runTurn, type TurnPorts } from '../../apps/gateway/turn/loop.js';
 import type { Turn } from '../../apps/gateway/turn/turn.js';
 import { forever } from './runnable-call.js';
-import { offerSettings, offerTools } from '../../apps/gateway/turn/offer-tools.js';
+import { offerTools } from '../../apps/gateway/turn/offer-tools.js';
 import { toAssistant } from '../../apps/gateway/turn/runs/restore-history.js';
 import { TurnState } from '../../apps/gateway/turn/turn-state.js';
 import type { TurnRequest } from '../../apps/gateway/turn/turn-request.js';
@@ -112,7 +112,7 @@ async function answered(
     request,
     context,
     route: { candidates: [] },
-    offer: offerTools(request, catalog, offerSettings(config)),
+    offer: offerTools(request, catalog, config),
     state,
     announce: true,
     open: [],

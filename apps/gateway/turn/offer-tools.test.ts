@@ -4,10 +4,10 @@ import { verifies } from '../../../test/verifies.js';
 import { configSchema } from '#libs/config/schema.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
-import { offerSettings, offerTools } from './offer-tools.js';
+import { offerTools } from './offer-tools.js';
 import type { TurnRequest } from './turn-request.js';
 
-const settings = { ...offerSettings(configSchema.parse({})), maxTools: 10 };
+const settings = { ...configSchema.parse({}), limits: { tools: 10 } };
 
 const tool = (description: string): CatalogTool => ({
   name: 'look_up',

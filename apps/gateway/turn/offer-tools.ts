@@ -26,18 +26,9 @@ export interface ToolOffer {
 }
 
 export interface OfferSettings {
-  /** The most that any model call may have. */
-  maxTools: number;
-  search: Config['tools']['search'];
-  /** Server tools are searched above one of these numbers. */
-  above: Config['tools']['search_above'];
+  limits: Pick<Config['limits'], 'tools'>;
+  tools: Pick<Config['tools'], 'search' | 'search_above'>;
 }
-
-export const offerSettings = ({ limits, tools }: Pick<Config, 'limits' | 'tools'>): OfferSettings => ({
-  maxTools: limits.tools,
-  search: tools.search,
-  above: tools.search_above,
-});
 
 /** @throws AppError tool_not_found (400), too_many_tools, reserved_name */
 export function offerTools(request: TurnRequest, catalog: ToolCatalog, settings: OfferSettings): ToolOffer {
@@ -50,8 +41,8 @@ export function offerTools(request: TurnRequest, catalog: ToolCatalog, settings:
   const chosen = new ChosenTools(request, catalog);
   allowFunctions(tools, chosen, request.allowedTools);
   const search = chosen.isEmpty ? undefined : offerServers({ request, chosen, tools, settings });
-  if (tools.size + (search === undefined ? 0 : 1) > settings.maxTools) {
-    const message = `At most ${settings.maxTools} tools, got ${tools.size}`;
+  if (tools.size + (search === undefined ? 0 : 1) > settings.limits.tools) {
+    const message = `At most ${settings.limits.tools} tools, got ${tools.size}`;
     throw new AppError('too_many_tools', message, { param: 'tools' });
   }
   const offer: ToolOffer = {
@@ -112,16 +103,17 @@ interface Offering {
 
 /** Lists the chosen server tools, or those of them that the request names. Returns the search for all others. */
 function offerServers({ request, chosen, tools, settings }: Offering): ToolSearch | undefined {
-  const { maxTools, search } = settings;
+  const { search, search_above: above } = settings.tools;
+  const { tools: maxTools } = settings.limits;
   const isAny = chosen.all().next().done !== true;
   if (request.toolMode === 'manual' || search === 'never' || !isAny) {
     list(chosen.all(), tools);
     return undefined;
   }
   const room = maxTools - tools.size;
-  const all = search === 'always' ? undefined : listUpTo(chosen.all(), tools, { ...settings, room });
+  const all = search === 'always' ? undefined : listUpTo(chosen.all(), tools, { ...above, room });
   const isNamed = all === undefined && chosen.namesAll;
-  const listed = all ?? listUpTo(chosen.named(), tools, { ...settings, room: isNamed ? room : room - 1 }) ?? new Map();
+  const listed = all ?? listUpTo(chosen.named(), tools, { ...above, room: isNamed ? room : room - 1 }) ?? new Map();
   const rest = all === undefined && !(isNamed && listed.size > 0);
   if (rest && tools.has(findToolsName)) {
     const message = `The tool name '${findToolsName}' is reserved while the tools of servers are searched`;
@@ -140,7 +132,7 @@ function list(offered: Iterable<OfferedTool>, tools: Map<string, OfferedTool>): 
 function listUpTo(
   offered: Iterable<OfferedTool>,
   besides: ReadonlyMap<string, OfferedTool>,
-  { above, room }: Pick<OfferSettings, 'above'> & { room: number },
+  most: Config['tools']['search_above'] & { room: number },
 ): Map<string, OfferedTool> | undefined {
   const listed = new Map<string, OfferedTool>();
   let tokens = 0;
@@ -149,7 +141,7 @@ function listUpTo(
     if (besides.has(name) || listed.has(name)) continue;
     listed.set(name, each);
     tokens += definitionTokens(each.tool!);
-    if (listed.size > Math.min(above.tools, room) || tokens > above.tokens) return undefined;
+    if (listed.size > Math.min(most.tools, most.room) || tokens > most.tokens) return undefined;
   }
   return listed;
 }
@@ -189,7 +181,10 @@ function chooseSearched(
   if (typeof choice === 'string') return { toolChoice: choice };
   if (!('server' in choice) && (tools.has(choice.name) || choice.name === findToolsName))
     return { toolChoice: { name: choice.name } };
-  const picked = listUpTo(chosen.picked(choice), new Map(), { ...settings, room: settings.maxTools });
+  const picked = listUpTo(chosen.picked(choice), new Map(), {
+    ...settings.tools.search_above,
+    room: settings.limits.tools,
+  });
   if (picked === undefined) return { toolChoice: { name: findTools.name } };
   if (picked.size === 0) throw notPicked(choice);
   search!.offer(picked.keys());

@@ -29,8 +29,8 @@ export interface PlanPorts {
   deniedTool: (name: string, caller: RequestContext) => CatalogTool | undefined;
   runner: Pick<ToolRunner, 'plan'>;
   notes: Pick<AuditNotes, 'write'>;
-  /** Answers a call of `find_tools`. */
-  findTools: FindTools;
+  /** Answers a call of `find_tools` in a replay, which finds what was found. */
+  findTools?: FindTools;
 }
 
 export type FindTools = (call: Call, args: JsonObject, search: ToolSearch) => ToolOutcome;
@@ -76,31 +76,28 @@ function planOne(
 
 function planOffered(call: Call, offered: ServerTool, ports: PlanPorts): Promise<void> | undefined {
   const validated = validate(call, offered.tool, ports);
-  if (validated === undefined) return undefined;
+  if (!validated.ok) {
+    call.refuse(failedOutcome('failed', 'invalid_tool_arguments', validated.message));
+    return undefined;
+  }
   const { sent, arguments: args } = validated;
   if (sent === undefined) return decideOn(call, args, offered, ports);
   return noteConversion(ports.notes, offered.tool, sent, call.context).then(() => decideOn(call, args, offered, ports));
 }
 
-type Valid = Extract<ValidatedArguments, { ok: true }>;
-
-/** The arguments of the call; without them, it is refused. */
-function validate(call: Call, owner: SchemaOwner, ports: Pick<PlanPorts, 'validator'>): Valid | undefined {
-  const refuse = (message: string) => void call.refuse(failedOutcome('failed', 'invalid_tool_arguments', message));
+function validate(call: Call, owner: SchemaOwner, ports: Pick<PlanPorts, 'validator'>): ValidatedArguments {
   // A model may also write all arguments as one JSON string, which the validator unpacks.
   if (call.parseError !== undefined && !call.sentText.startsWith('"'))
-    return refuse(`${call.parseError}; send one complete JSON object`) as undefined;
-  const from = call.context.model === undefined ? undefined : 'model';
-  const validated = ports.validator.validate(owner, call.sentText, from);
-  return validated.ok ? validated : (refuse(validated.message) as undefined);
+    return { ok: false, message: `${call.parseError}; send one complete JSON object` };
+  return ports.validator.validate(owner, call.sentText, call.context.model === undefined ? undefined : 'model');
 }
 
 /** The gateway answers at once, so the call is journaled with its outcome, as a refused one. */
 function planSearch(call: Call, search: ToolSearch, ports: PlanPorts): void {
   const validated = validate(call, findToolsOwner, ports);
-  if (validated === undefined) return;
+  if (!validated.ok) return call.refuse(failedOutcome('failed', 'invalid_tool_arguments', validated.message));
   const { arguments: args } = validated;
-  call.answer(args, ports.findTools(call, args, search));
+  call.answer(args, ports.findTools?.(call, args, search) ?? search.answer(args));
 }
 
 /** A tool that the caller was not offered. */

@@ -19,10 +19,10 @@ import type { ModelRoute, ModelRouter } from '../models/model-provider.js';
 import { knownModel, requireModel } from '../models/require-model.js';
 import { countTokens } from './runs/count-tokens.js';
 import { type FollowPorts, followRun, type RunReader } from './follow.js';
-import { offerSettings, type OfferSettings, offerTools, type ToolOffer } from './offer-tools.js';
+import { offerTools, type ToolOffer } from './offer-tools.js';
 import { TurnMeasure, type TurnMeasuring } from './runs/measure-turn.js';
-import { offerFound, recallsFound } from './runs/recall-found.js';
-import { conversation, conversationOf, mintedCallIds } from './runs/restore-history.js';
+import { conversationFor, readsStore } from './runs/recall-found.js';
+import { conversation } from './runs/restore-history.js';
 import { earlierRound, type RestoredTurn, restoreTurn } from './runs/restore-rounds.js';
 import type { ActiveRun, ActiveRuns } from './runs/active-runs.js';
 import { endOf, storedError } from './runs/run-errors.js';
@@ -37,7 +37,7 @@ import { throwIfWaits } from './runs/own-call-waits.js';
 
 const newReader: RunReader = { afterN: 0, rewinds: false };
 
-export interface TurnsPorts extends Omit<TurnPorts, 'limits' | 'approvals' | 'models' | 'findTools'>, FollowPorts {
+export interface TurnsPorts extends Omit<TurnPorts, 'limits' | 'approvals' | 'models'>, FollowPorts {
   models: ModelRouter;
   approvals: Waits;
   catalogOf: CatalogOf;
@@ -93,7 +93,6 @@ export class Turns {
   private storeTakesRuns = true;
   private readonly recordPorts: RecordPorts;
   private readonly turnPorts: TurnPorts;
-  private readonly offering: OfferSettings;
 
   constructor(
     private readonly ports: TurnsPorts,
@@ -101,8 +100,7 @@ export class Turns {
     private readonly gatewayId: string,
   ) {
     this.recordPorts = { ...ports, begin: (run) => this.begin(run) };
-    this.turnPorts = { ...ports, limits: config.limits, findTools: (_call, args, search) => search.answer(args) };
-    this.offering = offerSettings(config);
+    this.turnPorts = { ...ports, limits: config.limits };
   }
 
   /** Returns no promise if nothing has to be loaded or written. @throws AppError for any failure before the first model call */
@@ -170,7 +168,7 @@ export class Turns {
    * @throws AppError invalid_value for a model that does not count
    */
   countTokens(request: TurnRequest, context: RequestContext): Promise<number> {
-    return countTokens(request, context, { ...this.ports, settings: this.offering });
+    return countTokens(request, context, { ...this.ports, settings: this.config });
   }
 
   private prepare(options: StartOptions): Prepared {
@@ -178,7 +176,7 @@ export class Turns {
     const asksModel = request.call === undefined;
     if (asksModel) requireModel(request.model, context.access, this.ports.models);
     const catalog = this.ports.catalogOf(context);
-    const offer = offerTools(request, catalog, this.offering);
+    const offer = offerTools(request, catalog, this.config);
     const run = newRun(request, context, idempotencyKey, this.gatewayId);
     if (asksModel) run.model = knownModel(request.model, this.ports.models);
     const returns = run.detached || idempotencyKey !== undefined || request.store === true;
@@ -188,10 +186,9 @@ export class Turns {
   /** Makes the turn that runs here. `written`: the run is stored. `from`: the run is continued after its last complete round. */
   private execute(prepared: Prepared, written?: StoredRun, from?: StoredRun): StartedTurn | Promise<StartedTurn> {
     const here = this.register(prepared, written, from);
-    const { request, offer } = prepared;
-    if (written !== undefined || mintedCallIds(request.messages).length > 0 || recallsFound(offer, request))
-      return this.restore(here, from);
+    if (written !== undefined || readsStore(prepared)) return this.restore(here, from);
     try {
+      const { request } = prepared;
       const route = this.routeOf(prepared);
       return this.started(here, this.turnOf(here, route, conversation(request, request.messages)), undefined);
     } catch (error) {
@@ -204,14 +201,10 @@ export class Turns {
     const { prepared, run, context, active, written } = here;
     try {
       const route = this.routeOf(prepared);
-      const { request, offer } = prepared;
-      const { principal } = context;
-      const { messages, open } = await conversationOf(request, principal, this.ports.runs);
-      await offerFound(offer, { request, principal, before: from?.createdAt }, this.ports.runs);
+      const { messages, open } = await conversationFor(prepared, from, this.ports.runs);
       if (open.length > 0) await takeDecisions(open, context, this.ports.approvals);
       const turn = this.turnOf(here, route, messages);
-      const { runner } = this.ports;
-      turn.open = open.map((round) => earlierRound(round, turn, runner));
+      turn.open = open.map((round) => earlierRound(round, turn, this.ports.runner));
       const past = from === undefined ? undefined : await restoreTurn(turn, from, this.ports);
       return this.started(here, turn, past);
     } catch (error) {

@@ -1,6 +1,6 @@
 // What `find_tools` tells a model, and what of it can be read again from a conversation or from the journal: the result itself says
 // which tools a session knows, so nothing else is stored.
-import { isJsonObject, type Json, type JsonObject, textOrEmpty } from '#libs/schemas/json.js';
+import { isJsonObject, type Json, textOrEmpty } from '#libs/schemas/json.js';
 import { type ChatMessage, messageText } from '#libs/schemas/message.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { OfferedTool } from './offered-tool.js';
@@ -59,7 +59,8 @@ function parametersOf({ parameters }: ToolDefinition): string[] {
   const required = new Set(Array.isArray(parameters!['required']) ? parameters!['required'] : []);
   const names = Object.keys(properties);
   const shown = names.slice(0, maxParameters).map((name) => {
-    const type = isJsonObject(properties[name]) ? textOrEmpty((properties[name] as JsonObject)['type']) : '';
+    const property = properties[name];
+    const type = isJsonObject(property) ? textOrEmpty(property['type']) : '';
     return `${name}${required.has(name) ? '' : '?'}${type === '' ? '' : `: ${type}`}`;
   });
   return names.length > maxParameters ? [...shown, '…'] : shown;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readConfig } from '#libs/config/read-config.js';
-import { configSchema } from '#libs/config/schema.js';
+import { type Config, configSchema } from '#libs/config/schema.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { toolIndexOf } from '#libs/tool-search/tool-index.js';
@@ -8,7 +8,7 @@ import { faultOf } from '../../../../test/support/fault-of.js';
 import { verifies } from '../../../../test/verifies.js';
 import { ToolPolicy } from '../../govern/tool-policy.js';
 import type { ToolCatalog, WatchedToolCatalog } from '../../tools/tool-catalog.js';
-import { type OfferSettings, offeredTool, offerSettings, offerTools, type ToolOffer } from '../offer-tools.js';
+import { offeredTool, offerTools, type ToolOffer } from '../offer-tools.js';
 import type { RequestedTool, TurnRequest } from '../turn-request.js';
 
 const toolOf = (server: string, name: string, description = `Does ${name}`): CatalogTool => ({
@@ -47,19 +47,19 @@ function catalogOf(tools: readonly CatalogTool[]): ToolCatalog {
 
 const numbered = (server: string, count: number) =>
   Array.from({ length: count }, (_none, at) => toolOf(server, `${server}_${at}`));
-const settings = offerSettings(configSchema.parse({}));
+const settings = configSchema.parse({});
 const everything: RequestedTool = { type: 'mcp', serverLabel: '*' };
 const own = (name: string): RequestedTool => ({ type: 'function', definition: { name } });
 
 interface Given extends Partial<TurnRequest> {
-  bounds?: Partial<OfferSettings>;
+  bounds?: Partial<Config['tools']> & { maxTools?: number };
 }
 
-const offer = (catalog: ToolCatalog, { bounds, ...request }: Given = {}): ToolOffer =>
-  offerTools({ dialect: 'openai', tools: [everything], ...request } as unknown as TurnRequest, catalog, {
-    ...settings,
-    ...bounds,
-  });
+const offer = (catalog: ToolCatalog, { bounds = {}, ...request }: Given = {}): ToolOffer => {
+  const { maxTools = settings.limits.tools, ...tools } = bounds;
+  const given = { dialect: 'openai', tools: [everything], ...request } as unknown as TurnRequest;
+  return offerTools(given, catalog, { limits: { tools: maxTools }, tools: { ...settings.tools, ...tools } });
+};
 const namesIn = ({ definitions }: Pick<ToolOffer, 'definitions'>) => definitions.map(({ name }) => name);
 const shown = ({ search, definitions }: ToolOffer) => namesIn({ definitions: search?.definitions ?? definitions });
 
@@ -108,7 +108,7 @@ verifies('tools.search-offered', 'a tool that tool_choice names; of a server wit
     'required',
     ['b_0', 'b_1', 'b_2', 'b_3', 'b_4'],
   ]);
-  const tooMany = offer(more, { toolChoice: { server: 'a' }, bounds: { above: { tools: 10, tokens: 8_000 } } });
+  const tooMany = offer(more, { toolChoice: { server: 'a' }, bounds: { search_above: { tools: 10, tokens: 8_000 } } });
   expect(tooMany.toolChoice).toEqual({ name: 'find_tools' });
   for (const toolChoice of [{ name: 'none' }, { server: 'c' }, { server: 'b', name: 'a_1' }]) {
     expect(faultOf(() => offer(more, { toolChoice }))).toMatchObject({ code: 'tool_not_found' });

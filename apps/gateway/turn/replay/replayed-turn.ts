@@ -113,7 +113,7 @@ export async function replayedOffer(
   });
   const offer = offerTools({ ...request, tools }, catalog, settings);
   const { principal, sessionId, createdAt: before } = original;
-  await offerFound(offer, { request: sessionId === undefined ? {} : { sessionId }, principal, before }, runs);
+  await offerFound({ offer, request: sessionId === undefined ? {} : { sessionId }, principal, before }, runs);
   // A tool that was hidden from the model is not shown to it now. If it is called all the same, it is refused as it was then.
   for (const { kind, state, name } of recorded.flatMap(({ calls }) => calls)) {
     const tool =

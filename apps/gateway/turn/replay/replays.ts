@@ -15,7 +15,6 @@ import type { ModelRouter } from '../../models/model-provider.js';
 import { knownModel, requireModel } from '../../models/require-model.js';
 import type { ToolCatalog } from '../../tools/tool-catalog.js';
 import { runTurn, type TurnPorts } from '../loop.js';
-import { offerSettings } from '../offer-tools.js';
 import { RunRecord, type RecordPorts } from '../record.js';
 import type { ActiveRun, ActiveRuns } from '../runs/active-runs.js';
 import { TurnMeasure, type TurnMeasuring } from '../runs/measure-turn.js';
@@ -109,7 +108,7 @@ export class Replays {
     requireModel(request.model, context.access, models);
     const route = models.resolve(request.model);
     const view = policy.catalogOf(context);
-    const offering = { view, whole: catalog, settings: offerSettings(this.config) };
+    const offering = { view, whole: catalog, settings: this.config };
     const offer = await replayedOffer(request, { ...offering, original, recorded: rounds }, runs);
     const isOwn = original.principal === context.principal;
     const inSession = isOwn && original.sessionId !== undefined ? { sessionId: original.sessionId } : {};

@@ -6,8 +6,7 @@ import { requireModel } from '../../models/require-model.js';
 import type { CatalogOf } from '../../govern/tool-policy.js';
 import { toModelRequest } from '../ask-model.js';
 import { offerTools, type OfferSettings } from '../offer-tools.js';
-import { offerFound } from './recall-found.js';
-import { conversationOf } from './restore-history.js';
+import { conversationFor } from './recall-found.js';
 import type { TurnRequest } from '../turn-request.js';
 
 export interface CountPorts {
@@ -22,8 +21,7 @@ export async function countTokens(request: TurnRequest, context: RequestContext,
   requireModel(request.model, context.access, ports.models);
   const offer = offerTools(request, ports.catalogOf(context), ports.settings);
   const route = ports.models.resolve(request.model);
-  const { messages } = await conversationOf(request, context.principal, ports.runs);
-  await offerFound(offer, { request, principal: context.principal }, ports.runs);
+  const { messages } = await conversationFor({ offer, request, context }, undefined, ports.runs);
   offer.search?.see(messages);
   const { providerTools } = request;
   const first = {
