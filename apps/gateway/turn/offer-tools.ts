@@ -6,7 +6,7 @@ import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.j
 import { definitionTokens } from '#libs/tool-search/definition-tokens.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { toolWithin } from '../tools/tool-of-call.js';
-import { ChosenTools, type ToolPick, toolNotFound } from './offer/chosen-tools.js';
+import { ChosenTools, type ToolPick, noSuchTool } from './offer/chosen-tools.js';
 import { definitionOf, type OfferedTool } from './offer/offered-tool.js';
 import { findTools, findToolsName, ToolSearch } from './offer/tool-search.js';
 import type { OwnCall, TurnRequest } from './turn-request.js';
@@ -194,7 +194,7 @@ function chooseSearched(
 }
 
 function notPicked(pick: ToolPick): AppError {
-  if (!('server' in pick) || pick.name !== undefined) return toolNotFound(pick.name!, 'tool_choice');
+  if (!('server' in pick) || pick.name !== undefined) return noSuchTool(pick.name!, 'tool_choice');
   const message = `tools contains no tool of server '${pick.server}'`;
   return new AppError('tool_not_found', message, { http: 400, param: 'tool_choice' });
 }

@@ -21,7 +21,7 @@ import { countTokens } from './runs/count-tokens.js';
 import { type FollowPorts, followRun, type RunReader } from './follow.js';
 import { offerTools, type ToolOffer } from './offer-tools.js';
 import { TurnMeasure, type TurnMeasuring } from './runs/measure-turn.js';
-import { conversationFor, readsStore } from './runs/recall-found.js';
+import { conversationFor, readsStore } from './offer/recall-found.js';
 import { conversation } from './runs/restore-history.js';
 import { earlierRound, type RestoredTurn, restoreTurn } from './runs/restore-rounds.js';
 import type { ActiveRun, ActiveRuns } from './runs/active-runs.js';

@@ -41,7 +41,7 @@ export class ChosenTools {
     }
     const listed = this.listed(serverLabel);
     for (const name of [...(allowedTools ?? []), ...deniedTools]) {
-      if (listed.named(name).length === 0) throw toolNotFound(name, 'tools');
+      if (listed.named(name).length === 0) throw noSuchTool(name, 'tools');
     }
     this.entries.push({ asked, allowed: allowedTools && new Set(allowedTools), denied: new Set(deniedTools) });
   }
@@ -158,6 +158,6 @@ function isAmong(filter: ToolSelector | undefined, { name, tool, readOnly }: Cat
   );
 }
 
-export function toolNotFound(name: string, param: string): AppError {
+export function noSuchTool(name: string, param: string): AppError {
   return new AppError('tool_not_found', `Tool '${name}' not found`, { http: 400, param, toolName: name });
 }

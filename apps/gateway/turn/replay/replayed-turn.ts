@@ -8,7 +8,7 @@ import type { ToolCatalog } from '../../tools/tool-catalog.js';
 import type { TurnPorts } from '../loop.js';
 import { offeredTool, type OfferSettings, offerTools, type ToolOffer } from '../offer-tools.js';
 import { conversationOf } from '../runs/restore-history.js';
-import { offerFound } from '../runs/recall-found.js';
+import { offerFound } from '../offer/recall-found.js';
 import { advancesDetached } from '../runs/run-errors.js';
 import type { TurnRecord } from '../turn.js';
 import { requestOf, type TurnRequest } from '../turn-request.js';

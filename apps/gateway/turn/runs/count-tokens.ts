@@ -6,7 +6,7 @@ import { requireModel } from '../../models/require-model.js';
 import type { CatalogOf } from '../../govern/tool-policy.js';
 import { toModelRequest } from '../ask-model.js';
 import { offerTools, type OfferSettings } from '../offer-tools.js';
-import { conversationFor } from './recall-found.js';
+import { conversationFor } from '../offer/recall-found.js';
 import type { TurnRequest } from '../turn-request.js';
 
 export interface CountPorts {

@@ -2,10 +2,10 @@
 // earlier turns, as the journal has it.
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import type { RunStore, StoredRun } from '#libs/runs/run-store.js';
-import { namesFound } from '../offer/found-tools.js';
+import { namesFound } from './found-tools.js';
 import type { ToolOffer } from '../offer-tools.js';
 import type { TurnRequest } from '../turn-request.js';
-import { conversationOf, mintedCallIds, type Restored } from './restore-history.js';
+import { conversationOf, mintedCallIds, type Restored } from '../runs/restore-history.js';
 
 interface Offered {
   offer: ToolOffer;
