@@ -92,14 +92,22 @@ export const commands = {
   },
   tools: {
     summary:
-      'lists the tools and tool servers of a running gateway, says what they cost in each model call, and calls a tool',
-    usage: ['[list]', 'servers', 'cost', 'call NAME [ARGUMENTS] [--session ID]'],
+      'lists the tools and tool servers of a running gateway and what they cost, calls a tool, and adds servers from files',
+    usage: [
+      '[list]',
+      'servers',
+      'cost',
+      'call NAME [ARGUMENTS] [--session ID]',
+      'add [NAME] --from FILE|URL [--as NAME] [--network full|HOSTS] [--yes]',
+    ],
     more:
       '`cost` lists about how many tokens of each model call the definitions take, those that take the most first.\n' +
       'ARGUMENTS is a JSON object. --url is the address of the gateway (default: from the configuration); the key comes\n' +
-      'from SIGNALBOX_KEY. --json prints the answer unchanged.',
+      'from SIGNALBOX_KEY. --json prints the answer unchanged. `add` reads a server.json of the MCP registry, or a file of\n' +
+      'Claude Desktop, Cursor or VS Code; it shows what it would write into signalbox.yaml, and asks (--yes: does not).',
     example: `tools call get_time '{"timezone": "Europe/Paris"}'`,
     exits: '0 done, 1 refused, failed or waiting for a decision, 2 wrong usage, 3 the gateway does not answer',
+    npm: 'run tools --',
   },
   migrate: {
     summary: 'applies the migrations that the database is missing',

@@ -1,5 +1,5 @@
-// `signalbox tools`: the tools and tool servers of a gateway that runs, what they cost, and a call of one. Exit codes: 0 done, 1 refused,
-// failed or waiting for a decision, 2 wrong usage, 3 the gateway does not answer.
+// `signalbox tools`: the tools and tool servers of a gateway that runs, what they cost, a call of one, and servers that are
+// added to the configuration. Exit codes: 0 done, 1 refused, failed or waiting for a decision, 2 wrong usage, 3 no answer.
 import { ConfigError } from '#libs/config/config-error.js';
 import { processEnvironment } from '#libs/config/files/env-file.js';
 import { loadConfig } from '#libs/config/load-config.js';
@@ -11,6 +11,8 @@ import { readArguments, UsageError } from './usage-error.js';
 const listMs = 10_000;
 /** A tool that reports its progress may take as long. */
 const callMs = 600_000;
+/** With the time in which a person reads what would be added. */
+const addMs = 1_800_000;
 
 interface Listed {
   function: { name: string; description: string };
@@ -59,8 +61,17 @@ async function main(): Promise<void> {
   const text = { type: 'string' } as const;
   const { positionals, values } = readArguments('tools', {
     allowPositionals: true,
-    options: { url: text, session: text, json: { type: 'boolean', default: false } },
+    options: {
+      url: text,
+      session: text,
+      json: { type: 'boolean', default: false },
+      from: text,
+      as: text,
+      network: text,
+      yes: { type: 'boolean', default: false },
+    },
   });
+  if (positionals[0] === 'add') return add(positionals.slice(1), values);
   const [command = 'list', name, args = '{}', ...more] = positionals;
   const isCall = command === 'call';
   if (!isCall && !Object.hasOwn(lists, command)) throw new UsageError(`'${command}' is not a command`, 'tools');
@@ -74,6 +85,14 @@ async function main(): Promise<void> {
   const answer = await askGateway(gateway, path);
   if (values.json) console.log(JSON.stringify(answer));
   else for (const line of linesOf(answer)) console.log(line);
+}
+
+async function add(names: string[], values: { from?: string; as?: string; network?: string; yes: boolean }) {
+  const { from, as, network, yes } = values;
+  if (from === undefined) throw new UsageError('--from FILE or URL is missing', 'tools');
+  if (names.length > 1) throw new UsageError('There are too many arguments', 'tools');
+  const { addServers } = await import('../tool-import/add-servers.js');
+  process.exitCode = await addServers({ from, name: names[0], as, network, yes }, AbortSignal.timeout(addMs));
 }
 
 async function call(gateway: AskedGateway, body: object, json: boolean): Promise<void> {

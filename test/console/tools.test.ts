@@ -89,6 +89,27 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await person.leave();
   });
 
+  verifies('tools.cost', 'the console: the sum, of a server too, and the most expensive first', async () => {
+    const data = await world.api('root').tools.list();
+    const sumOf = (tools: typeof data) =>
+      `${tools.reduce((sum, { tokens }) => sum + tokens, 0).toLocaleString('en')} tokens`;
+    const dearest = data.toSorted((one, other) => other.tokens - one.tokens)[0]!;
+    const person = await world.asPerson('root');
+    const { page } = person;
+    await person.open('tools');
+    await page.getByText(`${data.length} tools · ${sumOf(data)} in each model call`).waitFor();
+    await page.getByLabel('Order').selectOption('Most tokens first');
+    await page.waitForURL(/order=tokens/);
+    expect(await page.getByRole('row').nth(1).textContent()).toContain(dearest.function.name);
+    await page.getByLabel('Server').selectOption('old');
+    const old = sumOf(data.filter(({ server }) => server === 'old'));
+    await page.getByText(`1 tool · ${old}`).waitFor();
+    await page.getByRole('tab', { name: 'Servers' }).click();
+    const sum = old.replace(' tokens', '');
+    await page.getByRole('article', { name: 'old' }).getByText(sum, { exact: true }).waitFor();
+    await person.leave();
+  });
+
   verifies('console.tools', 'the verdict of the call as it is typed', async () => {
     const person = await world.asPerson('ada');
     await person.open('tools?tool=write_file');

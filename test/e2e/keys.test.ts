@@ -189,6 +189,38 @@ verifies('access.forbidden-audited', 'what a key does not allow is not listed an
   expect(rows).toEqual([{ ...row, key_id: made.body.id, arguments: '{"path":"a","content":""}' }]);
 });
 
+verifies('mcp.search-refused', 'two keys with different tools find, describe and call their own', async () => {
+  const made = (owner: string, tools: object) => post('/api/keys', admin, { owner, scopes: ['tools'], tools });
+  const reader = (await made('frank', { allow: ['workspace/read_*'] })).body.key;
+  const writer = (await made('grace', { deny: ['workspace/read_*'] })).body.key;
+  const call = async (key: string, name: string, args: object) => {
+    const rpc = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } };
+    const { body } = await post('/mcp?mode=search', key, rpc);
+    return JSON.stringify(body);
+  };
+  for (const [key, own, other] of [
+    [reader, 'read_file', 'write_file'],
+    [writer, 'write_file', 'read_file'],
+  ] as const) {
+    const found = await call(key, 'find_tools', { query: 'read or write a file', limit: 50 });
+    expect([found.includes(`"name\\":\\"${own}\\"`), found.includes(other)]).toEqual([true, false]);
+    expect(await call(key, 'describe_tool', { name: own })).toContain('inputSchema');
+    expect(await call(key, 'describe_tool', { name: other })).toContain('tool_not_found');
+    const args = { path: 'search.txt', content: 'x' };
+    expect(await call(key, 'call_tool', { name: other, arguments: args })).toContain('tool_forbidden');
+  }
+  const rows = await box.rows(
+    `select principal, tool, error_code from audit_events where principal in ('frank', 'grace')`,
+  );
+  expect(rows).toHaveLength(2);
+  expect(rows).toEqual(
+    expect.arrayContaining([
+      { principal: 'frank', tool: 'write_file', error_code: 'tool_forbidden' },
+      { principal: 'grace', tool: 'read_file', error_code: 'tool_forbidden' },
+    ]),
+  );
+});
+
 verifies('access.roles', 'a rule of the policy for a role of the key', async () => {
   const { key } = (await post('/api/keys', admin, { owner: 'erin', scopes: ['tools'], roles: ['reader'] })).body;
   const names = (await ask('/api/tools', key)).body.data.map((tool) => tool.function.name);

@@ -32,6 +32,7 @@ const elsewhere: [beginning: RegExp, why: string][] = [
   [/^\{\s+"mcpServers"/, 'the test of mcp.client-entries connects them'],
   [/^mcpServers:\n {2}chimech:\n {4}url/, 'it needs a Chimech elsewhere: test/e2e/acting-for-callers.test.ts has one'],
   [/^cp -a \.data/, 'it replaces the checkout'],
+  [/^npm run tools -- add /, 'test/e2e/tools-add.test.ts adds servers of such files'],
   [/^openssl /, 'checkpoints are signed every 30 seconds: the tests of the audit have keys'],
   [/^npx @modelcontextprotocol\/inspector/, 'npm downloads it'],
   [/^(mkdir box|node node_modules\/signalbox)/, 'test/deploy/package.test.ts makes and installs the package'],
@@ -88,7 +89,10 @@ for (const page of ['README.md', 'docs/mcp.md', 'docs/getting-started-mcp.md']) 
     for (const server of servers) {
       const client = new Client({ name: 'judge', version: '1' });
       await client.connect(transportTo(server));
-      expect((await client.listTools()).tools.map(({ name }) => name)).toContain('write_file');
+      const searches = 'url' in server && server.url.endsWith('?mode=search');
+      expect((await client.listTools()).tools.map(({ name }) => name)).toContain(
+        searches ? 'find_tools' : 'write_file',
+      );
       await client.close();
     }
   });

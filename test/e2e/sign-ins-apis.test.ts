@@ -109,13 +109,13 @@ const _meta = (session: string) => ({ 'signalbox/session_id': session });
 const textOf = (result: { content?: unknown }) => (result.content as { text: string }[])[0]!.text;
 
 for (const mode of ['auto', 'legacy'] as const) {
-  const asks = async (answer: (params: JsonObject) => Promise<'accept' | 'decline'>) => {
+  const asks = async (answer: (params: JsonObject) => Promise<'accept' | 'decline'>, query = '') => {
     const capabilities = { elicitation: { url: {} } };
     const client = new Client({ name: 'asked', version: '1' }, { capabilities, versionNegotiation: { mode } });
     client.setRequestHandler('elicitation/create', async ({ params }) => ({
       action: await answer(params as JsonObject),
     }));
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${here.box.url}/mcp`)));
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${here.box.url}/mcp${query}`)));
     return client;
   };
 
@@ -131,6 +131,18 @@ for (const mode of ['auto', 'legacy'] as const) {
     const result = await client.callTool({ name: 'push', arguments: {}, _meta: _meta(session) });
     await client.close();
     expect(asked).toMatchObject([{ mode: 'url', url: expect.stringContaining('/connections/open/appr_') }]);
+    expect(textOf(result)).toBe('said hello');
+    expect(await here.ranIn(session)).toEqual(['hello']);
+  });
+
+  verifies('sign-ins.mcp', `by way of call_tool, ${mode}`, async () => {
+    const session = `mcp_search_${mode}`;
+    const client = await asks(async () => {
+      await here.signIn(session);
+      return 'accept';
+    }, '?mode=search');
+    const result = await client.callTool({ name: 'call_tool', arguments: { name: 'push' }, _meta: _meta(session) });
+    await client.close();
     expect(textOf(result)).toBe('said hello');
     expect(await here.ranIn(session)).toEqual(['hello']);
   });

@@ -52,6 +52,19 @@ verifies('tools.api-lists', 'OpenAI function form, ETag, one by name', async () 
   expect([missing.status, await missing.json()]).toMatchObject([404, { error: { code: 'tool_not_found' } }]);
 });
 
+verifies('tools.cost', 'of each tool, in the list and alone, by any include', async () => {
+  interface Costly {
+    function: { name: string; description: string; parameters: object };
+    tokens: number;
+  }
+  for (const query of ['', '?include=usage,verdict']) {
+    const { data } = (await (await fetch(`${url}/api/tools${query}`)).json()) as { data: Costly[] };
+    for (const tool of data) expect(tool.tokens).toBe(Math.ceil(JSON.stringify(tool.function).length / 4));
+  }
+  const one = (await (await fetch(`${url}/api/tools/echo`)).json()) as Costly;
+  expect(one.tokens).toBe(Math.ceil(JSON.stringify(one.function).length / 4));
+});
+
 verifies('tools.api-calls', 'success, failure, bad arguments, unknown tool, timeout', async () => {
   const good = await post({ name: 'echo', arguments: { text: 'hi' }, session_id: 'sess_api' });
   expect([good.status, await good.json()]).toMatchObject([

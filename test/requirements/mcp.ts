@@ -40,6 +40,10 @@ export const mcpRequirements = {
     'results of a tool with an app keep structured content and _meta for the app, within a bound; other results keep no _meta of their server',
   'mcp.app-tools':
     'tools for apps only are offered to no model and listed to no client that shows no apps; an app can call them',
+  'mcp.search':
+    'with mode=search an MCP client of either era lists three tools, which find, describe and call all others; whatever decides, runs and records a call sees the tool that is called',
+  'mcp.search-refused':
+    'with mode=search a tool that is denied to the caller is never found, and an unknown name fails as it does in tools/call',
   'mcp.skills': 'files of skills are listed and read as other resources are',
   'mcp.prompts': 'MCP clients of both eras list the prompts of tool servers, and get one',
   'mcp.completion': 'MCP clients of both eras complete arguments of prompts and templates by their server',

@@ -26,6 +26,8 @@ export const toolRequirements = {
   'tools.calls-that-read': 'a call that only reads by its arguments counts as one: GET and HEAD of fetch',
   'tools.changes-held':
     'a definition that changed is held back until an operator accepts it: what is offered is the approved one',
+  'tools.cost':
+    'what the definition of each tool costs a model is shown by the API and the console, which sums it by server',
   'tools.crash-noticed': 'a tool server that ends fails its running calls at once, the next call starts a new one',
   'tools.decorators-around': 'a method around of an own server runs around each call, and decides what its caller gets',
   'tools.decorators-prompts': 'an own server lists prompts beside its tools, and fills in their arguments',
@@ -96,6 +98,8 @@ export const toolRequirements = {
     'a tool server may read and write what its configuration names, is told of no other directory, and `paths` narrows it',
   'tools.search.bounded': 'a search for tools ends in time, whatever the query is and whatever hostile servers define',
   'tools.search.many': 'the right tool of 10,000 is found by its words, in milliseconds',
+  'tools.add':
+    'signalbox tools add shows what a pasted file would add, and writes it without its secrets, or nothing that a start would refuse',
   'tools.known-servers': 'servers of both protocol eras work, over stdio, Streamable HTTP and HTTP+SSE',
   'tools.list-changed-heard':
     'a server of either era that changes its tools is heard, over every transport, for as long as it is connected',

@@ -5,7 +5,7 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { CallToolResultSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { bridge, type CallOptions, type CallResult } from './mcp-clients.js';
+import { addressOf, bridge, type CallOptions, type CallResult } from './mcp-clients.js';
 
 export interface Asked {
   message: string;
@@ -32,7 +32,7 @@ function newClient(mode: 'auto' | 'legacy', through: 'http' | 'bridge') {
   return async (url: string, answers: Answers): Promise<AskedCaller> => {
     const client = new Client(identity, { capabilities, versionNegotiation: { mode } });
     client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) => answers(params as Asked, mcpReq.signal));
-    const address = new URL(`${url}/mcp`);
+    const address = addressOf(url, '/mcp');
     await client.connect(
       through === 'http'
         ? new StreamableHTTPClientTransport(address)
@@ -50,7 +50,7 @@ function oldClient(kind: 'http' | 'sse') {
     const client = new OldClient(identity, { capabilities });
     client.setRequestHandler(ElicitRequestSchema, ({ params }, { signal }) => answers(params as Asked, signal));
     await client.connect(
-      kind === 'sse' ? new SSEClientTransport(new URL(`${url}/sse`)) : new OldTransport(new URL(`${url}/mcp`)),
+      kind === 'sse' ? new SSEClientTransport(addressOf(url, '/sse')) : new OldTransport(addressOf(url, '/mcp')),
     );
     return {
       call: (params, options) => client.callTool(params as never, CallToolResultSchema, options),

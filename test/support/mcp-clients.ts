@@ -33,6 +33,12 @@ export interface McpCaller {
 export const bridge = fileURLToPath(new URL('../../dist/scripts/mcp-stdio.js', import.meta.url));
 const identity = { name: 'judge', version: '1' };
 
+/** Keeps a query. */
+export function addressOf(url: string, path: '/mcp' | '/sse'): URL {
+  const { origin, search } = new URL(url);
+  return new URL(`${origin}${path}${search}`);
+}
+
 /** A silent fallback to the older era would prove nothing about the newer one. */
 function expectEra(client: Client, mode: 'auto' | 'legacy'): void {
   const era = client.getProtocolEra();
@@ -44,7 +50,7 @@ async function newClient(url: string, mode: 'auto' | 'legacy', onToolsChanged: (
     versionNegotiation: { mode },
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged } },
   });
-  const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`));
+  const transport = new StreamableHTTPClientTransport(addressOf(url, '/mcp'));
   await client.connect(transport);
   expectEra(client, mode);
   return {
@@ -69,7 +75,7 @@ async function oldClient(url: string, kind: 'http' | 'sse', onToolsChanged: () =
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged } },
   });
   const transport =
-    kind === 'sse' ? new SSEClientTransport(new URL(`${url}/sse`)) : new OldTransport(new URL(`${url}/mcp`));
+    kind === 'sse' ? new SSEClientTransport(addressOf(url, '/sse')) : new OldTransport(addressOf(url, '/mcp'));
   await client.connect(transport);
   return {
     sessionId: transport instanceof OldTransport ? transport.sessionId : undefined,

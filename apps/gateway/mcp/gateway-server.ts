@@ -1,21 +1,10 @@
 // The gateway as an MCP server, which lists, describes and calls tools, and serves resources and prompts. One instance serves one
 // request, or one session of an older client, and has no state.
-import {
-  Server,
-  type CallToolResult,
-  type InputRequiredResult,
-  type ServerContext,
-  type ServerEvent,
-} from '@modelcontextprotocol/server';
-import { z } from 'zod';
-import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
-import { leaveUnanswered } from '#libs/mcp-server/endpoint/leave-unanswered.js';
+import { Server, type ServerEvent } from '@modelcontextprotocol/server';
+import type { McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import { McpEndpoint, type McpEndpointLimits, type McpEndpointPorts } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
-import { appExtension, isForModels } from '#libs/mcp-server/tool-app.js';
-import type { ChangedLists, ToolCatalog } from '../tools/tool-catalog.js';
-import type { CatalogOf, ToolPolicy } from '../govern/tool-policy.js';
-import { answer } from './answer-request.js';
-import { shownAppMeta } from './offers/app-resources.js';
+import type { ChangedLists } from '../tools/tool-catalog.js';
+import type { ToolPolicy } from '../govern/tool-policy.js';
 import { joinedInstructions } from './offers/join-instructions.js';
 import { type OfferPorts, serveOffers } from './offers/serve-offers.js';
 import {
@@ -25,16 +14,10 @@ import {
   type SubscriptionPorts,
 } from './offers/serve-subscriptions.js';
 import { serveLogLevels } from './caller-of.js';
-import { listedNames } from './listed-names.js';
-import { type ListedNaming, listPage, toMcpTool } from './list-tools.js';
-import { runCall, type RunCallPorts, type ToolCallParams } from './run-call.js';
+import { serveTools, type ToolPorts } from './serve-tools.js';
 import { ResourceLinks } from './offers/resource-links.js';
-import { toolNotFound } from '../turn/dispatch/call-tool.js';
 
-interface GatewayServerPorts extends RunCallPorts, OfferPorts, SubscriptionPorts {
-  /** The catalog of everything, and the tools of each caller. */
-  catalog: Pick<ToolCatalog, 'list'> & OfferPorts['catalog'];
-  catalogOf: CatalogOf;
+interface GatewayServerPorts extends ToolPorts, OfferPorts, SubscriptionPorts {
   links: ResourceLinks;
 }
 
@@ -68,8 +51,6 @@ function changesOf({ tools, resources, prompts }: ChangedLists): ServerEvent[] {
   ];
 }
 
-const listParams = z.looseObject({ cursor: z.string().optional() });
-const describeParams = z.looseObject({ name: z.string() });
 const capabilities = {
   tools: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
@@ -79,52 +60,16 @@ const capabilities = {
 };
 const identity = { name: 'signalbox', version: '1' };
 
-function createGatewayServer(ports: GatewayServerPorts, { context }: McpExchange): Server {
-  const catalogOf = ({ http }: ServerContext) => ports.catalogOf(exchangeOf(http?.req).context);
+function createGatewayServer(ports: GatewayServerPorts, { context, mode }: McpExchange): Server {
   const instructions = joinedInstructions(ports, context);
-  const server = new Server(identity, { capabilities, ...(instructions === undefined ? {} : { instructions }) });
+  const offered = mode === 'search' ? { ...capabilities, tools: {} } : capabilities;
+  const server = new Server(identity, {
+    capabilities: offered,
+    ...(instructions === undefined ? {} : { instructions }),
+  });
   serveOffers(server, ports);
   serveSubscriptions(server, ports);
   serveLogLevels(server);
-  server.setRequestHandler('tools/list', { params: listParams }, ({ cursor }, request) =>
-    answer(ports, request, () => {
-      const tools = catalogOf(request).list();
-      const shown = showsApps(server) ? tools : tools.filter(isForModels);
-      return listPage(shown, { cursor, ...naming(ports) });
-    }),
-  );
-  server.setRequestHandler('tools/describe', { params: describeParams }, ({ name }, request) =>
-    answer(ports, request, () => {
-      const { names, appMetaOf } = naming(ports);
-      const tool = catalogOf(request).find(names.fromWire(name));
-      if (tool === undefined) throw toolNotFound(name);
-      return { tool: toMcpTool(tool, { names, appMetaOf }) };
-    }),
-  );
-  server.setRequestHandler('tools/call', ({ params }, request) => call(server, ports, params, request));
+  serveTools(server, ports, mode);
   return server;
-}
-
-/** Tools for apps only are kept from clients that would show them to their models. */
-const showsApps = (server: Server): boolean => server.getClientCapabilities()?.extensions?.[appExtension] !== undefined;
-
-const naming = ({ catalog }: Pick<GatewayServerPorts, 'catalog'>): ListedNaming => ({
-  names: listedNames(catalog),
-  appMetaOf: (tool) => shownAppMeta(tool, catalog),
-});
-
-async function call(
-  server: Server,
-  ports: GatewayServerPorts,
-  params: ToolCallParams,
-  request: ServerContext,
-): Promise<CallToolResult | InputRequiredResult> {
-  const { transport } = server;
-  try {
-    const name = listedNames(ports.catalog).fromWire(params.name);
-    return await answer(ports, request, () => runCall(ports, { ...params, name }, { server, request }));
-  } finally {
-    const { signal, id } = request.mcpReq;
-    if (signal.aborted) leaveUnanswered(transport, id);
-  }
 }

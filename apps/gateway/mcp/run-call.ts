@@ -133,7 +133,7 @@ async function whenDecided(waiting: Wait, calling: Calling): Promise<CallToolRes
 }
 
 /** The result for a failed call. @throws any error that is not the tool's failure */
-function toFailure(error: unknown): CallToolResult {
+export function toFailure(error: unknown): CallToolResult {
   if (!isToolFailure(error)) throw error;
   return failedResult(error);
 }

@@ -7,6 +7,8 @@ export interface McpExchange {
   streams: boolean;
   /** The caller reads more slowly than data is written: optional messages are dropped. */
   readerBehind: boolean;
+  /** `search`: instead of the tools, the client is shown those that find, describe and call them. A session keeps its first mode. */
+  mode?: 'search';
   /** Called once when the answer has ended, or its reader has disconnected. */
   atEnd: (() => void)[];
 }

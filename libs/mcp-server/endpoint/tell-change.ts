@@ -31,7 +31,8 @@ export function tellChange(server: Server, change: ServerEvent): void {
 function send(server: Server, change: ServerEvent): Promise<void> | undefined {
   switch (change.kind) {
     case 'tools_list_changed':
-      return server.sendToolListChanged();
+      // A list that never changes.
+      return server.getCapabilities().tools?.listChanged === true ? server.sendToolListChanged() : undefined;
     case 'prompts_list_changed':
       return server.sendPromptListChanged();
     case 'resources_list_changed':

@@ -24,7 +24,7 @@ import styles from './tools.module.css';
 export function ToolList() {
   const texts = useStrings(toolsStrings);
   const formats = useFormats();
-  const [{ text, server, tool }, change] = useFilters(['text', 'server', 'tool']);
+  const [{ text, server, order, tool }, change] = useFilters(['text', 'server', 'order', 'tool']);
   const { data, error, refetch } = useQuery({
     queryKey: ['tools', 'list'],
     queryFn: ({ signal }) => api.tools.list({ include: ['verdict', 'usage'], signal }),
@@ -33,13 +33,15 @@ export function ToolList() {
     return error === null ? <Loading /> : <Failure error={error} onRetry={() => void refetch()} />;
   const servers = [...new Set(data.map((each) => each.server))].toSorted();
   const wanted = text?.toLowerCase() ?? '';
-  const shown = data.filter(
+  const matching = data.filter(
     (each) =>
       (server === undefined || each.server === server) &&
       [each.function.name, each.title ?? '', each.function.description].some((part) =>
         part.toLowerCase().includes(wanted),
       ),
   );
+  const shown = order === 'tokens' ? matching.toSorted((one, other) => other.tokens - one.tokens) : matching;
+  const tokens = shown.reduce((sum, each) => sum + each.tokens, 0);
   const chosen = data.find(({ function: { name } }) => name === tool);
   const columns: readonly Column<Tool>[] = [
     {
@@ -97,6 +99,18 @@ export function ToolList() {
           options={servers.map((value) => ({ value, title: visibleText(value) }))}
           onChange={(next) => change({ server: next })}
         />
+        <ChoiceFilter
+          label={texts.order}
+          all={texts.orderOfServers}
+          value={order}
+          options={[{ value: 'tokens', title: texts.mostTokensFirst }]}
+          onChange={(next) => change({ order: next })}
+        />
+        {shown.length > 0 && (
+          <span className={styles.soft}>
+            {texts.toolsOf(formats.number(shown.length))} · {texts.tokensOfAll(formats.number(tokens))}
+          </span>
+        )}
       </div>
       {data.length === 0 && (
         <Notice heading={texts.empty} text={texts.emptyHint}>

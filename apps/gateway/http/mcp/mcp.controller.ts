@@ -40,7 +40,7 @@ export class McpController {
     if (waits && this.waiting.signal.aborted) throw new AppError('shutting_down', 'This gateway is stopping');
     const signal = waits ? AbortSignal.any([context.signal, this.waiting.signal]) : context.signal;
     const streams = request.method !== 'POST' || request.headers.accept?.includes(eventStream) === true;
-    const exchange: McpExchange = { context, streams, readerBehind: false, atEnd: [] };
+    const exchange: McpExchange = { context, streams, readerBehind: false, atEnd: [], ...modeOf(request) };
     // Calls count as turns, so that a shutdown waits for them.
     if (frames?.calls === true) exchange.atEnd.push(await this.admission.enter(context));
     try {
@@ -66,7 +66,7 @@ export class McpController {
   async openStream(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     if (this.waiting.signal.aborted) throw new AppError('shutting_down', 'This gateway is stopping');
     const context = requestContext(request);
-    const exchange: McpExchange = { context, streams: true, readerBehind: false, atEnd: [] };
+    const exchange: McpExchange = { context, streams: true, readerBehind: false, atEnd: [], ...modeOf(request) };
     try {
       const response = await this.endpoint.openStream(messagesPath, exchange);
       await this.stream(response.body!, reply, { exchange, signal: context.signal });
@@ -144,4 +144,12 @@ export class McpController {
       stream.end();
     }
   }
+}
+
+/** @throws AppError invalid_value */
+function modeOf({ query }: FastifyRequest): Pick<McpExchange, 'mode'> {
+  const { mode } = query as { mode?: unknown };
+  if (mode === undefined) return {};
+  if (mode === 'search') return { mode };
+  throw new AppError('invalid_value', "mode: must be 'search', or absent", { param: 'mode' });
 }

@@ -38,6 +38,9 @@ const rpcMessage = z.object({
   params: anything.optional(),
 });
 const rpcMessages = z.union([rpcMessage, z.array(rpcMessage).min(1).max(16)]);
+const mcpMode = {
+  mode: z.literal('search').describe('Lists three tools that find, describe and call all others; a session keeps it'),
+};
 const mcpSession = { 'Mcp-Session-Id': 'Id of a session that `initialize` opened' };
 const anyFile = { '*/*': binary };
 const ifMatch = { 'If-Match': 'ETag of the expected version', 'If-None-Match': '`*`: only if there is no such file' };
@@ -105,6 +108,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     summary: 'The gateway as an MCP server over Streamable HTTP, 2026-07-28 and before (docs/mcp.md)',
     description: 'The code of an error is in `data.code`. 202 is for messages without an answer.',
     headers: mcpSession,
+    query: mcpMode,
     body: rpcMessages,
     answers: { 200: { ...json(z.union([anything, z.array(anything)])), ...sse() }, 202: nothing },
     errors: rpcError,
@@ -123,6 +127,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   },
   'GET /sse': {
     summary: 'The gateway as an MCP server for clients of 2024 (HTTP+SSE): opens a session and its stream',
+    query: mcpMode,
     answers: { 200: sse() },
     errors: rpcError,
   },

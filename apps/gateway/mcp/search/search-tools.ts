@@ -1,0 +1,95 @@
+// The three tools of `mode=search`, which take few tokens however many tools the catalog has: one finds tools, one describes a tool,
+// and one stands for the call of any other. They run nothing themselves.
+import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { problems } from '#libs/mcp-server/served-tool.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { type ToolCallParams, toFailure } from '../run-call.js';
+
+const maxFound = 50;
+
+const findInput = z.object({
+  query: z.string().min(1).describe('What the tool should do, in a few words'),
+  limit: z.int().min(1).max(maxFound).default(10),
+});
+const describeInput = z.object({ name: z.string() });
+const callInput = z.object({
+  name: z.string().describe('As find_tools gives it'),
+  arguments: z.looseObject({}).optional().describe("As the tool's inputSchema says"),
+});
+
+const listed = (name: string, description: string, input: z.ZodObject): Tool => ({
+  name,
+  description,
+  inputSchema: z.toJSONSchema(input, { io: 'input', target: 'draft-2020-12' }) as Tool['inputSchema'],
+});
+const readOnly = { annotations: { readOnlyHint: true } };
+
+export const searchTools: readonly Tool[] = [
+  {
+    ...listed(
+      'find_tools',
+      'Finds tools by what they do. Gives their names, descriptions and input schemas.',
+      findInput,
+    ),
+    ...readOnly,
+  },
+  { ...listed('describe_tool', 'Gives the whole definition of one tool.', describeInput), ...readOnly },
+  listed('call_tool', 'Calls a tool that find_tools has found.', callInput),
+];
+
+export interface SearchedTools {
+  /** Best first; only tools of the caller. */
+  find(query: string, limit: number): Tool[];
+  /** @throws AppError tool_not_found */
+  describe(name: string): Tool;
+}
+
+/**
+ * The result of a search; or the call of another tool, which a client that knows its name may also make directly.
+ * @throws AppError tool_not_found
+ */
+export function answerSearch(params: ToolCallParams, tools: SearchedTools): CallToolResult | ToolCallParams {
+  try {
+    switch (params.name) {
+      case 'find_tools': {
+        const { query, limit } = read(findInput, params);
+        return toResult({ tools: tools.find(query, limit).map(toFound) });
+      }
+      case 'describe_tool':
+        return toResult({ tool: tools.describe(read(describeInput, params).name) });
+      case 'call_tool':
+        return read(callInput, { ...params, arguments: withObject(params.arguments) });
+      default:
+        return params;
+    }
+  } catch (error) {
+    return toFailure(error);
+  }
+}
+
+const toFound = ({ name, description, inputSchema }: Tool) => ({ name, description, inputSchema });
+
+const toResult = (structuredContent: Record<string, unknown>): CallToolResult => ({
+  content: [{ type: 'text', text: JSON.stringify(structuredContent) }],
+  structuredContent,
+});
+
+/** @throws AppError invalid_tool_arguments */
+function read<Shape extends z.ZodObject>(input: Shape, { name, arguments: args = {} }: ToolCallParams): z.infer<Shape> {
+  const parsed = input.safeParse(args);
+  if (parsed.success) return parsed.data;
+  throw new AppError('invalid_tool_arguments', `Invalid arguments: ${problems(parsed.error)}`, { toolName: name });
+}
+
+/** Models often write an object within an object as its JSON text, or nothing as null. */
+function withObject(given: ToolCallParams['arguments']): ToolCallParams['arguments'] {
+  const { arguments: inner, ...rest } = given ?? {};
+  if (inner === null) return rest;
+  if (typeof inner !== 'string') return given;
+  try {
+    return { ...rest, arguments: JSON.parse(inner) as unknown };
+  } catch {
+    return given;
+  }
+}
