@@ -168,6 +168,14 @@ export const configSchema = z.strictObject({
     max_read_bytes: bytes('Largest result that is read from a server').default(32 * 1024 * 1024),
     fetch_allow: texts('Private hosts, host:port or CIDR ranges that fetch may reach').default([]),
     changes: changePolicies.prefault({}),
+    search: choice(
+      ['auto', 'always', 'never'],
+      'Whether a model is offered find_tools in place of the tools of servers: above a bound, always or never (docs/tool-search.md)',
+    ).default('auto'),
+    search_above: section({
+      tools: count('Most tools of servers that a request lists').default(40),
+      tokens: count('Most tokens of their definitions together').default(8_000),
+    }),
   }),
   policy: policySchema.prefault({}),
   approvals: section({

@@ -52,6 +52,13 @@ const selectInterruptedDetached = `/* runs.interrupted-detached */
           and not (call.state = 'cancelled' and call.attempt = 0 and call.fence is null)))))
   order by waits, ended_at desc limit $1`;
 
+/** The gateway answers these calls, so they have no server. */
+const selectFoundTools = `/* runs.found-tools */
+  select coalesce(outcome #>> '{blocks,0,text}', '') as text from tool_calls
+  where principal = $1 and session_id = $2 and name = 'find_tools' and server = '' and state = 'completed' and audit -> 'replayed' is null
+    and ($3::timestamptz is null or planned_at < $3)
+  order by planned_at desc limit 20`;
+
 export interface RunStoreOptions {
   /** Life of an Idempotency-Key (`runs.idempotency_ttl_ms`). */
   idempotencyTtlMs?: number;
@@ -110,6 +117,12 @@ export class PostgresRunStore implements RunStore {
       const row = await prisma.run.findFirst({ where: key });
       return row === null ? undefined : toStoredRun(row);
     });
+  }
+
+  async foundTools(principal: string, sessionId: string, before?: Date): Promise<string[]> {
+    const given = [storedText(principal), storedText(sessionId), before ?? null];
+    const rows = await this.database.query<{ text: string }>(selectFoundTools, given);
+    return rows.map(({ text }) => text).reverse();
   }
 
   async get(principal: string, runId: string): Promise<StoredRun | undefined> {

@@ -181,6 +181,10 @@ export interface RunStore {
    */
   remove(principal: string, runId: string): Promise<boolean>;
   /**
+   * What `find_tools` answered in this session, before that time, oldest first: the texts of the last results. Replays do not count.
+   */
+  foundTools(principal: string, sessionId: string, before?: Date): Promise<string[]>;
+  /**
    * The runs (rounds up to the call's own, in order) in which these ids were returned to this principal's callers.
    * Unknown ids, ids of other principals and ids of replays are absent.
    */

@@ -77,13 +77,14 @@ export async function replayRun(runId: string, config: Config, options: ReplayOp
     const { limits, tools } = config;
     const deadline = new Deadline(steadyNow() + limits.turn_ms);
     const maxRounds = Math.min(request.maxToolRounds ?? Infinity, limits.rounds);
+    const offering = { original: run, view: catalog, whole: catalog, settings: config };
     const turn: Turn = {
       runId: mintRunId(),
       sessionId: run.sessionId ?? '',
       request,
       context: { principal: run.principal, requestId: run.requestId, signal: options.signal, deadline },
       route: models.resolve(request.model),
-      offer: replayedOffer(request, { view: catalog, whole: catalog, recorded, maxTools: limits.tools }),
+      offer: await replayedOffer(request, { ...offering, recorded }, runs),
       state: new TurnState([...request.messages], limits, maxRounds, deadline),
       announce: true,
       open: [],

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { z } from 'zod';
+import { configSchema } from '#libs/config/schema.js';
 import { appCapability } from '#libs/mcp-server/tool-app.js';
 import { offerTools } from '../../apps/gateway/turn/offer-tools.js';
 import type { TurnRequest } from '../../apps/gateway/turn/turn-request.js';
@@ -123,16 +124,18 @@ for (const name of Object.keys(mcpClients) as (keyof typeof mcpClients)[]) {
   );
 }
 
+const settings = configSchema.parse({});
+
 verifies('mcp.app-tools', 'a chat is not offered them, by server or by name', () => {
   const offer = (given: object) => {
     const request = { dialect: 'openai', toolMode: 'auto', tools: [{ type: 'mcp', deniedTools: [], ...given }] };
-    return [...offerTools(request as unknown as TurnRequest, gateway.catalog, 100).tools.keys()];
+    return [...offerTools(request as unknown as TurnRequest, gateway.catalog, settings).tools.keys()];
   };
   expect(offer({ serverLabel: 'sales' })).toEqual(['sales', 'forget', 'lengthy', 'huge', 'plain']);
   expect(() => offer({ serverLabel: 'sales', allowedTools: ['refresh'] })).toThrow("Tool 'refresh' not found");
   const own = { type: 'function', definition: { name: 'refresh' } };
   const request = { dialect: 'openai', toolMode: 'auto', tools: [own] } as unknown as TurnRequest;
-  expect(offerTools(request, gateway.catalog, 100).tools.get('refresh')).not.toHaveProperty('tool');
+  expect(offerTools(request, gateway.catalog, settings).tools.get('refresh')).not.toHaveProperty('tool');
 });
 
 verifies('mcp.skills', 'listed and read as other resources', () =>

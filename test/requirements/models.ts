@@ -87,6 +87,7 @@ export const modelRequirements = {
     'The offline model says which parts of a request it did not do, in the language of the request, and composes nothing',
   'offline.stream': 'The offline model streams the same events for the same messages and heeds the signal',
   'offline.structured': 'The offline model answers in the JSON that response_format asks for',
+  'offline.finds-tools': 'The offline model looks once for a tool if find_tools is offered and no other tool fits',
   'offline.time': 'The offline model answers in bounded time, however long the text and however many the tools',
   'offline.tool-choice': 'The offline model heeds tool_choice and parallel_tool_calls',
 } as const;

@@ -207,4 +207,11 @@ export const toolRequirements = {
   'tools.resources-api':
     'the API lists the resources of tool servers that the caller may read, and reads one by list or template as a call that is audited',
   'tools.prompts-api': 'the API lists the prompts of tool servers, gets one with arguments, and completes an argument',
+  'tools.search-offered':
+    'above a bound of tools or tokens a model is offered find_tools, and what it found, in place of the tools of servers; below it, and by the names that a request lists, the tools',
+  'tools.search-found':
+    'find_tools finds what the caller may use, as a call that is journaled, audited and shown; what it found can be called from then on, under the policy, in every family and dialect',
+  'tools.search-kept':
+    'what a session found stays offered in it, after a restart and by another gateway, and to no other session or principal',
+  'tools.search-cost': 'a request costs no more with 10,000 tools than with 10',
 } as const;

@@ -10,14 +10,17 @@ export interface CountingServer {
   close(): Promise<void>;
 }
 
-const tools = ['charge', 'refund', 'lookup', 'hidden'].map((name) => ({
-  name,
-  description: `Does ${name}`,
-  inputSchema: { type: 'object', properties: { amount: { type: 'number' } } },
-}));
+const shop = { charge: 'Does charge', refund: 'Does refund', lookup: 'Does lookup', hidden: 'Does hidden' };
 
-/** Each tool answers with its name, its amount and the number of the call. */
-export async function startCountingServer(): Promise<CountingServer> {
+const toolOf = ([name, description]: [string, string]) => ({
+  name,
+  description,
+  inputSchema: { type: 'object', properties: { amount: { type: 'number' } } },
+});
+
+/** `offered`: descriptions by name. Each tool answers with its name, its amount and the number of the call. */
+export async function startCountingServer(offered: Record<string, string> = shop): Promise<CountingServer> {
+  const tools = Object.entries(offered).map(toolOf);
   const calls: JsonObject[] = [];
   const results: Record<string, (params: JsonObject) => JsonObject> = {
     initialize: ({ protocolVersion }) => ({

@@ -54,7 +54,8 @@ const models: Record<GoldenFamilyName, string> = {
   gemini: 'gemini-2.5-flash',
   prompted: 'tiny',
 };
-const { limits } = configSchema.parse({});
+const config = configSchema.parse({});
+const { limits } = config;
 /** All tools belong to the caller, so the catalog is unused. */
 const catalog = {} as ToolCatalog;
 
@@ -111,7 +112,7 @@ async function answered(
     request,
     context,
     route: { candidates: [] },
-    offer: offerTools(request, catalog, limits.tools),
+    offer: offerTools(request, catalog, config),
     state,
     announce: true,
     open: [],

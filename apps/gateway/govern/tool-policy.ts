@@ -6,7 +6,7 @@ import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import { callerKeyOf, CompiledPolicy } from '#libs/policy/compile-policy.js';
 import type { Effect, JudgedCaller, JudgedTool, PolicySource } from '#libs/policy/decision.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import type { ChangedLists, ToolCatalog, WatchedToolCatalog } from '../tools/tool-catalog.js';
+import type { ChangedLists, SearchOptions, ToolCatalog, WatchedToolCatalog } from '../tools/tool-catalog.js';
 import type { Decide } from './decide.js';
 
 /** How many callers' views of the catalog are cached; above this number all are made anew. */
@@ -123,7 +123,14 @@ export const judged = ({ kind, server, name }: OfferedItem): JudgedTool => ({
   annotations: {},
 });
 
-const noTools: ToolCatalog = { find: () => undefined, list: () => [], hasServer: () => false, version: '' };
+const noTools: ToolCatalog = {
+  find: () => undefined,
+  list: () => [],
+  hasServer: () => false,
+  isToolset: () => false,
+  search: () => [],
+  version: '',
+};
 
 class CatalogView implements ToolCatalog {
   /** The result of the last filtering of all tools; `from` is another object whenever the catalog has changed. */
@@ -158,8 +165,18 @@ class CatalogView implements ToolCatalog {
     return part.shown;
   }
 
+  /** All callers share the index of the whole catalog. */
+  search(query: string, { limit, isShown }: SearchOptions, label?: string): readonly CatalogTool[] {
+    const both = (tool: CatalogTool) => isShown(tool) && this.isShown(tool);
+    return this.catalog.search(query, { limit, isShown: both }, label);
+  }
+
   hasServer(label: string): boolean {
     return this.catalog.hasServer(label);
+  }
+
+  isToolset(label: string): boolean {
+    return this.catalog.isToolset(label);
   }
 
   get version(): string {

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import { leaveUnanswered } from '#libs/mcp-server/endpoint/leave-unanswered.js';
 import { appExtension, isForModels } from '#libs/mcp-server/tool-app.js';
-import { toolIndexOf } from '#libs/tool-search/tool-index.js';
 import type { CatalogOf } from '../govern/tool-policy.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { toolNotFound } from '../turn/dispatch/call-tool.js';
@@ -70,17 +69,10 @@ async function call(
   return runCall(ports, { name, arguments: wanted.arguments }, { server, request });
 }
 
-/** One index of all tools serves every caller, each of whom finds what is in their own catalog. */
-function find(
-  { catalog, catalogOf }: ToolPorts,
-  { http }: ServerContext,
-  { query, limit }: { query: string; limit: number },
-): Tool[] {
-  const own = catalogOf(exchangeOf(http?.req).context);
-  const named = naming({ catalog });
-  return toolIndexOf(catalog.list())
-    .find(query, { limit, isShown: (tool) => isForModels(tool) && own.find(tool.name) !== undefined })
-    .map(({ tool }) => toMcpTool(tool, named));
+function find(ports: ToolPorts, request: ServerContext, { query, limit }: { query: string; limit: number }): Tool[] {
+  const named = naming(ports);
+  const found = catalogFor(ports, request).search(query, { limit, isShown: isForModels });
+  return found.map((tool) => toMcpTool(tool, named));
 }
 
 /** @throws AppError tool_not_found */

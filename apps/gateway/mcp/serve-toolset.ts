@@ -26,6 +26,8 @@ export function portsOfToolset<Ports extends NarrowedPorts>(ports: Ports, toolse
         find: (name) => own.find(name, toolset),
         list: (server) => inSet(own, toolset, server),
         hasServer: (server) => inSet(own, toolset, server).length > 0,
+        isToolset: () => false,
+        search: (query, options) => own.search(query, options, toolset),
         version: own.version,
       };
     },

@@ -8,7 +8,8 @@ import type { CatalogServerState, PublishedCatalog, PublishedTool } from '#libs/
 import { channelNames } from '#libs/schemas/tool-job.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ServerOffers } from '#libs/runs/catalog/server-offers.js';
-import type { ChangedLists, OfferingServer, WatchedToolCatalog } from './tool-catalog.js';
+import { toolIndexOf } from '#libs/tool-search/tool-index.js';
+import type { ChangedLists, OfferingServer, SearchOptions, WatchedToolCatalog } from './tool-catalog.js';
 
 const pollMs = 5_000;
 
@@ -134,6 +135,17 @@ export class MemoryToolCatalog implements WatchedToolCatalog {
 
   list(server?: string): readonly CatalogTool[] {
     return server === undefined ? this.snapshot.tools : (this.snapshot.servers.get(server) ?? []);
+  }
+
+  search(query: string, options: SearchOptions): readonly CatalogTool[] {
+    return toolIndexOf(this.snapshot.tools)
+      .find(query, options)
+      .map(({ tool }) => tool);
+  }
+
+  /** There are none here: `ToolsetCatalog` knows them. */
+  isToolset(): boolean {
+    return false;
   }
 
   offering(): readonly OfferingServer[] {

@@ -3,6 +3,11 @@ import type { ServerOffers } from '#libs/runs/catalog/server-offers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 
+export interface SearchOptions {
+  limit: number;
+  isShown: (tool: CatalogTool) => boolean;
+}
+
 export interface ToolCatalog {
   /** Finds a tool by bare name or `server__tool`; in a toolset, by the name that the set shows. */
   find(name: string, toolset?: string): CatalogTool | undefined;
@@ -10,6 +15,10 @@ export interface ToolCatalog {
   list(label?: string): readonly CatalogTool[];
   /** Whether a server, or a toolset, has this name. */
   hasServer(label: string): boolean;
+  /** Whether this is the name of a toolset. */
+  isToolset(label: string): boolean;
+  /** The best for a query, among those of a toolset, or all, that `isShown` accepts (libs/tool-search). */
+  search(query: string, options: SearchOptions, toolset?: string): readonly CatalogTool[];
   /** Changes whenever a listed tool changes; the ETag of `GET /api/tools`. */
   readonly version: string;
 }

@@ -14,6 +14,8 @@ function catalogWith(sets: Toolsets, tools: readonly CatalogTool[]) {
     find: (name) => held.tools.find((tool) => tool.name === name),
     list: (server) => (server === undefined ? held.tools : held.tools.filter((tool) => tool.server === server)),
     hasServer: (server) => held.tools.some((tool) => tool.server === server),
+    isToolset: () => false,
+    search: () => [],
     offering: () => [],
     onChange: () => () => undefined,
     get version() {

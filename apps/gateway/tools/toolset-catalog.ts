@@ -3,7 +3,8 @@
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Toolset, Toolsets, ToolsetSettings } from '#libs/policy/toolset.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import type { ChangedLists, OfferingServer, WatchedToolCatalog } from './tool-catalog.js';
+import { toolIndexOf } from '#libs/tool-search/tool-index.js';
+import type { ChangedLists, OfferingServer, SearchOptions, WatchedToolCatalog } from './tool-catalog.js';
 
 interface Listed {
   tools: readonly CatalogTool[];
@@ -36,7 +37,19 @@ export class ToolsetCatalog implements WatchedToolCatalog {
   }
 
   hasServer(label: string): boolean {
-    return this.toolsets.get(label) !== undefined || this.catalog.hasServer(label);
+    return this.isToolset(label) || this.catalog.hasServer(label);
+  }
+
+  isToolset(label: string): boolean {
+    return this.toolsets.get(label) !== undefined;
+  }
+
+  search(query: string, options: SearchOptions, toolset?: string): readonly CatalogTool[] {
+    const listed = toolset === undefined ? undefined : this.listed(toolset);
+    if (listed === undefined) return this.catalog.search(query, options);
+    return toolIndexOf(listed.tools)
+      .find(query, options)
+      .map(({ tool }) => tool);
   }
 
   get version(): string {

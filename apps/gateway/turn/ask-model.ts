@@ -5,7 +5,7 @@ import type { ChatMessage } from '#libs/schemas/message.js';
 import type { StopCause } from '#libs/schemas/turn-event.js';
 import type { ModelRequest, ModelRouter } from '../models/model-provider.js';
 import { type AssembledMessage, MessageAssembler } from './assemble-message.js';
-import type { ToolOffer } from './offer-tools.js';
+import { offeredTool, type ToolOffer } from './offer-tools.js';
 import { startEvent, type Turn, type TurnRecord } from './turn.js';
 import type { OwnCall, TurnRequest } from './turn-request.js';
 
@@ -23,7 +23,8 @@ export async function askModel(
 ): Promise<AssembledMessage> {
   const { request, state, offer, context } = turn;
   const isFirst = state.round === 1;
-  const definitions = (isFirst ? offer.firstDefinitions : undefined) ?? offer.definitions;
+  offer.search?.see(state.messages);
+  const definitions = (isFirst ? offer.firstDefinitions : undefined) ?? offer.search?.definitions ?? offer.definitions;
   const tools = stoppedBy === null ? definitions : [];
   const toolChoice = isFirst ? offer.toolChoice : undefined;
   const answer = assembler(turn, stoppedBy, record);
@@ -109,7 +110,7 @@ function assembler(turn: Turn, stoppedBy: StopCause | null, record: TurnRecord):
     numbering: state.numbering,
     isClientCall: stoppedBy === null ? (name: string) => isClientCall(offer, name) : undefined,
     emit: (events) => record.emit(events),
-    serverOf: (name) => offer.tools.get(name)?.tool?.server,
+    serverOf: (name) => offeredTool(offer, name)?.tool?.server,
     onStart: (model) => startEvent(turn, model),
   });
 }

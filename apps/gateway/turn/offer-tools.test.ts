@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest';
 import { faultOf } from '../../../test/support/fault-of.js';
 import { verifies } from '../../../test/verifies.js';
+import { configSchema } from '#libs/config/schema.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { offerTools } from './offer-tools.js';
 import type { TurnRequest } from './turn-request.js';
+
+const settings = { ...configSchema.parse({}), limits: { tools: 10 } };
 
 const tool = (description: string): CatalogTool => ({
   name: 'look_up',
@@ -28,11 +31,14 @@ function catalogOf(tools: readonly CatalogTool[]): ToolCatalog {
     find: (name) => tools.find((one) => one.name === name),
     list: (server) => tools.filter((one) => server === undefined || one.server === server),
     hasServer: (server) => tools.some((one) => one.server === server),
+    isToolset: () => false,
+    search: () => [],
   };
 }
 
 const request = { dialect: 'openai', toolMode: 'auto', tools: [{ type: 'mcp', serverLabel: '*', deniedTools: [] }] };
-const offered = (catalog: ToolCatalog) => offerTools(request as unknown as TurnRequest, catalog, 10).definitions[0]!;
+const offered = (catalog: ToolCatalog) =>
+  offerTools(request as unknown as TurnRequest, catalog, settings).definitions[0]!;
 
 test('each request is offered the one definition of a tool of the catalog, until the catalog has another', () => {
   const catalog = catalogOf([tool('Looks a book up')]);
@@ -50,7 +56,7 @@ const shelf = catalogOf([named('books', 'find'), named('books', 'lend'), named('
 const own = { type: 'function' as const, definition: { name: 'mine' } };
 const servers = ['books', 'films'].map((serverLabel) => ({ type: 'mcp' as const, serverLabel }));
 const offer = (more: Partial<TurnRequest>) =>
-  offerTools({ dialect: 'openai', tools: [own, ...servers], ...more } as unknown as TurnRequest, shelf, 10);
+  offerTools({ dialect: 'openai', tools: [own, ...servers], ...more } as unknown as TurnRequest, shelf, settings);
 const names = (tools: readonly { name: string }[] | undefined) => tools?.map(({ name }) => name);
 
 verifies('chat.tool-choice', 'any tool of a server, in the first round only; one of them by its name', () => {

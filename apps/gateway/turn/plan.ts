@@ -5,16 +5,18 @@ import type { PolicyDecision } from '#libs/policy/decision.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import { failedOutcome } from '#libs/schemas/tool-outcome.js';
+import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { type Stop, noticeForModel } from '#libs/limits/stop-notice.js';
 import type { ApprovalRoom } from '../govern/approval-room.js';
 import { type Decide, deniedOutcome } from '../govern/decide.js';
 import { noteConversion } from '../tools/note-conversion.js';
-import type { ArgumentValidator } from '../tools/tool-catalog.js';
+import type { ArgumentValidator, SchemaOwner, ValidatedArguments } from '../tools/tool-catalog.js';
 import { toolOfCall } from '../tools/tool-of-call.js';
 import type { Call, RunnableCall } from './call.js';
 import type { ToolRunner } from './dispatch/tool-runner.js';
-import type { OfferedTool, ToolOffer } from './offer-tools.js';
+import type { OfferedTool } from './offer/offered-tool.js';
+import { findToolsName, findToolsOwner, type ToolSearch } from './offer/tool-search.js';
+import { offeredTool, type ToolOffer } from './offer-tools.js';
 
 /** An offered tool that runs here. */
 type ServerTool = OfferedTool & { tool: CatalogTool };
@@ -27,7 +29,11 @@ export interface PlanPorts {
   deniedTool: (name: string, caller: RequestContext) => CatalogTool | undefined;
   runner: Pick<ToolRunner, 'plan'>;
   notes: Pick<AuditNotes, 'write'>;
+  /** Answers a call of `find_tools` in a replay, which finds what was found. */
+  findTools?: FindTools;
 }
+
+export type FindTools = (call: Call, args: JsonObject, search: ToolSearch) => ToolOutcome;
 
 export interface PlanInput {
   offer: ToolOffer;
@@ -54,7 +60,7 @@ function planOne(
 ): Promise<void> | undefined {
   const context: CallContext = { ...shared, callId: call.id };
   call.round = shared.round ?? 0;
-  const offered = offer.tools.get(call.name);
+  const offered = offeredTool(offer, call.name);
   if (offered !== undefined && offered.tool === undefined) {
     call.of('client', context);
     return undefined;
@@ -62,20 +68,14 @@ function planOne(
   const stop = admit();
   call.of('server', context, stop === undefined ? offered?.tool : undefined);
   if (stop !== undefined) call.refuse(failedOutcome('denied', 'tool_denied', noticeForModel(stop)));
+  else if (call.name === findToolsName && offer.search !== undefined) planSearch(call, offer.search, ports);
   else if (offered?.tool === undefined) planUnknown(call, context, ports);
   else return planOffered(call, offered as ServerTool, ports);
   return undefined;
 }
 
 function planOffered(call: Call, offered: ServerTool, ports: PlanPorts): Promise<void> | undefined {
-  // A model may also write all arguments as one JSON string, which the validator unpacks.
-  if (call.parseError !== undefined && !call.sentText.startsWith('"')) {
-    const message = `${call.parseError}; send one complete JSON object`;
-    call.refuse(failedOutcome('failed', 'invalid_tool_arguments', message));
-    return undefined;
-  }
-  const from = call.context.model === undefined ? undefined : 'model';
-  const validated = ports.validator.validate(offered.tool, call.sentText, from);
+  const validated = validate(call, offered.tool, ports);
   if (!validated.ok) {
     call.refuse(failedOutcome('failed', 'invalid_tool_arguments', validated.message));
     return undefined;
@@ -83,6 +83,21 @@ function planOffered(call: Call, offered: ServerTool, ports: PlanPorts): Promise
   const { sent, arguments: args } = validated;
   if (sent === undefined) return decideOn(call, args, offered, ports);
   return noteConversion(ports.notes, offered.tool, sent, call.context).then(() => decideOn(call, args, offered, ports));
+}
+
+function validate(call: Call, owner: SchemaOwner, ports: Pick<PlanPorts, 'validator'>): ValidatedArguments {
+  // A model may also write all arguments as one JSON string, which the validator unpacks.
+  if (call.parseError !== undefined && !call.sentText.startsWith('"'))
+    return { ok: false, message: `${call.parseError}; send one complete JSON object` };
+  return ports.validator.validate(owner, call.sentText, call.context.model === undefined ? undefined : 'model');
+}
+
+/** The gateway answers at once, so the call is journaled with its outcome, as a refused one. */
+function planSearch(call: Call, search: ToolSearch, ports: PlanPorts): void {
+  const validated = validate(call, findToolsOwner, ports);
+  if (!validated.ok) return call.refuse(failedOutcome('failed', 'invalid_tool_arguments', validated.message));
+  const { arguments: args } = validated;
+  call.answer(args, ports.findTools?.(call, args, search) ?? search.answer(args));
 }
 
 /** A tool that the caller was not offered. */

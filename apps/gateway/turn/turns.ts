@@ -21,7 +21,8 @@ import { countTokens } from './runs/count-tokens.js';
 import { type FollowPorts, followRun, type RunReader } from './follow.js';
 import { offerTools, type ToolOffer } from './offer-tools.js';
 import { TurnMeasure, type TurnMeasuring } from './runs/measure-turn.js';
-import { conversation, conversationOf, mintedCallIds } from './runs/restore-history.js';
+import { conversationFor, readsStore } from './offer/recall-found.js';
+import { conversation } from './runs/restore-history.js';
 import { earlierRound, type RestoredTurn, restoreTurn } from './runs/restore-rounds.js';
 import type { ActiveRun, ActiveRuns } from './runs/active-runs.js';
 import { endOf, storedError } from './runs/run-errors.js';
@@ -95,7 +96,7 @@ export class Turns {
 
   constructor(
     private readonly ports: TurnsPorts,
-    private readonly config: Pick<Config, 'limits'>,
+    private readonly config: Pick<Config, 'limits' | 'tools'>,
     private readonly gatewayId: string,
   ) {
     this.recordPorts = { ...ports, begin: (run) => this.begin(run) };
@@ -167,7 +168,7 @@ export class Turns {
    * @throws AppError invalid_value for a model that does not count
    */
   countTokens(request: TurnRequest, context: RequestContext): Promise<number> {
-    return countTokens(request, context, { ...this.ports, maxTools: this.config.limits.tools });
+    return countTokens(request, context, { ...this.ports, settings: this.config });
   }
 
   private prepare(options: StartOptions): Prepared {
@@ -175,7 +176,7 @@ export class Turns {
     const asksModel = request.call === undefined;
     if (asksModel) requireModel(request.model, context.access, this.ports.models);
     const catalog = this.ports.catalogOf(context);
-    const offer = offerTools(request, catalog, this.config.limits.tools);
+    const offer = offerTools(request, catalog, this.config);
     const run = newRun(request, context, idempotencyKey, this.gatewayId);
     if (asksModel) run.model = knownModel(request.model, this.ports.models);
     const returns = run.detached || idempotencyKey !== undefined || request.store === true;
@@ -185,7 +186,7 @@ export class Turns {
   /** Makes the turn that runs here. `written`: the run is stored. `from`: the run is continued after its last complete round. */
   private execute(prepared: Prepared, written?: StoredRun, from?: StoredRun): StartedTurn | Promise<StartedTurn> {
     const here = this.register(prepared, written, from);
-    if (written !== undefined || mintedCallIds(prepared.request.messages).length > 0) return this.restore(here, from);
+    if (written !== undefined || readsStore(prepared)) return this.restore(here, from);
     try {
       const { request } = prepared;
       const route = this.routeOf(prepared);
@@ -200,11 +201,10 @@ export class Turns {
     const { prepared, run, context, active, written } = here;
     try {
       const route = this.routeOf(prepared);
-      const { messages, open } = await conversationOf(prepared.request, context.principal, this.ports.runs);
+      const { messages, open } = await conversationFor(prepared, from, this.ports.runs);
       if (open.length > 0) await takeDecisions(open, context, this.ports.approvals);
       const turn = this.turnOf(here, route, messages);
-      const { runner } = this.ports;
-      turn.open = open.map((round) => earlierRound(round, turn, runner));
+      turn.open = open.map((round) => earlierRound(round, turn, this.ports.runner));
       const past = from === undefined ? undefined : await restoreTurn(turn, from, this.ports);
       return this.started(here, turn, past);
     } catch (error) {

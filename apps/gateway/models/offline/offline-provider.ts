@@ -12,7 +12,8 @@ import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ModelCall, ModelProvider, ModelRequest, TakeModelEvents } from '../model-provider.js';
 import { answerInJson, answerText } from './answer.js';
 import { loadDateParsers } from './moments.js';
-import { planOfflineCalls, type OfflineCall } from './plan-calls.js';
+import { planWithSearch, withoutSearches } from './look-for-tools.js';
+import type { OfflineCall } from './plan-calls.js';
 import { readConversationState } from './read-conversation-state.js';
 
 const mostPieces = 64;
@@ -58,14 +59,14 @@ export class OfflineProvider implements ModelProvider {
     const { messages, tools, parameters } = request;
     const now = this.now();
     const conversation = readConversationState(messages);
-    const plan = planOfflineCalls(conversation, request, now);
+    const plan = planWithSearch(conversation, request, now);
     const digest = createHash('sha256').update(jsonText(messages)).digest('hex').slice(0, 24);
     const limit = mostTokens(parameters);
     const prompt = promptTokens(request);
     yield { type: 'message_start', model: this.name, responseId: `offline-${digest}`, ...leftOut(request) };
     if (plan.calls.length > 0)
       return yield* callEvents(plan.calls, { before: conversation.steps.length, prompt, limit });
-    const text = answerText(conversation, plan, tools.length > 0);
+    const text = answerText(withoutSearches(conversation, request), plan, tools.length > 0);
     const structured = answerInJson(parameters['response_format'], text, conversation.request, now);
     const stopped = cutAtStop(structured ?? text, parameters['stop']);
     const cut = cutToTokens(stopped, limit);

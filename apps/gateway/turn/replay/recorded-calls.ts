@@ -10,6 +10,8 @@ import { failedOutcome, type ReplayedCall, type ToolOutcome } from '#libs/schema
 import type { Decide } from '../../govern/decide.js';
 import type { Call, RunnableCall } from '../call.js';
 import type { ToolRunner } from '../dispatch/tool-runner.js';
+import { findToolsName } from '../offer/tool-search.js';
+import type { FindTools } from '../plan.js';
 
 /** A draft of the policy, for the caller of the recorded run. */
 export type JudgeCall = (...call: Parameters<Decide>) => PolicyDecision;
@@ -49,6 +51,18 @@ export class RecordedCalls implements ToolRunner {
     call.answer(args, recorded === undefined ? noResult : asRecorded(recorded.outcome!));
     return call as RunnableCall;
   }
+
+  /** A search that was not recorded is made now: it reads the catalog and nothing else. */
+  readonly findTools: FindTools = (call, args, search) => {
+    const hash = canonicalHash(args);
+    const at = this.left.findIndex(
+      ({ name, state, arguments: sent }) =>
+        name === findToolsName && state === 'completed' && canonicalHash(sent) === hash,
+    );
+    const [recorded] = at === -1 ? [] : this.left.splice(at, 1);
+    this.replayed.set(call.id, { result: recorded === undefined ? 'none' : 'same' });
+    return recorded === undefined ? search.answer(args) : asRecorded(recorded.outcome!);
+  };
 
   private take(tool: CatalogTool, args: JsonObject, drafted: Effect | undefined) {
     const hash = canonicalHash(args);

@@ -7,8 +7,9 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolCatalog } from '../../tools/tool-catalog.js';
 import { realTool } from '../../tools/tool-of-call.js';
 import type { TurnPorts } from '../loop.js';
-import { offerTools, type ToolOffer } from '../offer-tools.js';
+import { offeredTool, type OfferSettings, offerTools, type ToolOffer } from '../offer-tools.js';
 import { conversationOf } from '../runs/restore-history.js';
+import { offerFound } from '../offer/recall-found.js';
 import { advancesDetached } from '../runs/run-errors.js';
 import type { TurnRecord } from '../turn.js';
 import { requestOf, type TurnRequest } from '../turn-request.js';
@@ -73,41 +74,62 @@ async function restored(request: TurnRequest, principal: string, runs: RunStore)
 }
 
 export interface ReplayedTools {
+  original: StoredRun;
   /** The tools that the caller may use. */
   view: ToolCatalog;
   whole: ToolCatalog;
   recorded: readonly StoredRound[];
-  maxTools: number;
+  settings: OfferSettings;
 }
 
 /**
  * The tools that the caller may use, and those that the run used: what a draft of the policy is to judge must not be hidden by the
  * policy in force. @throws AppError tool_not_found (400), too_many_tools
  */
-export function replayedOffer(request: TurnRequest, { view, whole, recorded, maxTools }: ReplayedTools): ToolOffer {
+export async function replayedOffer(
+  request: TurnRequest,
+  { original, view, whole, recorded, settings }: ReplayedTools,
+  runs: Pick<RunStore, 'foundTools'>,
+): Promise<ToolOffer> {
   const used = new Set<string>();
   for (const { kind, state, server, tool } of recorded.flatMap(({ calls }) => calls)) {
     if (kind === 'server' && state !== 'denied') used.add(`${server}/${tool}`);
   }
   const isOffered = (tool: CatalogTool) =>
     used.has(`${tool.server}/${tool.tool}`) || view.find(realTool(tool).name) !== undefined;
-  const list = (server?: string) => whole.list(server).filter(isOffered);
+  const lists = new Map<string | undefined, CatalogTool[]>();
+  const list = (label?: string) => {
+    let listed = lists.get(label);
+    if (listed === undefined) lists.set(label, (listed = whole.list(label).filter(isOffered)));
+    return listed;
+  };
   const catalog: ToolCatalog = {
-    find: (name) => view.find(name) ?? [whole.find(name)].find((tool) => tool !== undefined && isOffered(tool)),
+    find: (name, toolset) =>
+      view.find(name, toolset) ?? [whole.find(name, toolset)].find((tool) => tool !== undefined && isOffered(tool)),
     list,
     hasServer: (server) => view.hasServer(server) || list(server).length > 0,
+    isToolset: (label) => whole.isToolset(label),
+    search: (query, { limit, isShown }, toolset) =>
+      whole.search(query, { limit, isShown: (tool) => isShown(tool) && isOffered(tool) }, toolset),
     version: '',
   };
-  const offer = offerTools(request, catalog, maxTools);
+  // Approvals that the request requires are not asked for: the recorded ones are shown.
+  const tools = request.tools.map((tool) => {
+    if (tool.type !== 'mcp') return tool;
+    const { requireApproval: _asked, ...entry } = tool;
+    return entry;
+  });
+  const offer = offerTools({ ...request, tools }, catalog, settings);
+  const { principal, sessionId, createdAt: before } = original;
+  await offerFound({ offer, request: sessionId === undefined ? {} : { sessionId }, principal, before }, runs);
   // A tool that was hidden from the model is not shown to it now. If it is called all the same, it is refused as it was then.
   for (const { kind, state, name } of recorded.flatMap(({ calls }) => calls)) {
-    const tool = kind === 'server' && state === 'denied' && !offer.tools.has(name) ? whole.find(name) : undefined;
+    const tool =
+      kind === 'server' && state === 'denied' && offeredTool(offer, name) === undefined ? whole.find(name) : undefined;
     if (tool === undefined) continue;
     const { description, inputSchema: parameters } = tool;
     offer.tools.set(name, { definition: { name, description, parameters }, tool });
   }
-  // Approvals that the request requires are not asked for: the recorded ones are shown.
-  for (const offered of offer.tools.values()) delete offered.requiresApproval;
   return offer;
 }
 
@@ -126,6 +148,7 @@ export function replayPorts(
     runner: recorded,
     decide: recorded.decide,
     deniedTool: () => undefined,
+    findTools: recorded.findTools,
     notes: { write: () => Promise.resolve() },
     approvalRoom: { approvalOf: nothingIsAsked },
     approvals: { decided: nothingIsAsked, notify: () => undefined },

@@ -59,7 +59,7 @@ export class Replays {
 
   constructor(
     private readonly ports: ReplaysPorts,
-    private readonly config: Pick<Config, 'limits'>,
+    private readonly config: Pick<Config, 'limits' | 'tools'>,
     private readonly gatewayId: string,
   ) {}
 
@@ -108,7 +108,8 @@ export class Replays {
     requireModel(request.model, context.access, models);
     const route = models.resolve(request.model);
     const view = policy.catalogOf(context);
-    const offer = replayedOffer(request, { view, whole: catalog, recorded: rounds, maxTools: limits.tools });
+    const offering = { view, whole: catalog, settings: this.config };
+    const offer = await replayedOffer(request, { ...offering, original, recorded: rounds }, runs);
     const isOwn = original.principal === context.principal;
     const inSession = isOwn && original.sessionId !== undefined ? { sessionId: original.sessionId } : {};
     const run: NewRun = {

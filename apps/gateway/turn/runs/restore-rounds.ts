@@ -6,6 +6,7 @@ import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { toolOfCall } from '../../tools/tool-of-call.js';
 import { Call } from '../call.js';
 import type { ToolRunner } from '../dispatch/tool-runner.js';
+import { offeredTool } from '../offer-tools.js';
 import { addResults, isOpen } from '../round.js';
 import { callContext, modelOf, type Round, type Turn } from '../turn.js';
 import { askedBy } from '../wait.js';
@@ -121,11 +122,12 @@ const unknownToolMs = 20_000;
 
 /** The tool with the planned definition; if that is not offered any more, one rebuilt from the job, which the worker checks. */
 function toolOf({ name, server, tool, definitionHash, safe, job }: StoredCall, { offer }: Turn): CatalogTool {
+  const isSame = (offered: CatalogTool | undefined) =>
+    offered?.server === server && offered.tool === tool && offered.definitionHash === definitionHash;
+  const offered = offeredTool(offer, name)?.tool;
+  if (isSame(offered)) return offered!;
   // Under another name too, if a toolset offers it.
-  for (const { tool: offered } of offer.tools.values()) {
-    if (offered?.server === server && offered.tool === tool && offered.definitionHash === definitionHash)
-      return offered;
-  }
+  for (const each of offer.tools.values()) if (isSame(each.tool)) return each.tool!;
   return {
     name,
     server,
