@@ -109,6 +109,23 @@ for (const name of (Object.keys(mcpClients) as (keyof typeof mcpClients)[]).filt
   );
 }
 
+verifies('toolsets.mcp', 'a set is searched, and only its tools are found and called', () =>
+  withClients(`${box.url}/mcp/clerk?mode=search`, ['the 2.x client, 2026-07-28'], async (client) => {
+    expect(namesOf(await client.listTools())).toEqual(['call_tool', 'describe_tool', 'find_tools']);
+    const found = await client.call({
+      name: 'find_tools',
+      arguments: { query: '现在几点 write delete file', limit: 20 },
+    });
+    const { tools } = found.structuredContent as { tools: { name: string }[] };
+    expect(namesOf(tools)).toEqual(expect.arrayContaining(['what_time', 'write_file']));
+    for (const { name } of tools) expect(shownToClerk).toContain(name);
+    const asked = (name: string) => client.call({ name: 'call_tool', arguments: { name, arguments: {} } });
+    expect((await asked('what_time')).structuredContent).toHaveProperty('timestamp');
+    expect(await lastAudit()).toMatchObject({ name: 'get_time', server: 'workspace', tool: 'get_time' });
+    await expect(asked('get_time')).rejects.toMatchObject({ code: -32_602 });
+  }),
+);
+
 verifies('toolsets.offers', 'only those of servers in the set', () =>
   withClients(`${box.url}/mcp/librarian`, ['the 2.x client, 2026-07-28', 'the 1.x client'], async (modern, old) => {
     for (const client of [modern, old]) {

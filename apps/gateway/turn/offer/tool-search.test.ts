@@ -3,11 +3,13 @@ import { readConfig } from '#libs/config/read-config.js';
 import { type Config, configSchema } from '#libs/config/schema.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import { Toolsets } from '#libs/policy/toolset.js';
 import { toolIndexOf } from '#libs/tool-search/tool-index.js';
 import { faultOf } from '../../../../test/support/fault-of.js';
 import { verifies } from '../../../../test/verifies.js';
 import { ToolPolicy } from '../../govern/tool-policy.js';
 import type { ToolCatalog, WatchedToolCatalog } from '../../tools/tool-catalog.js';
+import { ToolsetCatalog } from '../../tools/toolset-catalog.js';
 import { offeredTool, offerTools, type ToolOffer } from '../offer-tools.js';
 import type { RequestedTool, TurnRequest } from '../turn-request.js';
 
@@ -114,6 +116,24 @@ verifies('tools.search-offered', 'a tool that tool_choice names; of a server wit
   for (const toolChoice of [{ name: 'none' }, { server: 'c' }, { server: 'b', name: 'a_1' }]) {
     expect(faultOf(() => offer(more, { toolChoice }))).toMatchObject({ code: 'tool_not_found' });
   }
+});
+
+verifies('tools.search-offered', 'a toolset is searched under its own names, and its tools are the real ones', () => {
+  const sets = new Toolsets({ part: ['a/*', { tool: 'b/b_1', name: 'hammer', description: '锤子' }] });
+  const catalog = new ToolsetCatalog({ ...more, offering: () => [], onChange: () => () => undefined }, sets);
+  const part: RequestedTool = { type: 'mcp', serverLabel: 'part' };
+  const found = offer(catalog, { tools: [part] });
+  expect(shown(found)).toEqual(['find_tools']);
+  expect(found.search!.answer({ query: '锤子' })).toMatchObject({
+    blocks: [{ text: expect.stringContaining('hammer') as string }],
+  });
+  expect(offeredTool(found, 'hammer')).toMatchObject({ definition: { name: 'hammer' }, tool: { name: 'b_1' } });
+  for (const outside of ['b_1', 'b_2', 'b__b_1']) expect(offeredTool(found, outside), outside).toBeUndefined();
+  const both = offer(catalog, { tools: [part, { type: 'mcp', serverLabel: 'b' }] });
+  expect(offeredTool(both, 'b_2')).toMatchObject({ tool: { name: 'b_2' } });
+  expect(both.search!.answer({ query: 'b_1 锤子' })).toMatchObject({
+    blocks: [{ text: expect.stringMatching(/hammer[^]*b_1|b_1[^]*hammer/) as string }],
+  });
 });
 
 verifies('tools.search-offered', 'the name is reserved while tools are searched', () => {
