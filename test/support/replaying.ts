@@ -136,6 +136,11 @@ export async function startReplaying(
   try {
     await replaying.makeKey('root', { scopes: ['admin', 'chat'] });
     for (const owner of ['alice', 'bob']) await replaying.makeKey(owner);
+    // Until a gateway has heard that there are keys, everybody is `local` there.
+    for (const { url } of box.gateways) {
+      const unnamed = () => fetch(`${url}/api/tools`);
+      await vi.waitFor(async () => expect((await unnamed()).status).toBe(401), { timeout: 20_000, interval: 50 });
+    }
     await vi.waitFor(
       async () => expect(JSON.stringify((await ask('alice', '/api/tools')).body)).toContain('"refund"'),
       { timeout: 20_000, interval: 50 },
