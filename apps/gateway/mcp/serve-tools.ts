@@ -7,6 +7,7 @@ import { appExtension, isForModels } from '#libs/mcp-server/tool-app.js';
 import type { CatalogOf } from '../govern/tool-policy.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { toolNotFound } from '../turn/dispatch/call-tool.js';
+import { listedTools } from '../turn/offer/listed-tools.js';
 import { answer, type AnswerPorts } from './answer-request.js';
 import { listedNames } from './listed-names.js';
 import { type ListedNaming, listPage, toMcpTool } from './list-tools.js';
@@ -34,7 +35,7 @@ export function serveTools(server: Server, ports: ToolPorts, mode: McpExchange['
         return { tools: [...shown], ...next };
       }
       const tools = catalogFor(ports, request).list();
-      const shown = showsApps(server) ? tools : tools.filter(isForModels);
+      const shown = showsApps(server) ? tools : listedTools(tools).forModels;
       return listPage(shown, { cursor, ...naming(ports) });
     }),
   );

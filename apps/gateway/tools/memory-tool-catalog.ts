@@ -157,6 +157,17 @@ export class MemoryToolCatalog implements WatchedToolCatalog {
   }
 }
 
+const entries = new WeakMap<PublishedTool, CatalogTool>();
+
+/** The same object as long as nothing of the tool changes: what was counted and indexed of it is kept with it. */
+function entryOf(tool: PublishedTool, available: boolean, name: string): CatalogTool {
+  const known = entries.get(tool);
+  if (known?.available === available && known.name === name) return known;
+  const entry = { ...tool, available, name };
+  entries.set(tool, entry);
+  return entry;
+}
+
 /** `server__tool` always leads to that server, so a tool whose bare name looks like that gets no bare name. */
 function takeSnapshot(stored: readonly StoredServer[]): Snapshot {
   const ordered = [...stored].sort((left, right) => left.order - right.order || (left.server < right.server ? -1 : 1));
@@ -169,7 +180,7 @@ function takeSnapshot(stored: readonly StoredServer[]): Snapshot {
       const long = `${server}__${tool.tool}`;
       const bareIsFree = !byName.has(tool.tool) && !qualified.has(tool.tool);
       if (!bareIsFree && byName.has(long)) continue;
-      const entry = { ...tool, available, name: bareIsFree ? tool.tool : long };
+      const entry = entryOf(tool, available, bareIsFree ? tool.tool : long);
       named.push(entry);
       byName.set(entry.name, entry);
       if (!byName.has(long)) byName.set(long, entry);
