@@ -74,7 +74,11 @@ const windows = options.quick ? { warmMs: 500, count: 3, lengthMs: 400 } : { war
 const chosen = scenarios.filter(({ name }) => name.includes(options.only));
 const fakes = await startFakes();
 if (options.catalog !== undefined) {
-  await measureCatalog(Number(options.catalog), { fakes, windows, redis: options.redis, profileDirectory: options.profile });
+  await measureCatalog(Number(options.catalog), {
+    fakes,
+    windows,
+    redis: options.redis,
+  });
   fakes.close();
   process.exit(0);
 }

@@ -1,8 +1,7 @@
 // `npm run bench -- --catalog 10000`: a catalog of so many tools, twenty a server, beside one of twenty: what each request costs with
 // either, how long a start takes, and what a reload and a worker that is killed under load do to others.
-import type { ChildProcess } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
-import { medianOf, measureInTurn, ownMicros, printRatio, printScenario, printSubject, type Windows } from './measure.js';
+import { measureInTurn, printRatio, printScenario, printSubject, type Windows } from './measure.js';
 import { answerOf, residentMegabytes, type Service, startPart } from './processes.js';
 import type { Scenario } from './scenarios.js';
 import { type Measured, signalbox } from './subjects.js';
@@ -45,7 +44,6 @@ interface Setting {
   fakes: Fakes;
   windows: Windows;
   redis: boolean;
-  profileDirectory: string | undefined;
 }
 
 export async function measureCatalog(tools: number, { windows, ...setting }: Setting): Promise<void> {
@@ -55,20 +53,23 @@ export async function measureCatalog(tools: number, { windows, ...setting }: Set
   try {
     const { port } = await answerOf<{ port: number }>(part);
     const serversUpTo = (most: number) =>
-      Object.fromEntries(Array.from({ length: most }, (_none, at) => [`many-${at}`, { url: `http://127.0.0.1:${port}/${at}` }]));
-    for (const [name, most] of [[`${count * toolsOfEach} tools`, count], [`${toolsOfEach} tools`, 1]] as const) {
+      Object.fromEntries(
+        Array.from({ length: most }, (_none, at) => [`many-${at}`, { url: `http://127.0.0.1:${port}/${at}` }]),
+      );
+    for (const [name, most] of [
+      [`${count * toolsOfEach} tools`, count],
+      [`${toolsOfEach} tools`, 1],
+    ] as const) {
       const began = performance.now();
-      if (process.env['PROF'] && most === 1) continue;
       const system = await startSystem({ ...setting, servers: serversUpTo(most) });
       console.log(
-        `${name} of ${most} servers, never seen before: all offered ${seconds(began)} after the start; ` +
-          `${memoryOf(system)}`,
+        `${name} of ${most} servers, never seen before: all offered ${seconds(began)} after the start; ${memoryOf(system)}`,
       );
       boxes.push({ name, system, put: { loops: 0, calls: 0 }, counts: new Map() });
     }
-    if (!process.env['PROF']) await measureScenarios(boxes, windows);
+    await measureScenarios(boxes, windows);
     const [{ system }] = boxes as [Measured];
-    if (!process.env["PROF"]) await measureReads(boxes);
+    await measureReads(boxes);
     await measureGatewayStart(system, Object.keys(serversUpTo(count)));
     await measureReload(system, serversUpTo(count + 1));
     for (const box of boxes) {
@@ -108,11 +109,10 @@ async function measureReads(boxes: readonly Measured[]): Promise<void> {
       const first = await fetch(url);
       const bytes = (await first.arrayBuffer()).byteLength;
       const etag = first.headers.get('etag');
-      const known = etag === null ? undefined : await medianMs(url, { 'if-none-match': etag });
-      console.log(
-        `GET ${path}, ${name}: ${(await medianMs(url, {})).toFixed(1)} ms, ${(bytes / 1_024).toFixed(0)} KiB` +
-          `${known === undefined ? '' : `; not modified ${known.toFixed(1)} ms`}`,
-      );
+      const took = `${(await medianMs(url, {})).toFixed(1)} ms, ${(bytes / 1_024).toFixed(0)} KiB`;
+      const known =
+        etag === null ? [] : [`not modified ${(await medianMs(url, { 'if-none-match': etag })).toFixed(1)} ms`];
+      console.log(`GET ${path}, ${name}: ${[took, ...known].join('; ')}`);
     }
   }
 }

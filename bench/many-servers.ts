@@ -46,10 +46,14 @@ const http = createServer((request, response) => {
     ({ status, headers, body: answer }) => {
       response.writeHead(status, Object.fromEntries(headers));
       if (answer === null) response.end();
-      else Readable.fromWeb(answer as never).on('error', () => response.destroy()).pipe(response);
+      else
+        Readable.fromWeb(answer as never)
+          .on('error', () => response.destroy())
+          .pipe(response);
     },
     () => response.destroy(),
   );
 });
+http.keepAliveTimeout = 60_000;
 http.listen(0, '127.0.0.1', () => process.send!({ port: (http.address() as AddressInfo).port }));
 process.once('disconnect', () => process.exit(0));

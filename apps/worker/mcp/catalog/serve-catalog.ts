@@ -117,7 +117,8 @@ export class CatalogService implements PoolListener {
 async function listInTurn(servers: readonly ListedServer[]): Promise<void> {
   const waiting = servers.values();
   const lane = async () => {
-    for (const listed of waiting) await Promise.race([listed.list(), delay(listings.holdMs, undefined, { ref: false })]);
+    for (const listed of waiting)
+      await Promise.race([listed.list(), delay(listings.holdMs, undefined, { ref: false })]);
   };
   await Promise.all(Array.from({ length: listings.atOnce }, lane));
 }
