@@ -5,6 +5,7 @@ import type { ChatMessage } from '#libs/schemas/message.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { Toolsets } from '#libs/policy/toolset.js';
 import { toolIndexOf } from '#libs/tool-search/tool-index.js';
+import { catalogTool } from '../../../../test/support/catalog-tool.js';
 import { faultOf } from '../../../../test/support/fault-of.js';
 import { verifies } from '../../../../test/verifies.js';
 import { ToolPolicy } from '../../govern/tool-policy.js';
@@ -13,21 +14,9 @@ import { ToolsetCatalog } from '../../tools/toolset-catalog.js';
 import { offeredTool, offerTools, type ToolOffer } from '../offer-tools.js';
 import type { RequestedTool, TurnRequest } from '../turn-request.js';
 
-const toolOf = (server: string, name: string, description = `Does ${name}`): CatalogTool => ({
-  name,
-  server,
-  tool: name,
-  description,
-  inputSchema: { type: 'object', properties: { path: { type: 'string' }, force: {} }, required: ['path'] },
-  annotations: {},
-  definitionHash: name,
-  safe: true,
-  readOnly: true,
-  timeoutMs: 1_000,
-  maxTimeoutMs: 1_000,
-  isolation: 'process',
-  available: true,
-});
+const inputSchema = { type: 'object', properties: { path: { type: 'string' }, force: {} }, required: ['path'] };
+const toolOf = (server: string, name: string, description = `Does ${name}`): CatalogTool =>
+  catalogTool(server, name, { description, inputSchema });
 
 function catalogOf(tools: readonly CatalogTool[]): ToolCatalog {
   const servers = new Map<string, CatalogTool[]>();
