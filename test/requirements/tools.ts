@@ -215,5 +215,7 @@ export const toolRequirements = {
     'find_tools finds what the caller may use, as a call that is journaled, audited and shown; what it found can be called from then on, under the policy, in every family and dialect',
   'tools.search-kept':
     'what a session found stays offered in it, after a restart and by another gateway, and to no other session or principal',
+  'tools.search-meaning':
+    'with an embeddings server, tools are found by what they mean too; without an answer of it within a second, by words alone',
   'tools.search-cost': 'a request costs no more with 10,000 tools than with 10',
 } as const;

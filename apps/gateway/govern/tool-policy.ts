@@ -142,7 +142,7 @@ const noTools: ToolCatalog = {
   list: () => [],
   hasServer: () => false,
   isToolset: () => false,
-  search: () => [],
+  search: () => Promise.resolve([]),
   version: '',
 };
 
@@ -196,9 +196,9 @@ class CatalogView implements ToolCatalog {
   }
 
   /** All callers share the index of the whole catalog. */
-  search(query: string, { limit, isShown }: SearchOptions, label?: string): readonly CatalogTool[] {
-    const both = (tool: CatalogTool) => isShown(tool) && this.isShown(tool);
-    return this.catalog.search(query, { limit, isShown: both }, label);
+  search(query: string, options: SearchOptions, label?: string): Promise<readonly CatalogTool[]> {
+    const isShown = (tool: CatalogTool) => options.isShown(tool) && this.isShown(tool);
+    return this.catalog.search(query, { ...options, isShown }, label);
   }
 
   hasServer(label: string): boolean {

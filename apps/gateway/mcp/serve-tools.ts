@@ -60,7 +60,7 @@ async function call(
   { server, ports, request }: { server: Server; ports: ToolPorts; request: ServerContext },
 ): Promise<CallToolResult | InputRequiredResult> {
   const wanted = searches
-    ? answerSearch(params, {
+    ? await answerSearch(params, {
         find: (query, limit) => find(ports, request, { query, limit }),
         describe: (name) => describe(ports, request, name),
       })
@@ -70,9 +70,14 @@ async function call(
   return runCall(ports, { name, arguments: wanted.arguments }, { server, request });
 }
 
-function find(ports: ToolPorts, request: ServerContext, { query, limit }: { query: string; limit: number }): Tool[] {
+async function find(
+  ports: ToolPorts,
+  request: ServerContext,
+  { query, limit }: { query: string; limit: number },
+): Promise<Tool[]> {
   const named = naming(ports);
-  const found = catalogFor(ports, request).search(query, { limit, isShown: isForModels });
+  const options = { limit, isShown: isForModels, signal: request.mcpReq.signal };
+  const found = await catalogFor(ports, request).search(query, options);
   return found.map((tool) => toMcpTool(tool, named));
 }
 

@@ -8,8 +8,7 @@ import type { CatalogServerState, PublishedCatalog, PublishedTool } from '#libs/
 import { channelNames } from '#libs/schemas/tool-job.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ServerOffers } from '#libs/runs/catalog/server-offers.js';
-import { toolIndexOf } from '#libs/tool-search/tool-index.js';
-import type { ChangedLists, OfferingServer, SearchOptions, WatchedToolCatalog } from './tool-catalog.js';
+import type { ChangedLists, OfferingServer, ServerTools } from './tool-catalog.js';
 
 const pollMs = 5_000;
 
@@ -28,7 +27,7 @@ interface Snapshot {
   versions: Readonly<Record<keyof ChangedLists, string>>;
 }
 
-export class MemoryToolCatalog implements WatchedToolCatalog {
+export class MemoryToolCatalog implements ServerTools {
   private snapshot: Snapshot = takeSnapshot([]);
   private stored: ReadonlyMap<string, StoredServer> = new Map();
   private timer?: NodeJS.Timeout;
@@ -135,17 +134,6 @@ export class MemoryToolCatalog implements WatchedToolCatalog {
 
   list(server?: string): readonly CatalogTool[] {
     return server === undefined ? this.snapshot.tools : (this.snapshot.servers.get(server) ?? []);
-  }
-
-  search(query: string, options: SearchOptions): readonly CatalogTool[] {
-    return toolIndexOf(this.snapshot.tools)
-      .find(query, options)
-      .map(({ tool }) => tool);
-  }
-
-  /** There are none here: `ToolsetCatalog` knows them. */
-  isToolset(): boolean {
-    return false;
   }
 
   offering(): readonly OfferingServer[] {

@@ -20,7 +20,7 @@ function catalogOf(tools: readonly CatalogTool[]): ToolCatalog {
     list: (server) => tools.filter((one) => server === undefined || one.server === server),
     hasServer: (server) => tools.some((one) => one.server === server),
     isToolset: () => false,
-    search: () => [],
+    search: () => Promise.resolve([]),
   };
 }
 

@@ -94,10 +94,11 @@ export class ToolSearch {
     this.read = messages.length;
   }
 
-  answer({ query, limit }: JsonObject): ToolOutcome {
-    const most = typeof limit === 'number' ? Math.min(Math.max(limit, 1), mostFound) : usualLimit;
+  /** @throws the signal's reason */
+  async answer({ query, limit: asked }: JsonObject, signal: AbortSignal): Promise<ToolOutcome> {
+    const limit = typeof asked === 'number' ? Math.min(Math.max(asked, 1), mostFound) : usualLimit;
     const isShown = ({ name }: CatalogTool) => !this.listed.has(name);
-    const found = this.chosen.search(query as string, most, isShown).map(renamed);
+    const found = (await this.chosen.search(query as string, { limit, isShown, signal })).map(renamed);
     return { state: 'completed', blocks: [{ type: 'text', text: foundText(found) }], durationMs: 0 };
   }
 }
