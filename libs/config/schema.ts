@@ -68,6 +68,10 @@ export const providerSchema = z.strictObject({
   images: flag(
     'OpenAI-compatible: whether images in tool results are sent; default: yes, unless the model is known to be text-only',
   ).optional(),
+  tool_search: choice(
+    ['native', 'function'],
+    'Many tools are searched by the API’s own form, or by a function as for any model; default: by the model (docs/tool-search.md)',
+  ).optional(),
   prompt_caching: flag('Anthropic: cache tools and system text').default(false),
   max_response_bytes: bytes('Maximum size of an answer').default(64 * 1024 * 1024),
 });
