@@ -70,7 +70,7 @@ export const providerSchema = z.strictObject({
   ).optional(),
   tool_search: choice(
     ['native', 'function'],
-    'Many tools are searched by the API’s own form, or by a function as for any model; default: by the model (docs/tool-search.md)',
+    'How a search for tools and its results are sent: in the API’s own form, or as a function; default: by the model (docs/tool-search.md)',
   ).optional(),
   prompt_caching: flag('Anthropic: cache tools and system text').default(false),
   max_response_bytes: bytes('Maximum size of an answer').default(64 * 1024 * 1024),

@@ -69,6 +69,7 @@ function listedTool(tool: ToolDefinition, { names, searches }: InputRules): stri
   return [tool.name === searches?.name ? searchText(tool, names) : toolText(tool, names)];
 }
 
+/** https://developers.openai.com/api/docs/guides/tools-tool-search#client-executed-tool-search */
 const searchText = toolWriter(({ description, parameters }) => ({
   type: 'tool_search',
   execution: 'client',
