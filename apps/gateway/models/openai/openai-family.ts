@@ -6,11 +6,12 @@ import { isJsonObject } from '#libs/schemas/json.js';
 import { anthropicPropertyNames } from '../conversation/property-names.js';
 import { providerToolsOf } from '../conversation/provider-tools.js';
 import { openAiToolNames } from '../conversation/tool-names.js';
+import { NativeToolSearch, type ToolSearches } from '../conversation/tool-searches.js';
 import type { ModelRequest } from '../model-provider.js';
 import { ResponsesAnswerReader } from '../openai-responses/read-responses-event.js';
 import { toResponsesRequest } from '../openai-responses/to-responses-request.js';
 import type { WireFamily, WireRequest, Writing } from '../wire/wire-family.js';
-import { wantsResponses } from './openai-models.js';
+import { openAiTakesToolSearch, wantsResponses } from './openai-models.js';
 import { OpenAiAnswerReader } from './read-openai-chunk.js';
 import { servedModel, type ServedModel } from './compatible/known-servers.js';
 import { readOpenAiError } from './read-openai-error.js';
@@ -28,6 +29,7 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
     // Only chat completions have several choices.
     return wantsResponses(model) && !overChat.has(model) && Number(parameters['n'] ?? 1) <= 1;
   };
+  const native = new NativeToolSearch(config.tool_search, openAiTakesToolSearch);
   /** Facts from a model's name, the same for all its requests. */
   const served = new Map<string, ServedModel>();
   const overChatCompletions = (request: ModelRequest, writing: Writing): WireRequest => {
@@ -46,11 +48,13 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
     headers: (apiKey): Record<string, string> => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
     toRequest(request, writing) {
       if (!asksResponses(request)) return overChatCompletions(request, writing);
-      if (wire === 'responses') return responsesRequest(request, writing);
+      const searches = native.of(request);
       return {
-        ...responsesRequest(request, writing),
+        ...responsesRequest(request, writing, searches),
         instead(error) {
-          if (!isNoPath(error)) return undefined;
+          if (searches !== undefined && native.isRefused(request.model, error))
+            return responsesRequest(request, writing, undefined);
+          if (wire === 'responses' || !isNoPath(error)) return undefined;
           if (overChat.size >= mostRemembered) overChat.clear();
           overChat.add(request.model);
           writing.warnings.clear();
@@ -94,13 +98,14 @@ function chatRequest(
   };
 }
 
-function responsesRequest(request: ModelRequest, writing: Writing): WireRequest {
+function responsesRequest(request: ModelRequest, writing: Writing, searches: ToolSearches | undefined): WireRequest {
   const { model } = request;
   const { provider, names, warnings } = writing;
+  const search = searches && names.toWire(searches.name);
   return {
     path: '/responses',
-    body: toResponsesRequest(request, { provider, names, model, warnings }),
-    reader: new ResponsesAnswerReader({ ...writing, model }),
+    body: toResponsesRequest(request, { provider, names, model, warnings, searches }),
+    reader: new ResponsesAnswerReader({ ...writing, model, search }),
   };
 }
 

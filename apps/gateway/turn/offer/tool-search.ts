@@ -6,7 +6,7 @@ import type { CatalogTool, ToolDefinition } from '#libs/schemas/tool-definition.
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { SchemaOwner } from '../../tools/tool-catalog.js';
 import type { ChosenTools } from './chosen-tools.js';
-import { foundText, namedIn } from './found-tools.js';
+import { foundText, namedIn, namesFound } from './found-tools.js';
 import type { OfferedTool } from './offered-tool.js';
 
 export const findToolsName = 'find_tools';
@@ -41,6 +41,9 @@ export const findToolsOwner: SchemaOwner = {
   definitionHash: findToolsName,
   inputSchema,
 };
+
+/** As families are told of it. */
+export const toolSearchForm = { name: findToolsName, namesIn: namesFound };
 
 export class ToolSearch {
   /** By the names that models know. The order stays, so that upstreams can cache what they have read. */
