@@ -70,7 +70,7 @@ export const providerSchema = z.strictObject({
   ).optional(),
   tool_search: choice(
     ['native', 'function'],
-    'How a search for tools and its results are sent: in the API’s own form, or as a function; default: by the model (docs/tool-search.md)',
+    'How a search for tools and its results are sent: in the API’s own form, or as a function; default: by the vendor and the model (docs/tool-search.md)',
   ).optional(),
   prompt_caching: flag('Anthropic: cache tools and system text').default(false),
   max_response_bytes: bytes('Maximum size of an answer').default(64 * 1024 * 1024),

@@ -45,7 +45,7 @@ beforeAll(async () => {
   box = await startSignalboxHere({ gateways: 0, script: prompted, environment: { SIGNALBOX_CONFIG: file } });
   const [anthropic, gemini, deepseek, openai] = strict.map(({ origin }) => origin);
   const providers = {
-    claude: { kind: 'anthropic', base_url: anthropic, api_key: 'key-of-claude', max_retries: 0 },
+    claude: { kind: 'anthropic', base_url: anthropic, api_key: 'key-of-claude', max_retries: 0, tool_search: 'native' },
     gemini: { kind: 'gemini', base_url: gemini, api_key: 'key-of-gemini', max_retries: 0 },
     deepseek: {
       kind: 'openai',
@@ -53,7 +53,13 @@ beforeAll(async () => {
       api_key: 'key-of-deepseek',
       reasoning_replay: 'tool_turns',
     },
-    openai: { kind: 'openai', base_url: `${openai}/v1`, api_key: 'key-of-openai', max_retries: 0 },
+    openai: {
+      kind: 'openai',
+      base_url: `${openai}/v1`,
+      api_key: 'key-of-openai',
+      max_retries: 0,
+      tool_search: 'native',
+    },
     prompted: { kind: 'openai', base_url: box.upstream.baseUrl, tools: 'prompted', max_retries: 0 },
   };
   const environment = { MODELS_PROVIDERS: JSON.stringify(providers), DEFAULT_MODEL: 'openai/gpt-5.5' };

@@ -203,6 +203,7 @@ verifies('models.families.tool-search', 'by the model, or as configured; not whe
     for (const model of known!) {
       expect(sent({ model }), model).toBe(true);
       expect(sent({ model }, { tool_search: 'function' }), model).toBe(false);
+      expect(sent({ model }, { base_url: 'http://127.0.0.1:1' }), model).toBe(false);
     }
     for (const model of unknown!) {
       expect(sent({ model }), model).toBe(false);
@@ -229,7 +230,8 @@ async function open(kind: Kind, script: Script): Promise<ScriptedUpstream> {
   await upstream?.close();
   upstream = await startScriptedUpstream(script);
   const base_url = kind === 'anthropic' ? upstream.baseUrl.replace('/v1', '') : upstream.baseUrl;
-  const config = providerSchema.parse({ ...settingsOf(kind), base_url, api_key: 'canary-123456' });
+  const given = { base_url, tool_search: 'native', api_key: 'canary-123456' };
+  const config = providerSchema.parse({ ...settingsOf(kind), ...given });
   provider = createProvider('up', config, { logger: silentLogger, offline: undefined as never });
   return upstream;
 }

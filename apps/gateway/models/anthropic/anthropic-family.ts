@@ -15,11 +15,13 @@ import { toAnthropicRequest } from './to-anthropic-request.js';
 /** The only members that `count_tokens` accepts. */
 const countedMembers = new Set(['messages', 'model', 'output_config', 'system', 'thinking', 'tool_choice', 'tools']);
 
+const ownUrl = 'https://api.anthropic.com';
+
 export function anthropicFamily(config: ProviderConfig): WireFamily {
   const version = versionPath(config.base_url, '/v1');
   /** `max_tokens` by model, from the API's list of models. */
   const maxima = new Map<string, number>();
-  const native = new NativeToolSearch(config.tool_search, claudeTakesToolSearch);
+  const native = new NativeToolSearch(config, ownUrl, claudeTakesToolSearch);
   const write = (request: ModelRequest, { provider, names, warnings }: Writing, searches: ToolSearches | undefined) =>
     toAnthropicRequest(request, {
       provider,
@@ -44,7 +46,7 @@ export function anthropicFamily(config: ProviderConfig): WireFamily {
     };
   };
   return {
-    baseUrl: 'https://api.anthropic.com',
+    baseUrl: ownUrl,
     toolNames: openAiToolNames,
     propertyNames: () => anthropicPropertyNames,
     toolsOf: () => 'anthropic',

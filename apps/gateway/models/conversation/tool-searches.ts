@@ -22,17 +22,24 @@ const mostRemembered = 1_000;
 export class NativeToolSearch {
   private readonly refusing = new Set<string>();
 
+  private readonly isOwn: boolean;
+
+  /** Other servers of the same API may ignore what they do not know of it: only the vendor's own is asked without being told to. */
   constructor(
-    private readonly configured: ProviderConfig['tool_search'],
+    private readonly config: Pick<ProviderConfig, 'tool_search' | 'base_url'>,
+    ownUrl: string,
     /** Whether a model of this name has it. */
     private readonly isKnown: (model: string) => boolean,
-  ) {}
+  ) {
+    this.isOwn = config.base_url === undefined || new URL(config.base_url).host === new URL(ownUrl).host;
+  }
 
   /** Undefined: what was found is listed, as any tool is. */
   of(request: ModelRequest): ToolSearches | undefined {
     const { search, model, providerTools } = request;
     if (search === undefined || this.refusing.has(model)) return undefined;
-    if (this.configured === undefined ? !this.isKnown(model) : this.configured !== 'native') return undefined;
+    const { tool_search: form = this.isOwn && this.isKnown(model) ? 'native' : 'function' } = this.config;
+    if (form === 'function') return undefined;
     // A request has one search; the caller's own goes first.
     return providerTools?.some(({ tool }) => tool.type === 'tool_search') === true ? undefined : searchesIn(request);
   }

@@ -20,6 +20,8 @@ import { toOpenAiRequest } from './to-openai-request.js';
 /** Models of each kind. At the limit the list is cleared and learnt again. */
 const mostRemembered = 1_000;
 
+const ownUrl = 'https://api.openai.com/v1';
+
 export function openAiFamily(config: ProviderConfig): WireFamily {
   const { wire } = config;
   /** Models that the server has refused to answer for over the Responses API, because it has no such path. */
@@ -29,7 +31,7 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
     // Only chat completions have several choices.
     return wantsResponses(model) && !overChat.has(model) && Number(parameters['n'] ?? 1) <= 1;
   };
-  const native = new NativeToolSearch(config.tool_search, openAiTakesToolSearch);
+  const native = new NativeToolSearch(config, ownUrl, openAiTakesToolSearch);
   /** Facts from a model's name, the same for all its requests. */
   const served = new Map<string, ServedModel>();
   const overChatCompletions = (request: ModelRequest, writing: Writing): WireRequest => {
@@ -40,7 +42,7 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
     return chatRequest(request, writing, { config, served: known });
   };
   return {
-    baseUrl: 'https://api.openai.com/v1',
+    baseUrl: ownUrl,
     toolNames: openAiToolNames,
     toolsOf: (request) => (asksResponses(request) ? 'openai' : undefined),
     // Claude, at Anthropic's compatible address and elsewhere.
