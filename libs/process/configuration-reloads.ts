@@ -7,6 +7,7 @@ import { ConfigError, formatProblem } from '#libs/config/config-error.js';
 import type { ConfigReader } from '#libs/config/load-config.js';
 import { policyFilePath } from '#libs/config/policy-file.js';
 import type { Config } from '#libs/config/schema.js';
+import { documentFile } from '#libs/config/servers/server-address.js';
 import { secretValues } from '#libs/config/secrets.js';
 import { watchFiles } from '#libs/config/files/watch-files.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
@@ -45,12 +46,13 @@ export class ConfigurationReloads {
     return this.lastProblem;
   }
 
-  /** The separate policy file, if there is one, is watched too. */
+  /** The files that it names are watched too: the policy, and documents of APIs. */
   start(): void {
     const paths = () => {
       const { path } = this.parts.reader;
-      const { file } = this.inForce.policy;
-      return file === undefined ? [path] : [path, policyFilePath(path, file)];
+      const { policy, mcpServers } = this.inForce;
+      const documents = Object.values(mcpServers).flatMap((server) => documentFile(path, server) ?? []);
+      return [path, ...(policy.file === undefined ? [] : [policyFilePath(path, policy.file)]), ...documents];
     };
     this.watch = watchFiles(paths, { onChange: () => void this.request('the file has changed') });
   }

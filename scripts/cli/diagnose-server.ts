@@ -16,7 +16,8 @@ import { publicAddress } from '#libs/config/addresses/public-address.js';
 import type { Config } from '#libs/config/schema.js';
 import { whyUnreachable } from '#libs/http-client/why-unreachable.js';
 import { silentLogger } from '#libs/logging/logger.js';
-import { statementOf, openUrl, type UrlServer } from '../../apps/worker/mcp/servers/servers.js';
+import { statementOf, type UrlServer } from '../../apps/worker/mcp/servers/caller-access.js';
+import { openUrl } from '../../apps/worker/mcp/servers/servers.js';
 import { withStore } from '../with-store.js';
 
 export interface ServerFinding {

@@ -301,11 +301,18 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
       const headers = { 'www-authenticate': challenge(`${error}, scope="read"`) };
       return new Response('', { status: 401, headers });
     }
-    const needed = options.scopes?.[message.params?.name ?? ''];
-    if (message.method === 'tools/call' && needed !== undefined && !grant!.scope.split(' ').includes(needed)) {
+    // Below it are operations of an API: `/mcp/whoami`.
+    const operation = /^\/mcp\/(\w+)$/.exec(request.url ?? '')?.[1];
+    const needed = options.scopes?.[operation ?? message.params?.name ?? ''];
+    if (
+      (operation !== undefined || message.method === 'tools/call') &&
+      needed !== undefined &&
+      !grant!.scope.split(' ').includes(needed)
+    ) {
       const headers = { 'www-authenticate': challenge(`, error="insufficient_scope", scope="${needed}"`) };
       return new Response('', { status: 403, headers });
     }
+    if (operation !== undefined) return Response.json({ user: grant!.user, sent: bearer });
     const headers = new Headers();
     for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value));
     headers.set('x-user', grant?.user ?? 'nobody');
@@ -315,7 +322,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url!, world.url);
-    if (url.pathname === '/mcp') {
+    if (url.pathname === '/mcp' || url.pathname.startsWith('/mcp/')) {
       const served = await serveMcp(request);
       response.writeHead(served.status, Object.fromEntries(served.headers));
       if (served.body !== null) for await (const piece of served.body) response.write(piece);

@@ -6,7 +6,7 @@ type Encoded = Pick<ApiParameter, 'name' | 'style' | 'explode'>;
 
 const encode = (text: string): string =>
   // A text may have half a character, which no address can.
-  encodeURIComponent(text.toWellFormed()).replaceAll(
+  encodeURIComponent(text.replaceAll(/[\uD800-\uDFFF]/gu, '\uFFFD')).replaceAll(
     /[!'()*]/g,
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
   );

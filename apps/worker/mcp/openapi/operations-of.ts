@@ -78,7 +78,7 @@ const cleaned = (text: string) =>
 
 /** `GET /users/{id}` is `get_users_by_id`. */
 const nameOfPath = (method: string, path: string) =>
-  cleaned([method, ...path.split('/').map((part) => part.replaceAll(/\{([^{}]*)\}/g, 'by_$1'))].join('_'));
+  cleaned(`${method} ${path.replaceAll('{', 'by ')}`.replaceAll(/[^A-Za-z0-9-]+/g, '_'));
 
 function unused(name: string, taken: ReadonlySet<string>): string {
   let tried = name;

@@ -99,7 +99,7 @@ function addressOf(servers: unknown, relativeTo: string | undefined): string | u
     const variable = Object.hasOwn(variables, name) ? variables[name] : undefined;
     return isJsonObject(variable) ? String(variable['default'] ?? whole) : whole;
   });
-  if (!URL.canParse(url, relativeTo)) return undefined;
+  if (/[{}]/.test(url) || !URL.canParse(url, relativeTo)) return undefined;
   const { protocol, origin, pathname } = new URL(url, relativeTo);
   return protocol === 'https:' || protocol === 'http:' ? `${origin}${pathname.replace(/\/+$/, '')}` : undefined;
 }

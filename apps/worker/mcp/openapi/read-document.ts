@@ -36,7 +36,7 @@ function parsedText(text: string): unknown {
     // A flow mapping of YAML begins like JSON.
   }
   try {
-    const value: unknown = parse(text, { uniqueKeys: false, merge: true, logLevel: 'silent' });
+    const value: unknown = parse(text, { uniqueKeys: false, merge: true, logLevel: 'error' });
     // As JSON it has no dates, and nothing in it contains itself.
     return JSON.parse(JSON.stringify(value ?? null));
   } catch (error) {
