@@ -1,5 +1,6 @@
 // Rereads the configuration on a signal or when one of its files changes, and applies the tool servers, the toolsets and the
 // policy if it is valid. An invalid one changes nothing. Other changed settings are logged and need a restart. Reads one at a time.
+import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { knowSecrets } from '#libs/audit/known-secrets.js';
 import { changedSettings } from '#libs/config/files/changed-settings.js';
@@ -51,7 +52,7 @@ export class ConfigurationReloads {
     const paths = () => {
       const { path } = this.parts.reader;
       const { policy, mcpServers } = this.inForce;
-      const documents = Object.values(mcpServers).flatMap((server) => documentFile(path, server) ?? []);
+      const documents = Object.values(mcpServers).flatMap((server) => documentFile(dirname(path), server) ?? []);
       return [path, ...(policy.file === undefined ? [] : [policyFilePath(path, policy.file)]), ...documents];
     };
     this.watch = watchFiles(paths, { onChange: () => void this.request('the file has changed') });

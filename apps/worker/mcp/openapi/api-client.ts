@@ -11,12 +11,12 @@ import { AppError, type ErrorCode } from '#libs/schemas/errors.js';
 import type { BoundedFetch, FetchBounds } from '../wire/bounded-fetch.js';
 import type { ToolCallOptions } from '../wire/call-scope.js';
 import type { HttpOptions } from '../wire/http-transports.js';
-import type { ApiRequest } from './request-of-call.js';
+import type { OperationRequest } from './request-of-call.js';
 import type { ApiAnswer } from './result-of-answer.js';
 
-export interface ApiClientOptions {
+export interface OpenApiClientOptions {
   baseUrl: string;
-  /** Of the operator and the caller: arguments do not replace them. */
+  /** Set by the operator and the caller: arguments do not replace them. */
   headers: Readonly<Record<string, string>>;
   bounds: FetchBounds;
   /** For an address that only the document names. */
@@ -42,12 +42,12 @@ const bodiless = new Set([204, 205, 304]);
 
 type Fetch = BoundedFetch['fetch'];
 
-export class ApiClient {
+export class OpenApiClient {
   private readonly http: HttpClient;
   private readonly fetch: Fetch;
 
   /** @throws AppError tool_denied for a forbidden address */
-  constructor(private readonly options: ApiClientOptions) {
+  constructor(private readonly options: OpenApiClientOptions) {
     const { baseUrl, bounds, guard, access } = options;
     this.http = new HttpClient({
       baseUrl: new URL(baseUrl).origin,
@@ -65,7 +65,7 @@ export class ApiClient {
   }
 
   /** @throws AppError as of `ToolConnection.callTool`, ConnectionNeeded; the signal's reason */
-  async send(request: ApiRequest, signal: AbortSignal, call: ToolCallOptions): Promise<ApiAnswer> {
+  async send(request: OperationRequest, signal: AbortSignal, call: ToolCallOptions): Promise<ApiAnswer> {
     const { access, needed } = this.options;
     let answer = await this.attempt(request, signal, call);
     if (answer.status === 401 && access !== undefined) {
@@ -85,7 +85,7 @@ export class ApiClient {
     this.options.access?.close();
   }
 
-  private async attempt(request: ApiRequest, signal: AbortSignal, call: ToolCallOptions): Promise<Response> {
+  private async attempt(request: OperationRequest, signal: AbortSignal, call: ToolCallOptions): Promise<Response> {
     const { headers: own, access, fresh } = this.options;
     const headers = new Headers({ ...request.headers });
     for (const [name, value] of Object.entries(own)) headers.set(name, value);

@@ -19,13 +19,15 @@ const connectMs = 10_000;
 const lifeMs = 3_600_000;
 const resourceLimits = { maxOldGenerationSizeMb: 1_024, maxYoungGenerationSizeMb: 64 };
 
+export type DocumentPlace = { file: string } | { url: string };
+
 export class ApiDocument {
   private kept: { api: Api; until: number } | undefined;
   private reading: Promise<Api> | undefined;
 
   /** @param place a file, or an https address */
   constructor(
-    private readonly place: { file: string } | { url: string },
+    private readonly place: DocumentPlace,
     private readonly options: ApiOptions,
   ) {}
 
@@ -39,7 +41,7 @@ export class ApiDocument {
   private async readNow(): Promise<Api> {
     try {
       const { place } = this;
-      const text = 'file' in place ? documentText(place.file) : await downloaded(new URL(place.url));
+      const text = await textOfDocument(place);
       const api = await inThread({ text, options: this.options });
       this.kept = { api, until: 'file' in place ? Infinity : steadyNow() + lifeMs };
       return api;
@@ -50,6 +52,11 @@ export class ApiDocument {
       throw error;
     }
   }
+}
+
+/** @throws DocumentProblem */
+export async function textOfDocument(place: DocumentPlace): Promise<string> {
+  return 'file' in place ? documentText(place.file) : downloaded(new URL(place.url));
 }
 
 /** Does not wait at a pipe. @throws DocumentProblem */

@@ -3,7 +3,7 @@ import type { ServedCall } from '#libs/mcp-server/tool-server.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import type { ToolCallOptions } from '../wire/call-scope.js';
-import type { ApiClient } from './api-client.js';
+import type { OpenApiClient } from './api-client.js';
 import type { ApiTool } from './api-tool.js';
 import type { ReadFile } from './encode-body.js';
 import type { Api } from './read-api.js';
@@ -19,7 +19,7 @@ export interface CallFiles {
 export interface ApiServerParts {
   name: string;
   api: Pick<Api, 'baseUrl' | 'tools'>;
-  client: ApiClient;
+  client: OpenApiClient;
   filesOf: (call: ToolCallOptions) => CallFiles;
 }
 

@@ -13,7 +13,7 @@ export interface ApiOperation {
   title: string;
   description: string;
   deprecated: boolean;
-  /** Of the path and of the operation, which replaces those of the path; references are followed. */
+  /** Those of the path, or of the operation in their place; references are followed. */
   parameters: JsonObject[];
   body: JsonObject | undefined;
   /** The addresses that the operation or its path names instead of those of the document. */
@@ -42,7 +42,7 @@ export function operationsOf(document: JsonObject, globs?: readonly string[]): A
       // Names do not depend on which operations are wanted.
       const name = unused(cleaned(id) || nameOfPath(method, path), names);
       names.add(name);
-      if (!isWanted([id, name, ...listOf(operation['tags']).map(textOrEmpty)])) continue;
+      if (!isWanted([id, name, ...elementsOf(operation['tags']).map(textOrEmpty)])) continue;
       found.push({
         name,
         method: method.toUpperCase(),
@@ -50,7 +50,7 @@ export function operationsOf(document: JsonObject, globs?: readonly string[]): A
         title: textOrEmpty(operation['summary']),
         description: textOrEmpty(operation['description']),
         deprecated: operation['deprecated'] === true,
-        parameters: merged(listOf(shared), listOf(operation['parameters']), document),
+        parameters: merged(elementsOf(shared), elementsOf(operation['parameters']), document),
         body: operation['requestBody'] === undefined ? undefined : followed(operation['requestBody'], document),
         servers: operation['servers'] ?? servers,
       });
@@ -59,7 +59,7 @@ export function operationsOf(document: JsonObject, globs?: readonly string[]): A
   return found;
 }
 
-export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+export const elementsOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 function wanted(globs: readonly string[] | undefined): (words: readonly string[]) => boolean {
   if (globs === undefined) return () => true;
@@ -94,7 +94,7 @@ function merged(shared: readonly unknown[], own: readonly unknown[], document: J
   for (const given of [...shared, ...own]) {
     const parameter = followed(given, document);
     const { name, in: place } = parameter;
-    if (typeof name === 'string' && name !== '') byPlace.set(`${String(place)} ${name}`, parameter);
+    if (typeof name === 'string' && name !== '') byPlace.set(`${textOrEmpty(place)} ${name}`, parameter);
   }
   return [...byPlace.values()];
 }

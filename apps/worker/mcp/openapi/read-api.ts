@@ -1,8 +1,9 @@
 // The tools of an OpenAPI document, and the one address that their requests go to. Pure; api-thread.ts runs it beside the event loop.
 import { isJsonObject, type JsonObject, textOrEmpty } from '#libs/schemas/json.js';
 import type { ApiTool } from './api-tool.js';
-import { listOf, operationsOf, type ApiOperation } from './operations-of.js';
-import { DocumentProblem, readDocument } from './read-document.js';
+import { plainText } from './encode-parameter.js';
+import { elementsOf, operationsOf, type ApiOperation } from './operations-of.js';
+import { DocumentProblem, readOpenApiDocument } from './read-document.js';
 import { toolOfOperation, type ToolLimits } from './tool-of-operation.js';
 
 export interface ApiOptions {
@@ -39,7 +40,7 @@ const ownHeaders =
 
 /** @throws DocumentProblem */
 export function readApi(text: string, options: ApiOptions): Api {
-  const { document, version } = readDocument(text);
+  const { document, version } = readOpenApiDocument(text);
   const operations = operationsOf(document, options.operations);
   if (operations.length === 0) {
     const what = options.operations === undefined ? 'has no operations' : 'has no operation that `operations` names';
@@ -82,7 +83,7 @@ function baseOf({ servers }: JsonObject, { baseUrl, documentUrl }: ApiOptions): 
 
 /** What stands before the path of the operation, below the base address. Undefined: it is at another origin. */
 function prefixOf({ servers }: ApiOperation, { baseUrl }: Base, options: ApiOptions): string | undefined {
-  if (options.baseUrl !== undefined || listOf(servers).length === 0) return '';
+  if (options.baseUrl !== undefined || elementsOf(servers).length === 0) return '';
   const own = addressOf(servers, options.documentUrl ?? baseUrl);
   const [one, other] = [new URL(own ?? baseUrl), new URL(baseUrl)];
   if (one.origin !== other.origin) return undefined;
@@ -92,12 +93,12 @@ function prefixOf({ servers }: ApiOperation, { baseUrl }: Base, options: ApiOpti
 
 /** The first address, with the defaults of its variables. */
 function addressOf(servers: unknown, relativeTo: string | undefined): string | undefined {
-  const [first] = listOf(servers).filter(isJsonObject);
+  const [first] = elementsOf(servers).filter(isJsonObject);
   if (first === undefined) return relativeTo === undefined ? undefined : new URL('/', relativeTo).href;
   const variables = isJsonObject(first['variables']) ? first['variables'] : {};
   const url = textOrEmpty(first['url']).replaceAll(/\{([^{}]*)\}/g, (whole, name: string) => {
     const variable = Object.hasOwn(variables, name) ? variables[name] : undefined;
-    return isJsonObject(variable) ? String(variable['default'] ?? whole) : whole;
+    return isJsonObject(variable) ? plainText(variable['default'] ?? whole) : whole;
   });
   if (/[{}]/.test(url) || !URL.canParse(url, relativeTo)) return undefined;
   const { protocol, origin, pathname } = new URL(url, relativeTo);

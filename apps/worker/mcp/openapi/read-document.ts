@@ -4,6 +4,7 @@ import { upgradeFromTwoToThree } from '@scalar/openapi-upgrader/2.0-to-3.0';
 import { parse } from 'yaml';
 import { targetOf } from '#libs/json-schema/schema-references.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { plainText } from './encode-parameter.js';
 
 export const maxDocumentBytes = 8 * 1024 * 1024;
 const maxHops = 16;
@@ -14,14 +15,14 @@ export class DocumentProblem extends Error {
 }
 
 /** @throws DocumentProblem */
-export function readDocument(text: string): { document: JsonObject; version: string } {
+export function readOpenApiDocument(text: string): { document: JsonObject; version: string } {
   if (Buffer.byteLength(text) > maxDocumentBytes)
     throw new DocumentProblem(`is larger than ${maxDocumentBytes} bytes: keep the operations that are needed`);
   const parsed = parsedText(text);
   const { swagger, openapi } = isJsonObject(parsed) ? parsed : {};
   if (!isJsonObject(parsed) || (swagger ?? openapi) === undefined)
     throw new DocumentProblem('is no OpenAPI document: it has neither `openapi` nor `swagger`');
-  const version = String(openapi ?? swagger);
+  const version = plainText(openapi ?? swagger ?? '');
   if (/^3\.[012](?:\.|$)/.test(version)) return { document: parsed, version };
   // An unquoted 2.0 of YAML is the number 2.
   if (openapi !== undefined || !/^2(?:\.0)?$/.test(version))

@@ -6,7 +6,7 @@ import type { ApiParameter, ApiTool } from './api-tool.js';
 import { encodeBody, type ReadFile } from './encode-body.js';
 import { encodedPairs, encodedSegment, headerText, plainText } from './encode-parameter.js';
 
-export interface ApiRequest {
+export interface OperationRequest {
   method: string;
   url: URL;
   headers: Record<string, string>;
@@ -18,7 +18,7 @@ export async function requestOfCall(
   tool: ApiTool,
   args: JsonObject,
   { baseUrl, readFile }: { baseUrl: string; readFile: ReadFile },
-): Promise<ApiRequest> {
+): Promise<OperationRequest> {
   const given = tool.parameters.flatMap((parameter) => {
     const value = Object.hasOwn(args, parameter.argument) ? args[parameter.argument] : undefined;
     return value === undefined || value === null ? [] : [{ parameter, value: ready(parameter, value) }];

@@ -12,7 +12,7 @@ export interface ApiAnswer {
   status: number;
   headers: Headers;
   body: Buffer;
-  /** Of the request. */
+  /** What was asked for. */
   url: URL;
 }
 

@@ -64,8 +64,7 @@ export class SchemaWriter {
       const description = describe(given);
       if (description !== '') made['description'] = description;
       const { example } = given;
-      if (this.form.describes && isScalar(example) && String(example).length <= longestExample)
-        made['examples'] = [example!];
+      if (this.form.describes && isShort(example)) made['examples'] = [example!];
     }
     const inner = [...way, ''];
     this.members(made, given, inner);
@@ -135,11 +134,12 @@ export const clipped = (text: string, length = longestDescription): string =>
 
 function describe({ description, default: given }: JsonObject): string {
   const text = clipped(textOrEmpty(description).trim());
-  if (!isScalar(given) || String(given).length > longestExample) return text;
+  if (!isShort(given)) return text;
   return `${text} Default: ${JSON.stringify(given)}.`.trim();
 }
 
-const isScalar = (value: Json | undefined) => ['string', 'number', 'boolean'].includes(typeof value);
+const isShort = (value: Json | undefined): boolean =>
+  ['string', 'number', 'boolean'].includes(typeof value) && JSON.stringify(value).length <= longestExample;
 
 function isReadOnly(properties: Json | undefined, name: string): boolean {
   if (!isJsonObject(properties) || !Object.hasOwn(properties, name)) return false;

@@ -26,7 +26,7 @@ export function toolOfOperation(
 ): ApiTool {
   const { name, method, path, title } = operation;
   const sent = operation.parameters.filter(
-    ({ in: place, name: header }) => place !== 'header' || !isSet(String(header)),
+    ({ in: place, name: header }) => place !== 'header' || !isSet(textOrEmpty(header)),
   );
   const given = sent.flatMap((parameter) => placed(parameter));
   const named = withArguments(given);
@@ -89,13 +89,13 @@ const styles = new Set(['simple', 'label', 'matrix', 'form', 'spaceDelimited', '
 
 function placed(given: JsonObject): Omit<NamedParameter, 'required'>[] {
   const { in: place, name, schema, content, description, style: givenStyle, explode } = given;
-  if (!places.has(String(place))) return [];
+  if (!places.has(textOrEmpty(place))) return [];
   const usual = place === 'query' || place === 'cookie' ? 'form' : 'simple';
-  const style = (styles.has(String(givenStyle)) ? givenStyle : usual) as ParameterStyle;
+  const style = (styles.has(textOrEmpty(givenStyle)) ? givenStyle : usual) as ParameterStyle;
   const media = isJsonObject(content) ? Object.entries(content)[0] : undefined;
   const parameter: ApiParameter = {
     argument: '',
-    name: String(name),
+    name: textOrEmpty(name),
     place: place as ApiParameter['place'],
     style,
     explode: typeof explode === 'boolean' ? explode : style === 'form' || style === 'deepObject',
@@ -186,7 +186,7 @@ function encodingsOf(given: unknown): Record<string, PartEncoding> {
       return [
         name,
         {
-          ...(styles.has(String(style)) ? { style: style as ParameterStyle } : {}),
+          ...(styles.has(textOrEmpty(style)) ? { style: style as ParameterStyle } : {}),
           ...(typeof explode === 'boolean' ? { explode } : {}),
           ...(typeof contentType === 'string' ? { contentType } : {}),
         },

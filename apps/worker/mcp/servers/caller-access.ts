@@ -51,7 +51,7 @@ export function usersOf(name: string, { auth }: ServerConfig, parts: AccessParts
   return auth.kind === 'client_credentials' ? undefined : { anyConnected: () => store.anyConnected(name) };
 }
 
-export function accessOf(
+export function serverAccessOf(
   name: string,
   { url, auth }: UrlServer,
   { principal }: PoolUser,

@@ -4,7 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { decodeJwt } from 'jose';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from 'vitest';
+import { StatementMint } from '#libs/access/identity/caller-statement.js';
+import { IdentityKeys } from '#libs/access/identity/identity-keys.js';
+import { knowSecrets } from '#libs/audit/known-secrets.js';
 import { openConnectedWorld, type ConnectedWorld } from '../../../../test/support/connected-world.js';
 import { createMigratedDatabase, type TestDatabase } from '../../../../test/support/services/test-database.js';
 import {
@@ -14,7 +18,6 @@ import {
   type ToolServers,
 } from '../../../../test/support/tool-servers.js';
 import { verifies } from '../../../../test/verifies.js';
-import { knowSecrets } from '#libs/audit/known-secrets.js';
 
 interface Seen {
   method: string;
@@ -133,13 +136,6 @@ describe('an API', () => {
     });
   });
 
-  verifies('openapi.documents', 'one at an address, which names its own', async () => {
-    answers['GET /pets.json'] = (response) => send(response, 200, apiDocument({ servers: [{ url: '/v2' }] }));
-    const call = await open({ openapi: `${url}/pets.json`, base_url: undefined }).catch((error: unknown) => error);
-    // An address that is not https is a mistake in the configuration.
-    expect(String(call)).toContain('not https');
-  });
-
   verifies('openapi.files', 'sent from the workspace, and answers saved there', async () => {
     const call = await open();
     const user = { sessionId: 'sess_a', directory: 'ws_sess_a' };
@@ -243,6 +239,7 @@ describe('an API', () => {
 describe('with a sign-in', () => {
   let database: TestDatabase;
   let world: ConnectedWorld;
+  const environment = { VAULT_KEY: Buffer.alloc(32, 1).toString('base64'), CLIENT_SECRET: 'canary-client-secret' };
   beforeAll(async () => {
     database = await createMigratedDatabase();
   });
@@ -255,7 +252,6 @@ describe('with a sign-in', () => {
     const here = world.open();
     await here.database.query('delete from connections', []);
     const { store, tokens } = here;
-    const environment = { VAULT_KEY: Buffer.alloc(32, 1).toString('base64'), CLIENT_SECRET: 'canary-client-secret' };
     await open({ base_url: world.issuer.mcpUrl, auth }, { environment, connections: { store, tokens } });
     const ask = async (principal: string, what = 'whoami') => {
       const user = { principal, sessionId: 'sess_a', directory: `ws_${principal}` };
@@ -291,8 +287,27 @@ describe('with a sign-in', () => {
   verifies('openapi.credentials', 'the token of the gateway itself, and its refusal is an answer', async () => {
     const auth = { kind: 'client_credentials', client_id: 'gateway', client_secret: '${CLIENT_SECRET}' };
     const { ask } = await signedIn(auth);
+    world.issuer.clients.set('gateway', { secret: environment.CLIENT_SECRET, method: 'client_secret_basic' });
     expect((await ask('alice')).structuredContent).toMatchObject({ sent: '[redacted]' });
     world.issuer.refusesAll = true;
     expect(textOf(await ask('alice'))).toMatch(/^HTTP 401/);
+  });
+
+  verifies('openapi.credentials', 'a statement about the caller, and headers of their request', async () => {
+    world = await openConnectedWorld(database.url);
+    const statements = new StatementMint({
+      keys: new IdentityKeys(world.open().database),
+      issuer: 'https://gate.example',
+    });
+    await open({ identity: { kind: 'jwt', header: 'x-caller' }, forward_headers: ['X-Tenant'] }, { statements });
+    const headers = { 'x-tenant': 'acme' };
+    const user = { principal: 'alice', sessionId: 'sess_a', directory: 'ws_a', headers };
+    const options = { signal: signal(), maxTimeoutMs: 20_000, onProgress: () => undefined };
+    await servers!.pool.use('pets', { user, signal: signal(), deadline: Date.now() + 60_000 }, (connection) =>
+      connection.callTool({ tool: 'ask', arguments: { what: 'x' }, meta: {} }, options),
+    );
+    const { 'x-tenant': tenant, 'x-caller': statement } = seen[0]!.headers;
+    expect(tenant).toBe('acme');
+    expect(decodeJwt(String(statement))).toMatchObject({ sub: 'alice', aud: `${url}/v1`, iss: 'https://gate.example' });
   });
 });

@@ -7,13 +7,13 @@ import { AddressGuard } from '#libs/http-client/address-guard.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { resultsDirectory } from '../../builtin/search-tools.js';
-import { ApiClient } from '../openapi/api-client.js';
-import { ApiDocument, fileHash } from '../openapi/api-document.js';
+import { OpenApiClient } from '../openapi/api-client.js';
+import { ApiDocument, type DocumentPlace, fileHash } from '../openapi/api-document.js';
 import { ApiServer, type CallFiles } from '../openapi/api-server.js';
 import type { ApiOptions } from '../openapi/read-api.js';
 import type { ToolCallOptions } from '../wire/call-scope.js';
 import type { ServerBound } from '../wire/server-bound.js';
-import { type AccessParts, accessOf, statementHeader, statementOf } from './caller-access.js';
+import { type AccessParts, serverAccessOf, statementHeader, statementOf } from './caller-access.js';
 import { messageBytes } from './command-server.js';
 import type { ConfiguredServer, OpenServer } from './configured-server.js';
 import { InProcessConnection } from './in-process-connection.js';
@@ -29,9 +29,14 @@ export interface ApiParts extends AccessParts {
 
 const connectMs = 10_000;
 
+export const documentPlace = (server: ApiConfig, configDirectory: string): DocumentPlace => {
+  const file = documentFile(configDirectory, server);
+  return file === undefined ? { url: server.openapi } : { file };
+};
+
 /** Undefined for a document at an address. */
 export function documentHash(server: ServerConfig, configDirectory: string): string | undefined {
-  const file = documentFile(`${configDirectory}/_`, server);
+  const file = documentFile(configDirectory, server);
   return file === undefined ? undefined : fileHash(file);
 }
 
@@ -60,11 +65,7 @@ export function openApi(
   // Both are refused without `base_url`.
   const named = { ...server, url: server.base_url ?? '' };
   const statement = statementOf(named, parts);
-  const file = documentFile(`${configDirectory}/_`, server);
-  const document = new ApiDocument(
-    file === undefined ? { url: server.openapi } : { file },
-    apiOptions(server, config.limits),
-  );
+  const document = new ApiDocument(documentPlace(server, configDirectory), apiOptions(server, config.limits));
   const bounds = {
     maxBytes: messageBytes(config),
     connectMs,
@@ -74,8 +75,8 @@ export function openApi(
   };
   const open: OpenServer = async (user, signal) => {
     const api = await document.read(AbortSignal.any([signal, AbortSignal.timeout(server.start_timeout_ms)]));
-    const access = accessOf(name, named, user, parts);
-    const client = new ApiClient({
+    const access = serverAccessOf(name, named, user, parts);
+    const client = new OpenApiClient({
       baseUrl: api.baseUrl,
       headers: { ...server.headers, ...user.headers },
       bounds,

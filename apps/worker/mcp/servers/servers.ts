@@ -7,7 +7,14 @@ import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { SharedPlaces } from '#libs/limits/shared-places.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { ChangePolicy } from '#libs/schemas/tool-change.js';
-import { type AccessParts, accessOf, statementHeader, statementOf, type UrlServer, usersOf } from './caller-access.js';
+import {
+  type AccessParts,
+  serverAccessOf,
+  statementHeader,
+  statementOf,
+  type UrlServer,
+  usersOf,
+} from './caller-access.js';
 import { CommandServer, messageBytes, type CommandParts } from './command-server.js';
 import { credentialOf, isSameServer, type ConfiguredServer, type OpenServer } from './configured-server.js';
 import { connectHttp } from './connect.js';
@@ -179,7 +186,7 @@ export function openUrl(
   const isOfUser = usersOf(key.server, server, parts) !== undefined;
   return async (user, signal) => {
     const credential = credentialOf(user, isOfUser);
-    const access = accessOf(key.server, server, user, parts);
+    const access = serverAccessOf(key.server, server, user, parts);
     const fresh = statementHeader(server, statement, user);
     const connection = await connectHttp(
       { ...http, headers: { ...http.headers, ...user.headers }, access, fresh },
