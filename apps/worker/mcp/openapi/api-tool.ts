@@ -1,7 +1,9 @@
 // A tool made of an operation: what is offered, and how a call of it becomes a request. Plain data, since it comes from a thread.
 import type { JsonObject } from '#libs/schemas/json.js';
 
-export type ParameterStyle = 'simple' | 'label' | 'matrix' | 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject';
+const styles = ['simple', 'label', 'matrix', 'form', 'spaceDelimited', 'pipeDelimited', 'deepObject'] as const;
+export type ParameterStyle = (typeof styles)[number];
+export const isStyle = (given: unknown): given is ParameterStyle => styles.some((style) => style === given);
 
 export interface ApiParameter {
   /** The name among the tool's arguments. */

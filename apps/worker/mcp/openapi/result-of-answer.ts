@@ -6,7 +6,7 @@ import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js'
 import type { ApiTool } from './api-tool.js';
 import { nextPage } from './pages.js';
 import { clipped } from './schema-writer.js';
-import { isJsonType } from './tool-of-operation.js';
+import { isJsonType } from './body-of-operation.js';
 
 export interface ApiAnswer {
   status: number;

@@ -1,11 +1,12 @@
 // Makes the tool of an operation: its arguments are the parameters, by their names, and `body`.
 import { exceedsDepth } from '#libs/json-schema/compile-schema.js';
 import { isJsonObject, type Json, type JsonObject, textOrEmpty } from '#libs/schemas/json.js';
-import type { ApiBody, ApiParameter, ApiTool, ParameterStyle, PartEncoding } from './api-tool.js';
+import { type ApiParameter, type ApiTool, isStyle } from './api-tool.js';
+import { bodyOfOperation, type DescribedBody, isJsonType } from './body-of-operation.js';
 import type { ApiOperation } from './operations-of.js';
 import { isPageParameter } from './pages.js';
-import { DocumentProblem, followed } from './read-document.js';
-import { clipped, isFile, type SchemaForm, SchemaTooLarge, SchemaWriter } from './schema-writer.js';
+import { DocumentProblem } from './read-document.js';
+import { clipped, type SchemaForm, SchemaTooLarge, SchemaWriter } from './schema-writer.js';
 
 export interface ToolLimits {
   maxBytes: number;
@@ -16,7 +17,6 @@ export interface ToolLimits {
 const inlinedBytes = 16 * 1024;
 const longestDescription = 1_000;
 const allLevels = 200;
-const maxPartLevels = 8;
 
 /** @param isSet whether the operator or the protocol sets this header. @throws DocumentProblem */
 export function toolOfOperation(
@@ -31,7 +31,7 @@ export function toolOfOperation(
   const given = sent.flatMap((parameter) => placed(parameter));
   const named = withArguments(given);
   const parameters = named.map(({ parameter }) => parameter);
-  const body = bodyOf(operation.body, document, parameters);
+  const body = bodyOfOperation(operation.body, document, parameters);
   const inputSchema = inputSchemaOf({ named, body, required: operation.body?.['required'] === true }, document, limits);
   const pages =
     method === 'GET' ? parameters.filter(({ name: own, place }) => place === 'query' && isPageParameter(own)) : [];
@@ -85,13 +85,12 @@ interface NamedParameter {
 }
 
 const places = new Set(['path', 'query', 'header', 'cookie']);
-const styles = new Set(['simple', 'label', 'matrix', 'form', 'spaceDelimited', 'pipeDelimited', 'deepObject']);
 
 function placed(given: JsonObject): Omit<NamedParameter, 'required'>[] {
   const { in: place, name, schema, content, description, style: givenStyle, explode } = given;
   if (!places.has(textOrEmpty(place))) return [];
   const usual = place === 'query' || place === 'cookie' ? 'form' : 'simple';
-  const style = (styles.has(textOrEmpty(givenStyle)) ? givenStyle : usual) as ParameterStyle;
+  const style = isStyle(givenStyle) ? givenStyle : usual;
   const media = isJsonObject(content) ? Object.entries(content)[0] : undefined;
   const parameter: ApiParameter = {
     argument: '',
@@ -126,73 +125,6 @@ function withArguments(given: readonly Omit<NamedParameter, 'required'>[]): Name
     taken.add(argument);
     return { ...each, parameter: { ...each.parameter, argument } };
   });
-}
-
-interface DescribedBody {
-  plan: ApiBody;
-  schema: unknown;
-  description: string;
-}
-
-export const isJsonType = (type: string): boolean => /^[^;]*[/+]json\b/i.test(type);
-
-const kinds: readonly [ApiBody['kind'], (type: string) => boolean][] = [
-  ['json', isJsonType],
-  ['multipart', (type) => /^multipart\/form-data\b/i.test(type)],
-  ['form', (type) => /^application\/x-www-form-urlencoded\b/i.test(type)],
-  ['text', (type) => /^text\/|[/+](?:xml|yaml|csv)\b/i.test(type)],
-  ['file', () => true],
-];
-
-function bodyOf(body: JsonObject | undefined, document: JsonObject, parameters: readonly ApiParameter[]) {
-  const content = body?.['content'];
-  if (body === undefined || !isJsonObject(content)) return undefined;
-  const types = Object.keys(content);
-  for (const [kind, isOfKind] of kinds) {
-    const mediaType = types.find(isOfKind);
-    if (mediaType === undefined) continue;
-    const media = followed(content[mediaType], document);
-    const { schema = {} } = media;
-    const argument = parameters.some((each) => each.argument === 'body') ? 'request_body' : 'body';
-    const plan: ApiBody = {
-      argument,
-      // `*/*` and `image/*` say nothing about what is sent.
-      mediaType: kind === 'json' || !mediaType.includes('*') ? mediaType : 'application/octet-stream',
-      kind,
-      files: kind === 'multipart' ? filesOf(schema, document) : [],
-      encodings: encodingsOf(media['encoding']),
-    };
-    return { plan, schema, description: textOrEmpty(body['description']) } satisfies DescribedBody;
-  }
-  return undefined;
-}
-
-/** The members of a form that are files, or lists of files, also those of schemas that it consists of. */
-function filesOf(given: unknown, document: JsonObject, levels = 0): string[] {
-  const { properties, allOf, anyOf, oneOf } = followed(given, document);
-  const own = Object.entries(isJsonObject(properties) ? properties : {}).filter(([, member]) => {
-    const schema = followed(member, document);
-    return isFile(schema) || isFile(followed(schema['items'], document));
-  });
-  const parts =
-    levels > maxPartLevels ? [] : [allOf, anyOf, oneOf].flatMap((list) => (Array.isArray(list) ? list : []));
-  return [...own.map(([name]) => name), ...parts.flatMap((part) => filesOf(part, document, levels + 1))];
-}
-
-function encodingsOf(given: unknown): Record<string, PartEncoding> {
-  return Object.fromEntries(
-    Object.entries(isJsonObject(given) ? given : {}).map(([name, encoding]) => {
-      const { style, explode, contentType } = isJsonObject(encoding) ? encoding : {};
-      return [
-        name,
-        {
-          ...(styles.has(textOrEmpty(style)) ? { style: style as ParameterStyle } : {}),
-          ...(typeof explode === 'boolean' ? { explode } : {}),
-          ...(typeof contentType === 'string' ? { contentType } : {}),
-        },
-      ];
-    }),
-  );
 }
 
 interface Inputs {
