@@ -15,6 +15,9 @@ export interface DescribedBody {
 export const isJsonType = (type: string): boolean => /^[^;]*[/+]json\b/i.test(type);
 
 const kinds: readonly [ApiBody['kind'], (type: string) => boolean][] = [
+  ['json', (type) => /^application\/json\s*(?:;|$)/i.test(type)],
+  // A patch that has the form of what it changes.
+  ['json', (type) => /merge-patch\+json\b/i.test(type)],
   ['json', isJsonType],
   ['multipart', (type) => /^multipart\/form-data\b/i.test(type)],
   ['form', (type) => /^application\/x-www-form-urlencoded\b/i.test(type)],

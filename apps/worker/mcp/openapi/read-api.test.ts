@@ -5,6 +5,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import { verifies } from '../../../../test/verifies.js';
 import { readDefinitions, readStored } from '../catalog/read-definitions.js';
 import { type ApiOptions, readApi } from './read-api.js';
+import { maxDocumentBytes } from './read-document.js';
 
 const limits = { maxBytes: 64 * 1024, maxDepth: 32 };
 const base = 'https://api.example.com/v1';
@@ -71,6 +72,12 @@ describe('the tools of a document', () => {
     expect(names(paths, { operations: ['!pets'] })).toEqual(['get_b']);
     expect(names(paths, { operations: ['shop*', 'pets_list'] })).toEqual(['pets_list', 'get_b']);
     expect(() => names(paths, { operations: ['nothing'] })).toThrow('has no operation that `operations` names');
+  });
+
+  verifies('openapi.tools', 'one that reads has no body', () => {
+    const body = { content: { 'application/json': { schema: { type: 'object' } } } };
+    const { tools } = read(document({ '/it': { get: { requestBody: body }, delete: { requestBody: body } } }));
+    expect(tools.map((tool) => 'body' in tool)).toEqual([false, true]);
   });
 
   verifies('openapi.tools', 'arguments are parameters of path and operation, and the body', () => {
@@ -187,7 +194,7 @@ describe('documents', () => {
     swagger: '2.0',
     host: 'api.example.com',
     basePath: '/v2',
-    schemes: ['https'],
+    schemes: ['http', 'https'],
     paths: {
       '/pets/{id}': {
         post: {
@@ -196,14 +203,21 @@ describe('documents', () => {
           parameters: [
             { name: 'id', in: 'path', required: true, type: 'integer' },
             { name: 'tags', in: 'query', type: 'array', items: { type: 'string' }, collectionFormat: 'multi' },
-            { name: 'photo', in: 'formData', type: 'file' },
+            { $ref: '#/parameters/Photo' },
           ],
         },
         put: {
           operationId: 'setPet',
-          parameters: [{ name: 'pet', in: 'body', required: true, schema: { $ref: '#/definitions/Pet' } }],
+          parameters: [
+            { $ref: '#/parameters/Pet' },
+            { name: 'ids', in: 'query', type: 'array', items: { type: 'string' } },
+          ],
         },
       },
+    },
+    parameters: {
+      Photo: { name: 'photo', in: 'formData', type: 'file' },
+      Pet: { name: 'pet', in: 'body', required: true, schema: { $ref: '#/definitions/Pet' } },
     },
     definitions: { Pet: { type: 'object', properties: { name: { type: 'string' } } } },
   };
@@ -215,6 +229,14 @@ describe('documents', () => {
       ['multipart', ['photo']],
       ['json', []],
     ]);
+    expect(api.tools[1]!.definition.inputSchema).toMatchObject({
+      properties: { body: { type: 'object', properties: { name: { type: 'string' } } } },
+      required: ['body'],
+    });
+    const [tags, ids] = ['tags', 'ids'].map((name) =>
+      api.tools.flatMap(({ parameters }) => parameters).find(({ argument }) => argument === name),
+    );
+    expect([tags, ids]).toMatchObject([{ style: 'form', explode: true }, { explode: false }]);
     const yaml = stringify(swagger).replace('"2.0"', '2.0');
     expect(read(yaml)).toEqual(api);
   });
@@ -241,7 +263,7 @@ describe('documents', () => {
     ['a value that contains itself', 'openapi: 3.0.0\npaths: &a\n  /x: *a', 'cannot be read'],
     ['another version', document({}, { openapi: '4.0.0' }), 'is of version 4.0.0'],
     ['no operations', document({ '/x': { parameters: [] } }), 'has no operations'],
-    ['a large one', `{"openapi":"3.0.0","x":"${'x'.repeat(8 * 1024 * 1024)}"}`, 'is larger than'],
+    ['a large one', `{"openapi":"3.0.0","x":"${'x'.repeat(maxDocumentBytes)}"}`, 'is larger than'],
     ['another file', document({ '/x': { $ref: 'paths/x.yaml' } }), 'paths/x.yaml, which is outside of it: bundle it'],
     [
       'too many operations',

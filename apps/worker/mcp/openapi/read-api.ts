@@ -91,9 +91,10 @@ function prefixOf({ servers }: ApiOperation, { baseUrl }: Base, options: ApiOpti
   return path!.startsWith(basePath!) ? path!.slice(basePath!.length) : undefined;
 }
 
-/** The first address, with the defaults of its variables. */
+/** The first address, of several the first that is https, with the defaults of its variables. */
 function addressOf(servers: unknown, relativeTo: string | undefined): string | undefined {
-  const [first] = elementsOf(servers).filter(isJsonObject);
+  const named = elementsOf(servers).filter(isJsonObject);
+  const first = named.find(({ url }) => textOrEmpty(url).startsWith('https:')) ?? named[0];
   if (first === undefined) return relativeTo === undefined ? undefined : new URL('/', relativeTo).href;
   const variables = isJsonObject(first['variables']) ? first['variables'] : {};
   const url = textOrEmpty(first['url']).replaceAll(/\{([^{}]*)\}/g, (whole, name: string) => {

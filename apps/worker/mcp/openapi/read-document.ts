@@ -3,10 +3,10 @@
 import { upgradeFromTwoToThree } from '@scalar/openapi-upgrader/2.0-to-3.0';
 import { parse } from 'yaml';
 import { targetOf } from '#libs/json-schema/schema-references.js';
-import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { plainText } from './encode-parameter.js';
 
-export const maxDocumentBytes = 8 * 1024 * 1024;
+export const maxDocumentBytes = 16 * 1024 * 1024;
 const maxHops = 16;
 
 /** What is wrong with a document, in words for the operator that follow its name. */
@@ -27,8 +27,28 @@ export function readOpenApiDocument(text: string): { document: JsonObject; versi
   // An unquoted 2.0 of YAML is the number 2.
   if (openapi !== undefined || !/^2(?:\.0)?$/.test(version))
     throw new DocumentProblem(`is of version ${version.slice(0, 20)}: 2.0 and 3.0 to 3.2 are read`);
-  return { document: upgradeFromTwoToThree({ ...parsed, swagger: '2.0' }) as JsonObject, version: '2.0' };
+  const paths = withWholeParameters(parsed);
+  return { document: upgradeFromTwoToThree({ ...parsed, paths, swagger: '2.0' }) as JsonObject, version: '2.0' };
 }
+
+/** In Swagger 2 a body is a parameter. The upgrade makes bodies of those that stand in an operation itself. */
+function withWholeParameters(root: JsonObject): JsonObject {
+  const paths = isJsonObject(root['paths']) ? root['paths'] : {};
+  const listed = (list: unknown) => (Array.isArray(list) ? list.map((each) => followed(each, root)) : []);
+  return mapped(paths, (item) => {
+    const { parameters, ...members } = followed(item, root);
+    const shared = listed(parameters);
+    return mapped(members, (operation) => {
+      if (!isJsonObject(operation)) return operation;
+      const own = listed(operation['parameters']);
+      const isOwn = (one: JsonObject) => own.some(({ name, in: place }) => name === one['name'] && place === one['in']);
+      return { ...operation, parameters: [...shared.filter((one) => !isOwn(one)), ...own] };
+    });
+  });
+}
+
+const mapped = (members: JsonObject, map: (value: Json) => Json): JsonObject =>
+  Object.fromEntries(Object.entries(members).map(([key, value]) => [key, map(value)]));
 
 function parsedText(text: string): unknown {
   try {

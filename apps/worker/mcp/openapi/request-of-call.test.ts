@@ -126,6 +126,8 @@ describe('bodies', () => {
     const content = { 'application/xml': {}, 'application/vnd.x+json': {} };
     expect(await sent(content, { a: [null] })).toEqual({ type: 'application/vnd.x+json', text: '{"a":[null]}' });
     expect(await request('/x', { requestBody: { content } }, {})).not.toHaveProperty('body');
+    const patches = { 'application/json-patch+json': {}, 'application/strategic-merge-patch+json': {} };
+    expect((await sent(patches, {})).type).toBe('application/strategic-merge-patch+json');
     expect(await sent({ '*/*': { schema: { type: 'object' } } }, {})).toEqual({ type: 'application/json', text: '{}' });
     expect(await sent({ 'text/plain': {} }, 'hi')).toEqual({ type: 'text/plain', text: 'hi' });
   });

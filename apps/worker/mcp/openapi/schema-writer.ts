@@ -58,6 +58,8 @@ export class SchemaWriter {
     if (typeof ref === 'string') return this.reference(ref, given, way);
     const made: JsonObject = {};
     for (const key of kept) if (given[key] !== undefined) made[key] = given[key];
+    // Generators write it everywhere, and it makes checks slow.
+    if (given['type'] === 'string') delete made['uniqueItems'];
     if (this.takesFiles && isFile(given))
       return { type: 'string', description: `${fileWords} ${describe(given)}`.trim() };
     if (this.form.describes || way.length <= 1) {

@@ -25,13 +25,15 @@ export function toolOfOperation(
   { limits, isSet }: { limits: ToolLimits; isSet: (header: string) => boolean },
 ): ApiTool {
   const { name, method, path, title } = operation;
-  const sent = operation.parameters.filter(
+  const taken = operation.parameters.filter(
     ({ in: place, name: header }) => place !== 'header' || !isSet(textOrEmpty(header)),
   );
-  const given = sent.flatMap((parameter) => placed(parameter));
+  const given = taken.flatMap((parameter) => placed(parameter));
   const named = withArguments(given);
   const parameters = named.map(({ parameter }) => parameter);
-  const body = bodyOfOperation(operation.body, document, parameters);
+  // What a body of a GET means is not defined, and few servers read it.
+  const sent = reads(method) ? undefined : operation.body;
+  const body = bodyOfOperation(sent, document, parameters);
   const inputSchema = inputSchemaOf({ named, body, required: operation.body?.['required'] === true }, document, limits);
   const pages =
     method === 'GET' ? parameters.filter(({ name: own, place }) => place === 'query' && isPageParameter(own)) : [];
@@ -52,8 +54,10 @@ export function toolOfOperation(
   };
 }
 
+const reads = (method: string) => method === 'GET' || method === 'HEAD';
+
 function annotationsOf(method: string): ApiTool['definition']['annotations'] {
-  if (method === 'GET' || method === 'HEAD') return { readOnlyHint: true, openWorldHint: true };
+  if (reads(method)) return { readOnlyHint: true, openWorldHint: true };
   const isIdempotent = method === 'PUT' || method === 'DELETE';
   return {
     readOnlyHint: false,
