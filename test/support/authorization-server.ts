@@ -104,16 +104,13 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
 
   const mcp = createMcpHandler(() => {
     const tools = new McpServer({ name: 'protected', version: '1' });
-    tools.registerTool('whoami', { description: 'Says who called', inputSchema: z.object({}) }, (_input, context) => {
-      const user = context.http?.req?.headers.get('x-user') ?? 'nobody';
-      calls.push({ user, tool: 'whoami' });
-      return { content: [{ type: 'text', text: user }] };
-    });
-    tools.registerTool('write', { description: 'Writes', inputSchema: z.object({}) }, (_input, context) => {
-      const user = context.http?.req?.headers.get('x-user') ?? 'nobody';
-      calls.push({ user, tool: 'write' });
-      return { content: [{ type: 'text', text: `written by ${user}` }] };
-    });
+    for (const tool of ['whoami', 'write']) {
+      tools.registerTool(tool, { description: `Is ${tool}`, inputSchema: z.object({}) }, (_input, context) => {
+        const user = context.http?.req?.headers.get('x-user') ?? 'nobody';
+        calls.push({ user, tool });
+        return { content: [{ type: 'text', text: tool === 'write' ? `written by ${user}` : user }] };
+      });
+    }
     return tools;
   });
 
@@ -304,11 +301,8 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     // Below it are operations of an API: `/mcp/whoami`.
     const operation = /^\/mcp\/(\w+)$/.exec(request.url ?? '')?.[1];
     const needed = options.scopes?.[operation ?? message.params?.name ?? ''];
-    if (
-      (operation !== undefined || message.method === 'tools/call') &&
-      needed !== undefined &&
-      !grant!.scope.split(' ').includes(needed)
-    ) {
+    const isCall = operation !== undefined || message.method === 'tools/call';
+    if (isCall && needed !== undefined && !grant!.scope.split(' ').includes(needed)) {
       const headers = { 'www-authenticate': challenge(`, error="insufficient_scope", scope="${needed}"`) };
       return new Response('', { status: 403, headers });
     }

@@ -67,7 +67,7 @@ function refuseSteps(argument: string, value: Json): void {
     typeof value === 'object' && value !== null
       ? Object.entries(value)
           .flat()
-          .map((each) => plainText(each as Json))
+          .map((each) => plainText(each))
       : [plainText(value)];
   const isWrong = texts.some((text) => text === '' || decodings(text).some((each) => each.split(/[/\\]/).some(isStep)));
   if (isWrong)

@@ -46,6 +46,17 @@ verifies('openapi.answers', 'JSON is text, and structure if it is an object', as
   expect(await result({ status: 204 })).toEqual({ content: [{ type: 'text', text: 'HTTP 204, without content' }] });
 });
 
+verifies(
+  'openapi.answers',
+  'numbers with more digits than a number of JavaScript, and where something was made',
+  async () => {
+    const body = '{"id": 9007199254740993, "name": "1234567890123456"}';
+    expect(await result({ body })).toEqual({ content: [{ type: 'text', text: body }] });
+    const made = await result({ status: 201, headers: { location: '/x/7' } });
+    expect(made.content).toEqual([{ type: 'text', text: 'HTTP 201, without content; Location: /x/7' }]);
+  },
+);
+
 verifies('openapi.answers', 'text, pictures, and files that are saved', async () => {
   const latin = await result({ body: Buffer.from([0xfc]), headers: typed('text/csv; charset=iso-8859-1') });
   expect(latin.content).toEqual([{ type: 'text', text: 'ü' }]);

@@ -26,12 +26,18 @@ export interface ApiResult {
 }
 
 const longestError = 4_000;
+const longestAddress = 1_000;
+/** A number in JSON that loses digits when it is parsed, as 64-bit ids do. */
+const longNumber = /[[:,]\s*-?\d{16,}\s*[,}\]]/;
 
 /** @throws AppError of `keepFile` */
 export async function resultOfAnswer(tool: ApiTool, answer: ApiAnswer, keepFile: KeepFile): Promise<ApiResult> {
   const { status, headers, body } = answer;
   if (status >= 300) return failure(answer);
-  if (body.length === 0) return { content: [text(`HTTP ${status}, without content`)] };
+  if (body.length === 0) {
+    const made = strikeOutKnown(clipped(headers.get('location') ?? '', longestAddress));
+    return { content: [text(`HTTP ${status}, without content${made === '' ? '' : `; Location: ${made}`}`)] };
+  }
   const type = headers.get('content-type') ?? '';
   const isPicture = /^(?:image|audio)\//i.test(type) && !/^image\/svg/i.test(type);
   if (isPicture) {
@@ -44,9 +50,13 @@ export async function resultOfAnswer(tool: ApiTool, answer: ApiAnswer, keepFile:
   const json = isJsonType(type) || type === '' ? parsed(shown) : undefined;
   if (json === undefined) return { content: [text(shown)] };
   const next = nextPage(tool, { ...answer, body: json });
+  const isWhole = !longNumber.test(shown);
   return {
-    content: [...(next === undefined ? [] : [text(strikeOutKnown(next))]), text(JSON.stringify(json))],
-    ...(isJsonObject(json) ? { structuredContent: json } : {}),
+    content: [
+      ...(next === undefined ? [] : [text(strikeOutKnown(next))]),
+      text(isWhole ? JSON.stringify(json) : shown),
+    ],
+    ...(isWhole && isJsonObject(json) ? { structuredContent: json } : {}),
   };
 }
 
@@ -56,7 +66,7 @@ function failure({ status, headers, body }: ApiAnswer): ApiResult {
   const leads = status < 400 ? strikeOutKnown(headers.get('location') ?? '') : '';
   const said = textOf(body, headers.get('content-type') ?? '') ?? `${body.length} bytes`;
   const lines = [
-    `HTTP ${status}${leads === '' ? '' : `, which leads to ${clipped(leads, 1_000)} and is not followed`}`,
+    `HTTP ${status}${leads === '' ? '' : `, which leads to ${clipped(leads, longestAddress)} and is not followed`}`,
     ...(headers.has('retry-after') ? [`Retry-After: ${clipped(headers.get('retry-after')!, 100)}`] : []),
     clipped(said.trim(), longestError),
   ];

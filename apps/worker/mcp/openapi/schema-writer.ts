@@ -21,11 +21,10 @@ export class SchemaTooLarge extends Error {}
 const schemas = ['items', 'additionalProperties', 'not', 'contains', 'propertyNames', 'if', 'then', 'else'];
 const lists = ['allOf', 'anyOf', 'oneOf', 'prefixItems'];
 const maps = ['patternProperties', 'dependentSchemas'];
-const kept = [
-  ...['type', 'format', 'nullable', 'enum', 'const', 'pattern', 'minLength', 'maxLength'],
-  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
-  ...['minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties', 'dependentRequired', 'deprecated'],
-];
+const kept = (
+  'type format nullable enum const pattern minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf ' +
+  'minItems maxItems uniqueItems minProperties maxProperties dependentRequired deprecated'
+).split(' ');
 const longestDescription = 400;
 const longestExample = 100;
 const leastBytesOfNode = 8;
@@ -87,7 +86,7 @@ export class SchemaWriter {
       if (required !== undefined) made['required'] = required;
       return;
     }
-    const isSent = (name: Json) => typeof name === 'string' && isReadOnly(properties, name) === false;
+    const isSent = (name: Json) => typeof name === 'string' && !isReadOnly(properties, name);
     const names = required.filter(isSent);
     if (names.length > 0) made['required'] = names;
   }
