@@ -19,6 +19,7 @@ import { knowledgeRequirements } from './requirements/knowledge.js';
 import { mcpRequirements } from './requirements/mcp.js';
 import { docsRequirements } from './requirements/docs.js';
 import { modelRequirements } from './requirements/models.js';
+import { openapiRequirements } from './requirements/openapi.js';
 import { operationsRequirements } from './requirements/operations.js';
 import { approvalRequirements } from './requirements/approvals.js';
 import { questionRequirements } from './requirements/questions.js';
@@ -50,6 +51,7 @@ export const requirements = {
   ...knowledgeRequirements,
   ...mcpRequirements,
   ...modelRequirements,
+  ...openapiRequirements,
   ...operationsRequirements,
   ...approvalRequirements,
   ...questionRequirements,

@@ -5,6 +5,7 @@ import { authProblem } from './servers/auth-problem.js';
 import { formatKey, type ConfigProblem } from './config-error.js';
 import { environmentName } from './environment.js';
 import { isOwnHeader } from './servers/own-headers.js';
+import { serverAddress } from './servers/server-address.js';
 import { parseRedisUrl, RedisUrlError } from './addresses/redis-url.js';
 import type { Config, ServerConfig } from './schema.js';
 import type { Path } from './printing/schema-walk.js';
@@ -100,17 +101,21 @@ function redisProblem(url: string): string | undefined {
 }
 
 function serverProblem(server: ServerConfig, allowUnsandboxed: boolean): string | undefined {
-  const ways = (['builtin', 'command', 'url'] as const).filter((way) => server[way] !== undefined);
+  const ways = (['builtin', 'command', 'url', 'openapi'] as const).filter((way) => server[way] !== undefined);
   if (ways.length !== 1) {
     const found = ways.length === 0 ? 'none of them' : ways.join(' and ');
-    return `needs one of builtin, command, url; it has ${found}`;
+    return `needs one of builtin, command, url, openapi; it has ${found}`;
   }
   if (server.command === undefined && server.args.length > 0) return 'has args but no command';
   if (typeof server.network === 'object' && server.command === undefined) return 'has network.allow but no command';
   if (server.transport !== undefined && server.url === undefined) return 'has a transport but no url';
-  if (server.forward_headers.length > 0 && server.url === undefined) return 'has forward_headers but no url';
-  if (server.identity !== undefined && server.url === undefined) return 'has identity but no url';
-  if (server.act_for_caller === true && server.command !== undefined) return 'has act_for_caller but is a command';
+  const isRemote = (server.url ?? server.openapi) !== undefined;
+  if (server.forward_headers.length > 0 && !isRemote) return 'has forward_headers but no url';
+  const api = apiProblem(server);
+  if (api !== undefined) return api;
+  if (server.identity !== undefined && serverAddress(server) === undefined) return 'has identity but no url';
+  if (server.act_for_caller === true && (server.command ?? server.openapi) !== undefined)
+    return `has act_for_caller but is ${server.command === undefined ? 'an API' : 'a command'}`;
   const refused = server.forward_headers.find(isOwnHeader);
   if (refused !== undefined) return `cannot forward the header '${refused}'`;
   const { header } = typeof server.identity === 'object' ? server.identity : {};
@@ -121,6 +126,18 @@ function serverProblem(server: ServerConfig, allowUnsandboxed: boolean): string 
   if (server.standbys > server.max_instances) return `has more standbys than max_instances (${server.max_instances})`;
   if (server.isolation === 'none' && !allowUnsandboxed) return 'isolation none needs isolation.allow_unsandboxed';
   return authProblem(server);
+}
+
+function apiProblem({ openapi, base_url, operations, auth, identity }: ServerConfig): string | undefined {
+  if (openapi === undefined) {
+    if (base_url !== undefined) return 'has base_url but no openapi';
+    return operations === undefined ? undefined : 'has operations but no openapi';
+  }
+  if (operations?.length === 0) return 'has operations without any: leave it out for all of them';
+  if (/^http:/i.test(openapi)) return 'has an openapi document at an address that is not https';
+  // Nothing that a document says decides who gets credentials of users.
+  if (base_url === undefined && auth !== undefined) return 'has auth but no base_url';
+  return base_url === undefined && identity !== undefined ? 'has identity but no base_url' : undefined;
 }
 
 function isOrigin(text: string): boolean {

@@ -142,8 +142,8 @@ describe('servers', () => {
 
   test('a server is one thing', () => {
     expect(linesOf({}, 'mcpServers: { a: { command: x, url: "http://h/" }, b: {} }')).toEqual([
-      '  mcpServers.a: needs one of builtin, command, url; it has command and url (signalbox.yaml:1)',
-      '  mcpServers.b: needs one of builtin, command, url; it has none of them (signalbox.yaml:1)',
+      '  mcpServers.a: needs one of builtin, command, url, openapi; it has command and url (signalbox.yaml:1)',
+      '  mcpServers.b: needs one of builtin, command, url, openapi; it has none of them (signalbox.yaml:1)',
     ]);
   });
 });

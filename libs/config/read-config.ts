@@ -177,7 +177,7 @@ function readServers(tree: Tree): void {
   const entries = Object.entries(servers);
   const hasBuiltin = entries.some(([, server]) => isTree(server) && server['builtin'] === 'workspace');
   const own = servers['workspace'];
-  const taken = isTree(own) && (own['command'] !== undefined || own['url'] !== undefined);
+  const taken = isTree(own) && ['command', 'url', 'openapi'].some((way) => own[way] !== undefined);
   if (hasBuiltin || taken || (own !== undefined && !isTree(own))) return;
   const rest = Object.fromEntries(entries.filter(([name]) => name !== 'workspace'));
   tree['mcpServers'] = { workspace: { builtin: 'workspace', ...own }, ...rest };

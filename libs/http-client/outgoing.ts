@@ -35,7 +35,7 @@ export interface HttpRequest {
   /** Relative to the base address: `/chat/completions`, with its own query if it has one. */
   path: string;
   headers?: Record<string, string>;
-  body?: string | undefined;
+  body?: string | Uint8Array | undefined;
 }
 
 export interface HttpCall {

@@ -7,7 +7,7 @@ type Server = Config['mcpServers'][string];
 /** What of a configuration decides about calls. Has no secrets, so that it can be handed on. */
 export interface PolicySource {
   policy: Pick<Config['policy'], 'default' | 'rules' | 'file'>;
-  mcpServers: Readonly<Record<string, Pick<Server, 'url' | 'command' | 'trusted' | 'network' | 'tools'>>>;
+  mcpServers: Readonly<Record<string, Pick<Server, 'url' | 'openapi' | 'command' | 'trusted' | 'network' | 'tools'>>>;
   isolation: Pick<Config['isolation'], 'minimum'>;
 }
 

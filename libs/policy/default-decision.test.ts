@@ -53,6 +53,8 @@ const byOrigin: [string, object | undefined, Partial<JudgedTool>, string][] = [
     'require_approval',
   ],
   ['an address, trusted to read', { url: 'http://a/' }, { isolation: 'remote', readOnly: true }, 'allow'],
+  ['an API', { openapi: 'a.yaml' }, { isolation: 'remote' }, 'require_approval default:remote'],
+  ['an API, trusted to read', { openapi: 'a.yaml' }, { isolation: 'remote', readOnly: true }, 'allow'],
   ['one that is not configured here', undefined, { isolation: 'confined' }, 'require_approval default:unknown'],
 ];
 

@@ -37,7 +37,7 @@ export function defaultDecision(
       : { effect: 'allow', rule: 'default:builtin' };
   }
   const name = `the server '${tool.server}'`;
-  if (server?.url !== undefined && tool.isolation === 'remote') {
+  if ((server?.url ?? server?.openapi) !== undefined && tool.isolation === 'remote') {
     return reads('remote', isTrusted ? 'runs on a remote server' : `${name} is remote and not trusted`);
   }
   if (server?.command === undefined) return asks('unknown', `${name} is not configured here`);

@@ -1,5 +1,6 @@
 // Rereads the configuration on a signal or when one of its files changes, and applies the tool servers, the toolsets and the
 // policy if it is valid. An invalid one changes nothing. Other changed settings are logged and need a restart. Reads one at a time.
+import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { knowSecrets } from '#libs/audit/known-secrets.js';
 import { changedSettings } from '#libs/config/files/changed-settings.js';
@@ -7,6 +8,7 @@ import { ConfigError, formatProblem } from '#libs/config/config-error.js';
 import type { ConfigReader } from '#libs/config/load-config.js';
 import { policyFilePath } from '#libs/config/policy-file.js';
 import type { Config } from '#libs/config/schema.js';
+import { documentFile } from '#libs/config/servers/server-address.js';
 import { secretValues } from '#libs/config/secrets.js';
 import { watchFiles } from '#libs/config/files/watch-files.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
@@ -45,12 +47,13 @@ export class ConfigurationReloads {
     return this.lastProblem;
   }
 
-  /** The separate policy file, if there is one, is watched too. */
+  /** The files that it names are watched too: the policy, and documents of APIs. */
   start(): void {
     const paths = () => {
       const { path } = this.parts.reader;
-      const { file } = this.inForce.policy;
-      return file === undefined ? [path] : [path, policyFilePath(path, file)];
+      const { policy, mcpServers } = this.inForce;
+      const documents = Object.values(mcpServers).flatMap((server) => documentFile(dirname(path), server) ?? []);
+      return [path, ...(policy.file === undefined ? [] : [policyFilePath(path, policy.file)]), ...documents];
     };
     this.watch = watchFiles(paths, { onChange: () => void this.request('the file has changed') });
   }

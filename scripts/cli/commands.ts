@@ -99,12 +99,14 @@ export const commands = {
       'cost',
       'call NAME [ARGUMENTS] [--session ID]',
       'add [NAME] --from FILE|URL [--as NAME] [--network full|HOSTS] [--yes]',
+      'document FILE…',
     ],
     more:
       '`cost` lists about how many tokens of each model call the definitions take, those that take the most first.\n' +
       'ARGUMENTS is a JSON object. --url is the address of the gateway (default: from the configuration); the key comes\n' +
       'from SIGNALBOX_KEY. --json prints the answer unchanged. `add` reads a server.json of the MCP registry, or a file of\n' +
-      'Claude Desktop, Cursor or VS Code; it shows what it would write into signalbox.yaml, and asks (--yes: does not).',
+      'Claude Desktop, Cursor or VS Code; it shows what it would write into signalbox.yaml, and asks (--yes: does not).\n' +
+      '`document` says what tools are made of OpenAPI documents.',
     example: `tools call get_time '{"timezone": "Europe/Paris"}'`,
     exits: '0 done, 1 refused, failed or waiting for a decision, 2 wrong usage, 3 the gateway does not answer',
     npm: 'run tools --',

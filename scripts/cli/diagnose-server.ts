@@ -16,13 +16,14 @@ import { publicAddress } from '#libs/config/addresses/public-address.js';
 import type { Config } from '#libs/config/schema.js';
 import { whyUnreachable } from '#libs/http-client/why-unreachable.js';
 import { silentLogger } from '#libs/logging/logger.js';
-import { statementOf, openUrl, type UrlServer } from '../../apps/worker/mcp/servers/servers.js';
+import { statementOf, type UrlServer } from '../../apps/worker/mcp/servers/caller-access.js';
+import { openUrl } from '../../apps/worker/mcp/servers/servers.js';
 import { withStore } from '../with-store.js';
 
 export interface ServerFinding {
   state: 'ok' | 'problem';
   /** What was looked at. */
-  check: 'reached' | 'resource' | 'issuer' | 'credentials' | 'identity' | 'keys' | 'tools';
+  check: 'document' | 'reached' | 'resource' | 'issuer' | 'credentials' | 'identity' | 'keys' | 'tools';
   what: string;
   /** What to do about a problem. */
   remedy?: string;
@@ -39,8 +40,8 @@ interface Diagnosed {
 const askMs = 10_000;
 const maxDocumentBytes = 1024 * 1024;
 
-const ok = (check: ServerFinding['check'], what: string): ServerFinding => ({ state: 'ok', check, what });
-const problem = (check: ServerFinding['check'], what: string, remedy: string): ServerFinding => ({
+export const okFinding = (check: ServerFinding['check'], what: string): ServerFinding => ({ state: 'ok', check, what });
+export const problemFinding = (check: ServerFinding['check'], what: string, remedy: string): ServerFinding => ({
   state: 'problem',
   check,
   what,
@@ -52,10 +53,10 @@ export async function* diagnoseServer(diagnosed: Diagnosed): AsyncGenerator<Serv
   const met = await greet(server.url).catch((error: unknown) => whyUnreachable(error));
   if (typeof met === 'string') {
     const remedy = 'Correct its url, or start the server; its host must be reachable from where the worker runs';
-    yield problem('reached', `${server.url} cannot be reached: ${met}`, remedy);
+    yield problemFinding('reached', `${server.url} cannot be reached: ${met}`, remedy);
     return;
   }
-  yield ok('reached', `${server.url} ${met.where}; without credentials it answers ${met.status}`);
+  yield okFinding('reached', `${server.url} ${met.where}; without credentials it answers ${met.status}`);
   if (met.status === 401 || met.status === 403) yield* describeSignIn(server, met.challenge);
   yield describeCredentials(server, met.status);
   if (server.identity === undefined) yield await listTools(diagnosed);
@@ -68,14 +69,20 @@ interface Met {
   challenge: string | undefined;
 }
 
-/** The older greeting, without any credentials. */
-function greet(url: string): Promise<Met> {
-  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'signalbox', version: '1' } };
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params });
-  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+const clientInfo = { name: 'signalbox', version: '1' };
+const greetingParams = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+/** MCP's older greeting. */
+const greeting = {
+  method: 'POST',
+  headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+  body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: greetingParams }),
+};
+
+/** Without any credentials. */
+export function greet(url: string, { method, headers, body }: Partial<typeof greeting> = greeting): Promise<Met> {
   const request = url.startsWith('https:') ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
-    const options = { method: 'POST', headers, signal: AbortSignal.timeout(askMs), agent: false as const };
+    const options = { method, headers, signal: AbortSignal.timeout(askMs), agent: false as const };
     const asked = request(url, options, (answer: IncomingMessage) => {
       const { statusCode = 0, socket, headers: answered } = answer;
       resolve({ where: whereOf(socket), status: statusCode, challenge: answered['www-authenticate'] });
@@ -101,12 +108,12 @@ async function* describeSignIn(server: UrlServer, challenge: string | undefined)
     issuer = found.authorization_servers?.[0];
     const scopes = scope ?? found.scopes_supported?.join(' ') ?? 'none';
     const named = issuer === undefined ? 'no issuer' : `the issuer ${issuer}`;
-    yield ok('resource', `it is the resource ${found.resource} and names ${named}; scopes: ${scopes}`);
+    yield okFinding('resource', `it is the resource ${found.resource} and names ${named}; scopes: ${scopes}`);
   } catch (error) {
     const what = `it has no document of a protected resource: ${messageOf(error)}`;
     const remedy =
       'People cannot sign in there: ask who runs it which `headers` it takes, or whether it takes `identity`';
-    yield credentialsOf(server).length > 0 ? ok('resource', what) : problem('resource', what, remedy);
+    yield credentialsOf(server).length > 0 ? okFinding('resource', what) : problemFinding('resource', what, remedy);
   }
   if (issuer !== undefined) yield await describeIssuer(issuer);
 }
@@ -115,30 +122,35 @@ async function describeIssuer(issuer: string): Promise<ServerFinding> {
   const remedy = 'Ask who runs the issuer; its metadata must be at /.well-known/oauth-authorization-server';
   try {
     const found = await discoverAuthorizationServerMetadata(issuer, { fetchFn: boundedFetch });
-    if (found === undefined) return problem('issuer', `${issuer} has no metadata`, remedy);
+    if (found === undefined) return problemFinding('issuer', `${issuer} has no metadata`, remedy);
     const proof = found.code_challenge_methods_supported?.includes('S256') === true ? 'with PKCE' : 'without PKCE';
     const byDocument = found['client_id_metadata_document_supported'] === true ? 'a client id document' : undefined;
     const byRegistration = found.registration_endpoint === undefined ? undefined : 'registration';
     const clients = [byDocument, byRegistration].filter((way) => way !== undefined);
     const client = clients.length === 0 ? 'a client id that the issuer has given' : clients.join(' or ');
-    return ok('issuer', `${issuer} signs in at ${found.authorization_endpoint} ${proof}, for clients by ${client}`);
+    return okFinding(
+      'issuer',
+      `${issuer} signs in at ${found.authorization_endpoint} ${proof}, for clients by ${client}`,
+    );
   } catch (error) {
-    return problem('issuer', `the metadata of ${issuer} cannot be used: ${messageOf(error)}`, remedy);
+    return problemFinding('issuer', `the metadata of ${issuer} cannot be used: ${messageOf(error)}`, remedy);
   }
 }
 
-const credentialsOf = ({ headers, forward_headers: forwarded, identity }: UrlServer): string[] => [
+const credentialsOf = ({ headers, forward_headers: forwarded, identity, auth }: UrlServer): string[] => [
   ...Object.keys(headers),
   ...forwarded.map((name) => `${name} (of the caller)`),
   ...(identity === undefined ? [] : ['a statement about the caller']),
+  ...(auth === undefined ? [] : [`credentials by auth (${auth.kind})`]),
 ];
 
-function describeCredentials(server: UrlServer, status: number): ServerFinding {
+export function describeCredentials(server: UrlServer, status: number): ServerFinding {
   const names = credentialsOf(server);
-  if (names.length > 0) return ok('credentials', `requests carry ${names.join(', ')}`);
-  if (status !== 401 && status !== 403) return ok('credentials', 'requests carry no credentials, and it asks for none');
+  if (names.length > 0) return okFinding('credentials', `requests carry ${names.join(', ')}`);
+  if (status !== 401 && status !== 403)
+    return okFinding('credentials', 'requests carry no credentials, and it asks for none');
   const remedy = 'Set `headers`, `forward_headers` or `identity` of the server, as it takes them';
-  return problem('credentials', 'it asks for credentials, and none are configured', remedy);
+  return problemFinding('credentials', 'it asks for credentials, and none are configured', remedy);
 }
 
 async function* withIdentity(diagnosed: Diagnosed): AsyncGenerator<ServerFinding> {
@@ -150,7 +162,7 @@ async function* withIdentity(diagnosed: Diagnosed): AsyncGenerator<ServerFinding
     return { statement, tools: await listTools(diagnosed, statements) };
   });
   const { iss = '', aud, sub } = decodeJwt(found.statement);
-  yield ok('identity', `the statement is by ${iss}, for ${String(aud)}, about ${sub}`);
+  yield okFinding('identity', `the statement is by ${iss}, for ${String(aud)}, about ${sub}`);
   yield await checkKeys(iss, decodeProtectedHeader(found.statement).kid);
   yield found.tools;
 }
@@ -162,10 +174,10 @@ async function checkKeys(issuer: string, id: string | undefined): Promise<Server
   try {
     const answer = await boundedFetch(url);
     const { keys = [] } = (await answer.json()) as { keys?: { kid?: string }[] };
-    if (keys.some(({ kid }) => kid === id)) return ok('keys', `${url} has the key of the statement`);
-    return problem('keys', `${url} answers ${answer.status}, without the key of the statement`, remedy);
+    if (keys.some(({ kid }) => kid === id)) return okFinding('keys', `${url} has the key of the statement`);
+    return problemFinding('keys', `${url} answers ${answer.status}, without the key of the statement`, remedy);
   } catch (error) {
-    return problem('keys', `${url} cannot be read: ${messageOf(error)}`, remedy);
+    return problemFinding('keys', `${url} cannot be read: ${messageOf(error)}`, remedy);
   }
 }
 
@@ -185,13 +197,13 @@ async function listTools(
     try {
       const tools = await connection.listTools(signal);
       const how = `${learnt.shown()}, revision ${connection.peer?.protocolVersion ?? 'unknown'}`;
-      return ok('tools', `${tools.length} tools were listed by ${how}`);
+      return okFinding('tools', `${tools.length} tools were listed by ${how}`);
     } finally {
       await connection.close();
     }
   } catch (error) {
     const remedy = 'See the findings above; docs/tool-servers.md says what a worker needs of a server';
-    return problem('tools', `its tools cannot be listed: ${messageOf(error)}`, remedy);
+    return problemFinding('tools', `its tools cannot be listed: ${messageOf(error)}`, remedy);
   }
 }
 

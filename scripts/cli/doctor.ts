@@ -1,8 +1,10 @@
 // `signalbox doctor`: what keeps Signalbox from starting or working on this machine, a line each, with what to do; with `server NAME`,
 // what keeps a tool server from being used. Changes nothing. Exit codes: 0 it can, 1 it cannot, 2 wrong usage.
+import { dirname } from 'node:path';
 import { ConfigError } from '#libs/config/config-error.js';
-import { loadConfig } from '#libs/config/load-config.js';
+import { configurationFiles, loadConfig } from '#libs/config/load-config.js';
 import { diagnose, type Finding } from './diagnose.js';
+import { diagnoseApi } from './diagnose-api.js';
 import { diagnoseServer, type ServerFinding } from './diagnose-server.js';
 import { readArguments, UsageError } from './usage-error.js';
 
@@ -47,10 +49,15 @@ async function checkServer(name: string, { as: principal, json }: { as: string; 
   const config = loadConfig();
   const server = Object.hasOwn(config.mcpServers, name) ? config.mcpServers[name] : undefined;
   if (server === undefined) throw new UsageError(`mcpServers has no '${name}'`, 'doctor');
-  const { url } = server;
-  if (url === undefined) throw new UsageError(`'${name}' has no url: \`signalbox config check\` checks it`, 'doctor');
+  const { url, openapi } = server;
+  const configDirectory = dirname(configurationFiles()[0]!);
+  const diagnosis =
+    url !== undefined
+      ? diagnoseServer({ name, server: { ...server, url }, config, principal })
+      : openapi !== undefined && diagnoseApi({ ...server, openapi }, { limits: config.limits, configDirectory });
+  if (diagnosis === false) throw new UsageError(`'${name}' has no url: \`signalbox config check\` checks it`, 'doctor');
   const findings: ServerFinding[] = [];
-  for await (const finding of diagnoseServer({ name, server: { ...server, url }, config, principal })) {
+  for await (const finding of diagnosis) {
     findings.push(finding);
     const { state, check, what, remedy } = finding;
     if (!json)

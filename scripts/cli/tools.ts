@@ -72,6 +72,7 @@ async function main(): Promise<void> {
     },
   });
   if (positionals[0] === 'add') return add(positionals.slice(1), values);
+  if (positionals[0] === 'document') return document(positionals.slice(1));
   const [command = 'list', name, args = '{}', ...more] = positionals;
   const isCall = command === 'call';
   if (!isCall && !Object.hasOwn(lists, command)) throw new UsageError(`'${command}' is not a command`, 'tools');
@@ -85,6 +86,12 @@ async function main(): Promise<void> {
   const answer = await askGateway(gateway, path);
   if (values.json) console.log(JSON.stringify(answer));
   else for (const line of linesOf(answer)) console.log(line);
+}
+
+async function document(files: string[]): Promise<void> {
+  if (files.length === 0) throw new UsageError('The FILE of a document is missing', 'tools');
+  const { showDocuments } = await import('./show-documents.js');
+  process.exitCode = await showDocuments(files, loadConfig());
 }
 
 async function add(names: string[], values: { from?: string; as?: string; network?: string; yes: boolean }) {

@@ -6,6 +6,10 @@ import type { Config } from '#libs/config/schema.js';
 import { workspacesDirectory } from '#libs/config/workspaces-directory.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
+import { documentText } from '../../apps/worker/mcp/openapi/api-document.js';
+import { readApi } from '../../apps/worker/mcp/openapi/read-api.js';
+import { DocumentProblem } from '../../apps/worker/mcp/openapi/read-document.js';
+import { type ApiConfig, apiOptions, documentPlace } from '../../apps/worker/mcp/servers/open-api.js';
 import { ServerStarts } from '../../apps/worker/mcp/servers/server-starts.js';
 import { configuredServers } from '../../apps/worker/mcp/servers/servers.js';
 import { Isolation } from '../../apps/worker/sandbox/isolation.js';
@@ -28,17 +32,38 @@ export async function checkServers(
   const entries = Object.entries(config.mcpServers);
   const commands = entries.filter(([, { command, enabled }]) => command !== undefined && enabled);
   const refusals = commands.length === 0 ? new Map<string, string>() : await refusalsOf(config, commands, environment);
-  return entries.map(([name, { enabled, builtin, command, isolation }]) => {
+  const configDirectory = dirname(configurationFiles(environment)[0]!);
+  return entries.map(([name, server]) => {
+    const { enabled, builtin, command, isolation, openapi } = server;
     if (!enabled) return { name, note: 'off' };
     if (builtin !== undefined) {
       const isKnown = builtins.has(builtin) || config.worker.modules.length > 0;
       return { name, note: 'builtin', ...(!isKnown && { refused: `there is no builtin server '${builtin}'` }) };
     }
+    if (openapi !== undefined)
+      return { name, ...checkApi({ ...server, openapi }, { configDirectory, limits: config.limits }) };
     if (command === undefined) return { name, note: 'remote' };
     const refused = refusals.get(name);
     const note = `isolation ${isolation ?? config.isolation.minimum}`;
     return refused === undefined ? { name, note } : { name, note, refused };
   });
+}
+
+/** A document at an address is not fetched. */
+function checkApi(
+  server: ApiConfig,
+  { configDirectory, limits }: { configDirectory: string; limits: Config['limits'] },
+): Omit<CheckedServer, 'name'> {
+  const place = documentPlace(server, configDirectory);
+  if ('url' in place) return { note: 'remote, with a document that the worker fetches' };
+  try {
+    const { version, tools, leftOut } = readApi(documentText(place.file), apiOptions(server, limits));
+    const others = leftOut.length === 0 ? '' : `, ${leftOut.length} left out`;
+    return { note: `remote, ${tools.length} tools of OpenAPI ${version}${others}` };
+  } catch (error) {
+    if (error instanceof DocumentProblem) return { note: 'remote', refused: `its document ${error.message}` };
+    throw error;
+  }
 }
 
 async function refusalsOf(

@@ -104,16 +104,13 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
 
   const mcp = createMcpHandler(() => {
     const tools = new McpServer({ name: 'protected', version: '1' });
-    tools.registerTool('whoami', { description: 'Says who called', inputSchema: z.object({}) }, (_input, context) => {
-      const user = context.http?.req?.headers.get('x-user') ?? 'nobody';
-      calls.push({ user, tool: 'whoami' });
-      return { content: [{ type: 'text', text: user }] };
-    });
-    tools.registerTool('write', { description: 'Writes', inputSchema: z.object({}) }, (_input, context) => {
-      const user = context.http?.req?.headers.get('x-user') ?? 'nobody';
-      calls.push({ user, tool: 'write' });
-      return { content: [{ type: 'text', text: `written by ${user}` }] };
-    });
+    for (const tool of ['whoami', 'write']) {
+      tools.registerTool(tool, { description: `Is ${tool}`, inputSchema: z.object({}) }, (_input, context) => {
+        const user = context.http?.req?.headers.get('x-user') ?? 'nobody';
+        calls.push({ user, tool });
+        return { content: [{ type: 'text', text: tool === 'write' ? `written by ${user}` : user }] };
+      });
+    }
     return tools;
   });
 
@@ -301,11 +298,15 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
       const headers = { 'www-authenticate': challenge(`${error}, scope="read"`) };
       return new Response('', { status: 401, headers });
     }
-    const needed = options.scopes?.[message.params?.name ?? ''];
-    if (message.method === 'tools/call' && needed !== undefined && !grant!.scope.split(' ').includes(needed)) {
+    // Below it are operations of an API: `/mcp/whoami`.
+    const operation = /^\/mcp\/(\w+)$/.exec(request.url ?? '')?.[1];
+    const needed = options.scopes?.[operation ?? message.params?.name ?? ''];
+    const isCall = operation !== undefined || message.method === 'tools/call';
+    if (isCall && needed !== undefined && !grant!.scope.split(' ').includes(needed)) {
       const headers = { 'www-authenticate': challenge(`, error="insufficient_scope", scope="${needed}"`) };
       return new Response('', { status: 403, headers });
     }
+    if (operation !== undefined) return Response.json({ user: grant!.user, sent: bearer });
     const headers = new Headers();
     for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value));
     headers.set('x-user', grant?.user ?? 'nobody');
@@ -315,7 +316,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url!, world.url);
-    if (url.pathname === '/mcp') {
+    if (url.pathname === '/mcp' || url.pathname.startsWith('/mcp/')) {
       const served = await serveMcp(request);
       response.writeHead(served.status, Object.fromEntries(served.headers));
       if (served.body !== null) for await (const piece of served.body) response.write(piece);

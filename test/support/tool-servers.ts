@@ -56,6 +56,7 @@ export interface ServersGiven {
   builtins?: ServerParts['builtins'];
   egress?: ServerParts['egress'];
   connections?: ServerParts['connections'];
+  statements?: ServerParts['statements'];
   /** Limits of each workspace. */
   limits?: { maxBytes?: number; maxFiles?: number };
 }
@@ -99,6 +100,7 @@ export async function openToolServers(servers: Record<string, object>, given: Se
     ...(given.cache === undefined ? {} : { cache: given.cache }),
     ...(given.egress === undefined ? {} : { egress: given.egress }),
     connections: given.connections,
+    ...(given.statements === undefined ? {} : { statements: given.statements }),
     onBound: (server, bound) => void bounds.push(`${server}: ${bound}`),
     logger,
   });

@@ -12,6 +12,7 @@ import type { Waits } from '../govern/waits.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { publicAddress } from '#libs/config/addresses/public-address.js';
 import type { Config } from '#libs/config/schema.js';
+import { serverAddress } from '#libs/config/servers/server-address.js';
 import type { ConnectedServer } from '#libs/connections/issuer.js';
 import type { Vault } from '#libs/connections/vault.js';
 import type { Database } from '#libs/postgres/open-database.js';
@@ -45,7 +46,9 @@ export async function openConnections(config: Config, parts: OpenConnectionsPart
   let current: Connections | undefined;
   const follow: ConnectionsInForce['follow'] = async ({ mcpServers }) => {
     servers.clear();
-    for (const [name, { enabled, url, auth }] of Object.entries(mcpServers)) {
+    for (const [name, server] of Object.entries(mcpServers)) {
+      const { enabled, auth } = server;
+      const url = serverAddress(server);
       if (enabled && url !== undefined && auth !== undefined && auth.kind !== 'client_credentials')
         servers.set(name, { name, url, auth });
     }

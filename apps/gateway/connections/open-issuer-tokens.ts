@@ -3,6 +3,7 @@ import { ownResources } from '#libs/config/addresses/public-address.js';
 import { TokenRing } from '#libs/access/jwt/token-ring.js';
 import type { Channels } from '#libs/backing/channels.js';
 import type { Config } from '#libs/config/schema.js';
+import { serverAddress } from '#libs/config/servers/server-address.js';
 import { announceConnection } from '#libs/connections/connection-announcements.js';
 import type { ConnectedServer } from '#libs/connections/issuer.js';
 import type { Vault } from '#libs/connections/vault.js';
@@ -54,7 +55,9 @@ async function openExchanges(
   const { database, vault, catalog, channels, logger } = parts;
   if (vault === undefined) return undefined;
   const servers = new Map<string, ConnectedServer>();
-  for (const [name, { enabled, url, auth }] of Object.entries(config.mcpServers)) {
+  for (const [name, server] of Object.entries(config.mcpServers)) {
+    const { enabled, auth } = server;
+    const url = serverAddress(server);
     if (!enabled || url === undefined || auth?.kind !== 'token_exchange') continue;
     servers.set(name, { name, url, auth: { ...auth, issuer } });
   }

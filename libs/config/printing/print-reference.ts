@@ -119,7 +119,7 @@ ${entryTable(entrySettings(['models', 'providers']))}
 
 ## A tool server (\`mcpServers.NAME\`)
 
-Exactly one of \`builtin\`, \`command\` and \`url\`. The builtin server \`workspace\` is on unless \`workspace: { enabled: false }\`,
+Exactly one of \`builtin\`, \`command\`, \`url\` and \`openapi\` ([openapi-servers.md](openapi-servers.md)). The builtin server \`workspace\` is on unless \`workspace: { enabled: false }\`,
 and [own tools](own-tools.md#in-the-worker) of the worker are on unless \`NAME: { builtin: NAME, enabled: false }\`.
 
 ${entryTable(entrySettings(['mcpServers']))}

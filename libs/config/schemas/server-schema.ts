@@ -60,8 +60,15 @@ export const serverSchema = z.strictObject({
   args: texts('Its arguments; ${WORKSPACE} is the directory of the session').default([]),
   env: secretTexts('Its environment variables, in addition to a few inherited ones'),
   url: httpUrl('URL of an MCP server').optional(),
+  openapi: text('OpenAPI document of an API, a file or an https address: each operation is a tool').optional(),
+  base_url: z
+    .url({ protocol: /^https?$/ })
+    .meta({ secret: 'url' })
+    .describe('Address of the API; default: the first that its document names')
+    .optional(),
+  operations: texts('Globs of the operations that are tools, by id or tag; `!` removes; default: all').optional(),
   transport: choice(['http', 'sse'], 'Transport of the URL; default: discovered').optional(),
-  headers: secretTexts('Headers sent to the URL'),
+  headers: secretTexts('Headers sent to the URL, or to the API'),
   auth: authSchema.optional(),
   enabled: flag('false: the entry is ignored').default(true),
   scope: choice(

@@ -1,5 +1,6 @@
 // What is wrong with `auth` of a tool server.
 import { isOwnHeader } from './own-headers.js';
+import { serverAddress } from './server-address.js';
 import type { ServerConfig } from '../schema.js';
 import type { ServerAuth } from '../schemas/auth-schema.js';
 
@@ -22,9 +23,10 @@ const members: Record<ServerAuth['kind'], { needed: readonly Member[]; possible:
 };
 type Member = Exclude<keyof ServerAuth, 'kind'>;
 
-export function authProblem({ auth, url, headers, forward_headers, identity }: ServerConfig): string | undefined {
+export function authProblem(server: ServerConfig): string | undefined {
+  const { auth, headers, forward_headers, identity } = server;
   if (auth === undefined) return undefined;
-  if (url === undefined) return 'has auth but no url';
+  if (serverAddress(server) === undefined) return 'has auth but no url';
   const { kind, ...given } = auth;
   const { needed, possible } = members[kind];
   const missing = needed.find((member) => given[member] === undefined || [given[member]].flat().length === 0);

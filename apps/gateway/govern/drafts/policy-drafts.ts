@@ -115,9 +115,10 @@ function invalidDraft(problems: readonly TextProblem[], cause?: unknown): AppErr
 
 /** Only what decides: no secret of a server leaves for the thread. */
 function aroundOf({ mcpServers, isolation }: PolicySource): Omit<PolicySource, 'policy'> {
-  const servers = Object.entries(mcpServers).map(([name, { url, command, trusted, network, tools }]) => {
+  const servers = Object.entries(mcpServers).map(([name, { url, openapi, command, trusted, network, tools }]) => {
     const { requires_approval, rename } = tools;
-    const decisive = { ...(url && { url: 'set' }), ...(command && { command: 'set' }), trusted, network };
+    const kind = { ...(url && { url: 'set' }), ...(openapi && { openapi: 'set' }), ...(command && { command: 'set' }) };
+    const decisive = { ...kind, trusted, network };
     return [name, { ...decisive, tools: { requires_approval, rename } }] as const;
   });
   return {

@@ -8,13 +8,13 @@ import type { ToolCallOptions } from '../wire/call-scope.js';
 import { CountWindow } from '../wire/flood-gate.js';
 import { readProgress } from '../wire/guarded-transport.js';
 
-/** A server inside this process, from `createMcpServer`. */
+/** A server inside this process: from `createMcpServer`, or of an API. */
 export interface InProcessServer {
   readonly name: string;
   /** Whether the server's tools ask models of the gateway as their caller. */
   readonly actsForCaller?: boolean;
   list(): unknown[];
-  call(call: ServedCall): Promise<RawToolResult>;
+  call(call: ServedCall, options: ToolCallOptions): Promise<RawToolResult>;
   attach(listener: ServerListener): () => void;
 }
 
@@ -74,15 +74,12 @@ export class InProcessConnection implements ToolConnection {
     signal.addEventListener('abort', abort, { once: true });
     this.calls.add(call);
     try {
-      const result = await this.server.call({
-        ...request,
-        signal: call.signal,
-        onProgress: (progress) => {
-          if (!this.calls.has(call) || this.reported.count() > maxProgressPerSecond) return;
-          const read = readProgress(progress);
-          if (read !== undefined) options.onProgress(read);
-        },
-      });
+      const onProgress: ServedCall['onProgress'] = (progress) => {
+        if (!this.calls.has(call) || this.reported.count() > maxProgressPerSecond) return;
+        const read = readProgress(progress);
+        if (read !== undefined) options.onProgress(read);
+      };
+      const result = await this.server.call({ ...request, signal: call.signal, onProgress }, options);
       if (call.signal.aborted) throw call.signal.reason;
       return result;
     } finally {

@@ -4,25 +4,24 @@ import type { Cache } from '#libs/backing/cache.js';
 import type { Config, ServerConfig } from '#libs/config/schema.js';
 import { serverSchema } from '#libs/config/schemas/server-schema.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
-import type { StatementMint } from '#libs/access/identity/caller-statement.js';
-import { missingVaultKey } from '#libs/connections/vault.js';
 import type { SharedPlaces } from '#libs/limits/shared-places.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { ChangePolicy } from '#libs/schemas/tool-change.js';
-import { CommandServer, messageBytes, type CommandParts } from './command-server.js';
 import {
-  credentialOf,
-  isSameServer,
-  type ConfiguredServer,
-  type OpenServer,
-  type PoolUser,
-} from './configured-server.js';
+  type AccessParts,
+  serverAccessOf,
+  statementHeader,
+  statementOf,
+  type UrlServer,
+  usersOf,
+} from './caller-access.js';
+import { CommandServer, messageBytes, type CommandParts } from './command-server.js';
+import { credentialOf, isSameServer, type ConfiguredServer, type OpenServer } from './configured-server.js';
 import { connectHttp } from './connect.js';
 import { DiscoveryMemory, type DiscoveryKey } from './discovery.js';
 import { InProcessConnection, type InProcessServer } from './in-process-connection.js';
+import { documentHash, openApi } from './open-api.js';
 import { samplingOf } from '../asking/sampling.js';
-import { type ServerCredentials, ServerAccess } from './server-access.js';
-import { callScope } from '../wire/call-scope.js';
 import type { ServerBound } from '../wire/server-bound.js';
 import { CommandRefused } from '../../sandbox/resolve-command.js';
 
@@ -37,18 +36,14 @@ export interface ConfiguredServers {
   refused: RefusedServer[];
 }
 
-export interface ServerParts extends CommandParts {
-  config: Pick<Config, 'mcpServers' | 'tools' | 'worker' | 'isolation' | 'data_dir'>;
+export interface ServerParts extends CommandParts, AccessParts {
+  config: Pick<Config, 'mcpServers' | 'tools' | 'limits' | 'worker' | 'isolation' | 'data_dir'>;
   /** Servers inside this worker, by builtin name. */
   builtins: ReadonlyMap<string, InProcessServer>;
-  /** Signs who calls, for servers with `identity`. */
-  statements?: Pick<StatementMint, 'state'>;
   /** Shares discoveries about servers with other workers. */
   cache?: Cache;
   /** Provides places for the calls to servers that all workers share. */
   places?: Pick<SharedPlaces, 'slots'>;
-  /** Tokens for servers with `auth`; absent without a key of the vault. */
-  connections?: ServerCredentials | undefined;
   /** The servers of the previous configuration. Unchanged ones are reused. */
   running?: ConfiguredServers;
 }
@@ -78,9 +73,13 @@ export function configuredServers(parts: ServerParts): ConfiguredServers {
   for (const [name, server] of inOrder(parts)) {
     if (!server.enabled) continue;
     try {
-      const configured = configuredServer(name, server, parts.config);
+      const configured = configuredServer(name, server, parts);
       const running = parts.running?.servers.find((each) => isSameServer(each, configured));
-      servers.push({ ...configured, ...(running ?? openerOf(name, server, parts)), order: servers.length });
+      servers.push({
+        ...configured,
+        ...(running ?? openerOf(name, server, configured.configHash, parts)),
+        order: servers.length,
+      });
     } catch (error) {
       if (!(error instanceof CommandRefused)) throw error;
       refused.push({ name, reason: error.message, code: error.code });
@@ -89,12 +88,12 @@ export function configuredServers(parts: ServerParts): ConfiguredServers {
   return { servers, refused };
 }
 
-function configuredServer(name: string, server: ServerConfig, config: ServerParts['config']) {
+function configuredServer(name: string, server: ServerConfig, { config, configDirectory }: ServerParts) {
   const builtin = server.builtin !== undefined;
   const timeoutMs = server.timeout_ms ?? config.tools.timeout_ms;
   return {
     name,
-    configHash: canonicalHash(server),
+    configHash: configHashOf(server, configDirectory),
     trusted: builtin || server.trusted,
     scope: server.scope ?? (server.command === undefined ? 'shared' : 'session'),
     // For builtins, only the worker's own limit applies.
@@ -110,6 +109,12 @@ function configuredServer(name: string, server: ServerConfig, config: ServerPart
   };
 }
 
+/** Another one too when the document of its API has changed. */
+function configHashOf(server: ServerConfig, configDirectory: string): string {
+  const document = documentHash(server, configDirectory);
+  return canonicalHash(document === undefined ? server : [server, document]);
+}
+
 /** Builtins change only with Signalbox itself. */
 const ownTools: ChangePolicy = {
   cosmetic: 'allow',
@@ -120,9 +125,9 @@ const ownTools: ChangePolicy = {
 };
 
 /** @throws CommandRefused */
-function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opened {
-  const { builtin, command, url } = server;
-  const key = { server: name, configHash: canonicalHash(server) };
+function openerOf(name: string, server: ServerConfig, configHash: string, parts: ServerParts): Opened {
+  const { builtin, command, url, openapi } = server;
+  const key = { server: name, configHash };
   if (builtin !== undefined) {
     const inProcess = parts.builtins.get(builtin);
     if (inProcess === undefined) throw new CommandRefused(`there is no builtin server '${builtin}'`);
@@ -143,36 +148,18 @@ function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opene
     const users = usersOf(name, server, parts);
     return { builtin: false, isolation: 'remote', actsForCaller, statement, open, slots, users };
   }
-  throw new CommandRefused('it names neither a builtin, nor a command, nor a URL');
+  if (openapi !== undefined) {
+    const { open, statement } = openApi(name, { ...server, openapi }, parts);
+    const slots = sharedSlots(server, parts, key);
+    const users = usersOf(name, server, parts);
+    return { builtin: false, isolation: 'remote', actsForCaller: false, statement, open, slots, users };
+  }
+  throw new CommandRefused('it names neither a builtin, nor a command, nor a URL, nor a document of an API');
 }
 
-export type UrlServer = ServerConfig & { url: string };
 export type UrlParts = Pick<ServerParts, 'cache' | 'onBound' | 'statements' | 'connections' | 'logger'> & {
   config: Pick<Config, 'tools'>;
 };
-
-/** The principal is that of the instance, whatever call it is used for. @throws CommandRefused */
-export function statementOf({ identity, url }: UrlServer, { statements }: UrlParts): ConfiguredServer['statement'] {
-  if (identity === undefined) return undefined;
-  if (statements === undefined) throw new CommandRefused('nothing here can sign who calls it');
-  const audience = (typeof identity === 'object' ? identity.audience : undefined) ?? url;
-  return async ({ principal }, call) => {
-    const { roles, sessionId, runId } = call?.job ?? {};
-    const statement = await statements.state({ principal, roles, sessionId, runId }, audience);
-    call?.holdSecrets?.([statement]);
-    return statement;
-  };
-}
-
-/** The header of each request, which may belong to a call of the user, or be the connection's own. */
-function statementHeader({ identity }: UrlServer, statement: ConfiguredServer['statement'], user: PoolUser) {
-  if (statement === undefined) return undefined;
-  const value = () => statement(user, callScope.getStore());
-  const { header } = typeof identity === 'object' ? identity : {};
-  return header === undefined
-    ? { name: 'authorization', value: async () => `Bearer ${await value()}` }
-    : { name: header, value };
-}
 
 /** The operator has chosen the URL, so it may be private. Redirects are not followed. */
 export function openUrl(
@@ -199,7 +186,7 @@ export function openUrl(
   const isOfUser = usersOf(key.server, server, parts) !== undefined;
   return async (user, signal) => {
     const credential = credentialOf(user, isOfUser);
-    const access = accessOf(server, user, parts, key);
+    const access = serverAccessOf(key.server, server, user, parts);
     const fresh = statementHeader(server, statement, user);
     const connection = await connectHttp(
       { ...http, headers: { ...http.headers, ...user.headers }, access, fresh },
@@ -220,27 +207,6 @@ export function openUrl(
     if (access !== undefined) connection.onClosed(() => access.close());
     return connection;
   };
-}
-
-/** @throws CommandRefused without a key of the vault, which a configuration that is read again may need */
-function connectionsOf({ connections }: Pick<ServerParts, 'connections'>): ServerCredentials {
-  if (connections === undefined) throw new CommandRefused(`it ${missingVaultKey}`);
-  return connections;
-}
-
-function usersOf(name: string, { auth }: ServerConfig, parts: UrlParts): ConfiguredServer['users'] {
-  if (auth === undefined) return undefined;
-  const { store } = connectionsOf(parts);
-  return auth.kind === 'client_credentials' ? undefined : { anyConnected: () => store.anyConnected(name) };
-}
-
-function accessOf(
-  { url, auth }: ServerConfig & { url: string },
-  { principal }: PoolUser,
-  parts: UrlParts,
-  { server: name }: DiscoveryKey,
-): ServerAccess | undefined {
-  return auth && new ServerAccess({ name, url, auth }, principal, connectionsOf(parts));
 }
 
 /** Slots for a server that all workers share. A server of a session needs none, since a session is in one worker. */

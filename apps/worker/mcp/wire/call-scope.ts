@@ -6,6 +6,8 @@ import type { ToolJob, ToolLog, ToolLogLevel } from '#libs/schemas/tool-job.js';
 import type { Progress } from './guarded-transport.js';
 
 export interface ToolCallOptions {
+  /** Whose files the call may read and write; absent if it has none. */
+  user?: { sessionId: string; directory: string };
   /** Whose call it is, for servers that are told. */
   job?: Pick<ToolJob, 'roles' | 'sessionId' | 'runId'>;
   /** Keeps what is sent for this call out of logs and the audit. */

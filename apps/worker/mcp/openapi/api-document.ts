@@ -1,0 +1,136 @@
+// The document of an API: read from a file or an https address, made into tools in a thread of its own, and kept. One from an address
+// is read again after a while; if that fails, what was read before stays.
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
+import { HttpClient } from '#libs/http-client/http-client.js';
+import { builtProgram } from '#libs/process/find-installed.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { ApiTask, ApiThreadAnswer } from './api-thread.js';
+import type { Api, ApiOptions } from './read-api.js';
+import { DocumentProblem, maxDocumentBytes } from './read-document.js';
+
+const readMs = 60_000;
+const connectMs = 10_000;
+/** How long one from an address is used. */
+const lifeMs = 3_600_000;
+const resourceLimits = { maxOldGenerationSizeMb: 1_024, maxYoungGenerationSizeMb: 64 };
+
+export type DocumentPlace = { file: string } | { url: string };
+
+export class ApiDocument {
+  private kept: { api: Api; until: number } | undefined;
+  private reading: Promise<Api> | undefined;
+
+  /** @param place a file, or an https address */
+  constructor(
+    private readonly place: DocumentPlace,
+    private readonly options: ApiOptions,
+  ) {}
+
+  /** @throws AppError tool_unavailable with what is wrong with the document; the signal's reason */
+  read(signal: AbortSignal): Promise<Api> {
+    if (this.kept !== undefined && steadyNow() < this.kept.until) return Promise.resolve(this.kept.api);
+    this.reading ??= this.readNow().finally(() => (this.reading = undefined));
+    return unlessAborted(this.reading, signal);
+  }
+
+  private async readNow(): Promise<Api> {
+    try {
+      const { place } = this;
+      const text = await textOfDocument(place);
+      const api = await inThread({ text, options: this.options });
+      this.kept = { api, until: 'file' in place ? Infinity : steadyNow() + lifeMs };
+      return api;
+    } catch (error) {
+      if (this.kept !== undefined) return this.kept.api;
+      if (error instanceof DocumentProblem)
+        throw new AppError('tool_unavailable', `Its OpenAPI document ${error.message}`, { cause: error });
+      throw error;
+    }
+  }
+}
+
+/** @throws DocumentProblem */
+export async function textOfDocument(place: DocumentPlace): Promise<string> {
+  return 'file' in place ? documentText(place.file) : downloaded(new URL(place.url));
+}
+
+/** Does not wait at a pipe. @throws DocumentProblem */
+export function documentText(file: string): string {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const stat = fstatSync(descriptor);
+    if (!stat.isFile()) throw new DocumentProblem('is not a file');
+    if (stat.size > maxDocumentBytes) throw new DocumentProblem(`is larger than ${maxDocumentBytes} bytes`);
+    return readFileSync(descriptor, 'utf8');
+  } catch (error) {
+    if (error instanceof DocumentProblem) throw error;
+    throw new DocumentProblem(`cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unreadable'}`);
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+/** Another one when the file has changed, or has become readable. */
+export function fileHash(file: string): string {
+  try {
+    return createHash('sha256').update(documentText(file)).digest('hex');
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** The operator has chosen the address, so it may be private. Redirects are not followed. @throws DocumentProblem */
+async function downloaded({ origin, pathname, search }: URL): Promise<string> {
+  const client = new HttpClient({
+    baseUrl: origin,
+    headers: { 'user-agent': 'signalbox', 'accept-encoding': 'identity' },
+    timeoutMs: { connect: connectMs, first_byte: Infinity, idle: Infinity },
+    keepAliveMs: 1_000,
+    maxExchanges: 1,
+    maxBytes: maxDocumentBytes,
+    opensAt: 'headers',
+    toError: ({ what }) => new DocumentProblem(`cannot be fetched: its server ${what}`),
+  });
+  try {
+    const { signal } = new AbortController();
+    const given = { signal, deadline: steadyNow() + readMs };
+    const answer = await client.open({ method: 'GET', path: `${pathname}${search}` }, given);
+    if (answer.status !== 200) throw new DocumentProblem(`cannot be fetched: its server answers HTTP ${answer.status}`);
+    const parts: Uint8Array[] = [];
+    await answer.read((bytes) => void parts.push(bytes));
+    return Buffer.concat(parts).toString();
+  } finally {
+    await client.close().catch(() => undefined);
+  }
+}
+
+/** @throws DocumentProblem */
+async function inThread(task: ApiTask): Promise<Api> {
+  const thread = new Worker(builtProgram('apps/worker/mcp/openapi/api-thread.js'), {
+    resourceLimits,
+    env: {},
+    name: 'openapi',
+    workerData: task,
+  });
+  // A worker that stops does not wait for it.
+  thread.unref();
+  const late = AbortSignal.timeout(readMs);
+  try {
+    const [answer] = (await once(thread, 'message', { signal: late })) as [ApiThreadAnswer];
+    if ('api' in answer) return answer.api;
+    throw new DocumentProblem(answer.problem);
+  } catch (error) {
+    const isMemory = (error as { code?: unknown }).code === 'ERR_WORKER_OUT_OF_MEMORY';
+    if (late.aborted || isMemory)
+      throw new DocumentProblem(`takes too much ${isMemory ? 'memory' : 'time'} to be read`);
+    throw error;
+  } finally {
+    await thread.terminate();
+  }
+}

@@ -1,0 +1,312 @@
+import { describe, expect } from 'vitest';
+import { stringify } from 'yaml';
+import { compileSchema } from '#libs/json-schema/compile-schema.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import { verifies } from '../../../../test/verifies.js';
+import { readDefinitions, readStored } from '../catalog/read-definitions.js';
+import { type ApiOptions, readApi } from './read-api.js';
+import { maxDocumentBytes } from './read-document.js';
+
+const limits = { maxBytes: 64 * 1024, maxDepth: 32 };
+const base = 'https://api.example.com/v1';
+const ok = { responses: { 200: { description: 'ok' } } };
+
+function document(paths: object, more: object = {}): string {
+  return JSON.stringify({ openapi: '3.0.3', info: {}, servers: [{ url: base }], paths, ...more });
+}
+const read = (text: string, options: Partial<ApiOptions> = {}) => readApi(text, { setHeaders: [], limits, ...options });
+const schemaOf = (operation: object, more: object = {}, options: Partial<ApiOptions> = {}) =>
+  read(document({ '/it': { post: { operationId: 'it', ...operation } } }, more), options).tools[0]!.definition
+    .inputSchema;
+const bodyOf = (schema: object, more: object = {}) => {
+  const made = schemaOf({ requestBody: { content: { 'application/json': { schema } } } }, more);
+  return (made['properties'] as JsonObject)['body'];
+};
+const names = (paths: object, options: Partial<ApiOptions> = {}) =>
+  read(document(paths), options).tools.map(({ definition }) => definition.name);
+
+describe('the tools of a document', () => {
+  verifies('openapi.tools', 'named by id, or by method and path, each name once', () => {
+    const paths = {
+      '/users': { get: { operationId: 'users/list all' }, post: { operationId: 'users/list.all' } },
+      '/users/{id}': { get: ok, delete: ok, parameters: [{ name: 'id', in: 'path' }] },
+      '/files/{a}.{b}': { put: { operationId: 'x'.repeat(100) }, get: { operationId: '新' } },
+      '/more': { post: { operationId: 'x'.repeat(90) }, trace: ok },
+    };
+    expect(names(paths)).toEqual([
+      'users_list_all',
+      'users_list_all_2',
+      'get_users_by_id',
+      'delete_users_by_id',
+      'get_files_by_a_by_b',
+      'x'.repeat(64),
+      `${'x'.repeat(62)}_2`,
+    ]);
+  });
+
+  verifies('openapi.tools', 'described by summary, description, method and path; annotated by method', () => {
+    const get = { operationId: 'a', summary: 'Lists pets', description: 'All of them.', deprecated: true };
+    const { tools } = read(document({ '/pets': { get, put: ok, delete: ok, post: ok, head: ok, patch: ok } }));
+    expect(tools[0]!.definition).toMatchObject({
+      title: 'Lists pets',
+      description: 'Deprecated.\nLists pets\nAll of them.\nGET /pets',
+    });
+    const hints = tools.map(({ method, definition: { annotations } }) => [method, annotations]);
+    expect(Object.fromEntries(hints)).toMatchObject({
+      GET: { readOnlyHint: true },
+      HEAD: { readOnlyHint: true },
+      PUT: { readOnlyHint: false, idempotentHint: true, destructiveHint: false },
+      DELETE: { readOnlyHint: false, destructiveHint: true },
+      POST: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
+      PATCH: { readOnlyHint: false, idempotentHint: false },
+    });
+  });
+
+  verifies('openapi.tools', 'chosen by globs of ids, tags and names, in order', () => {
+    const paths = {
+      '/a': { get: { operationId: 'pets/list', tags: ['pets'] }, post: { operationId: 'pets/add', tags: ['pets'] } },
+      '/b': { get: { tags: ['shop items'] } },
+    };
+    expect(names(paths, { operations: ['pets/*'] })).toEqual(['pets_list', 'pets_add']);
+    expect(names(paths, { operations: ['pets', '!pets/add'] })).toEqual(['pets_list']);
+    expect(names(paths, { operations: ['!pets'] })).toEqual(['get_b']);
+    expect(names(paths, { operations: ['shop*', 'pets_list'] })).toEqual(['pets_list', 'get_b']);
+    expect(() => names(paths, { operations: ['nothing'] })).toThrow('has no operation that `operations` names');
+  });
+
+  verifies('openapi.tools', 'one that reads has no body', () => {
+    const body = { content: { 'application/json': { schema: { type: 'object' } } } };
+    const { tools } = read(document({ '/it': { get: { requestBody: body }, delete: { requestBody: body } } }));
+    expect(tools.map((tool) => 'body' in tool)).toEqual([false, true]);
+  });
+
+  verifies('openapi.tools', 'arguments are parameters of path and operation, and the body', () => {
+    const parameters = [
+      { name: 'id', in: 'path', schema: { type: 'integer' } },
+      { name: 'page[size]', in: 'query', description: 'How many', schema: { type: 'integer', default: 20 } },
+      { $ref: '#/components/parameters/Trace' },
+    ];
+    const own = [
+      { name: 'id', in: 'query', required: true, schema: { type: 'string' } },
+      { name: 'body', in: 'query', content: { 'application/json': { schema: { type: 'object' } } } },
+      { name: 'X-Trace', in: 'header', required: true, schema: { type: 'string' } },
+      ...['X-Key', 'Authorization', 'Content-Type'].map((name) => ({ name, in: 'header', schema: {} })),
+      { name: 'lost', in: 'body', schema: {} },
+    ];
+    const post = { parameters: own, requestBody: { required: true, content: { 'text/json': { schema: true } } } };
+    const components = { parameters: { Trace: { name: 'X-Trace', in: 'header', schema: { type: 'integer' } } } };
+    const text = document({ '/it/{id}': { parameters, post } }, { components });
+    const [tool] = read(text, { setHeaders: ['x-key'] }).tools;
+    expect(tool!.definition.inputSchema).toEqual({
+      type: 'object',
+      properties: {
+        id: { type: 'integer' },
+        page_size: { type: 'integer', description: 'How many Default: 20.' },
+        'X-Trace': { type: 'string' },
+        id_query: { type: 'string' },
+        body: { type: 'object' },
+        request_body: true,
+      },
+      required: ['id', 'X-Trace', 'id_query', 'request_body'],
+      additionalProperties: false,
+    });
+    expect(tool!.parameters.find(({ argument }) => argument === 'body')).toMatchObject({ isJson: true });
+  });
+});
+
+describe('schemas', () => {
+  verifies('openapi.schemas', 'what only documents and answers need is left out, and defaults are words', async () => {
+    const schema = {
+      type: 'object',
+      title: 'Pet',
+      discriminator: { propertyName: 'kind' },
+      required: ['id', 'name', 'gone'],
+      properties: {
+        id: { type: 'integer', readOnly: true },
+        name: { type: 'string', nullable: true, example: 'Rex', 'x-order': 1 },
+        private: { type: 'boolean', default: false, description: 'Who sees it.' },
+        age: { type: 'integer', minimum: 0, exclusiveMinimum: true },
+      },
+      example: { name: 'Rex' },
+    };
+    const body = bodyOf(schema);
+    expect(body).toEqual({
+      type: 'object',
+      required: ['name', 'gone'],
+      properties: {
+        name: { type: 'string', nullable: true, examples: ['Rex'] },
+        private: { type: 'boolean', description: 'Who sees it. Default: false.' },
+        age: { type: 'integer', minimum: 0, exclusiveMinimum: true },
+      },
+    });
+    const inputSchema = { type: 'object', properties: { body: body! } };
+    const { definitions } = await readDefinitions([{ name: 'it', inputSchema }], limits);
+    const compiled = compileSchema(readStored(definitions[0]!.definition).inputSchema, { ...limits, deadlineMs: 500 });
+    const given = { body: { name: null, gone: 1, age: 1 } };
+    expect(compiled.check(given, 20)).toBeUndefined();
+    expect(given).toEqual({ body: { name: null, gone: 1, age: 1 } });
+    expect(compiled.check({ body: { name: 'x', gone: 1, age: 0 } }, 20)).toContain('age');
+  });
+
+  verifies('openapi.schemas', 'references are written out, recursion is in $defs', () => {
+    const node = { type: 'object', properties: { next: { $ref: '#/components/schemas/Node' } } };
+    const schemas = {
+      Node: node,
+      Name: { type: 'string' },
+      Pet: { properties: { name: { $ref: '#/components/schemas/Name' } } },
+    };
+    expect(bodyOf({ $ref: '#/components/schemas/Pet' }, { components: { schemas } })).toEqual({
+      properties: { name: { type: 'string' } },
+    });
+    const body = { content: { 'application/json': { schema: { $ref: '#/components/schemas/Node' } } } };
+    const schema = schemaOf({ requestBody: body }, { components: { schemas } });
+    expect(schema['$defs']).toEqual({ Node: { type: 'object', properties: { next: { $ref: '#/$defs/Node' } } } });
+    compileSchema(schema, { ...limits, deadlineMs: 500 });
+    expect(bodyOf({ $ref: '#/components/schemas/Lost' })).toEqual({});
+  });
+
+  verifies('openapi.schemas', 'larger ones share parts, then lose words, then depth', () => {
+    const words = 'word '.repeat(60);
+    const wide = Object.fromEntries(
+      Array.from({ length: 40 }, (_, at) => [`m${at}`, { type: 'string', description: words }]),
+    );
+    const part = { type: 'object', properties: wide };
+    const ref = { $ref: '#/components/schemas/Part' };
+    const components = { schemas: { Part: part } };
+    const shared = bodyOf({ properties: { a: ref, b: ref } }, { components });
+    expect(shared).toMatchObject({ properties: { a: { $ref: '#/$defs/Part' }, b: { $ref: '#/$defs/Part' } } });
+    const large = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`p${at}`, part]));
+    const without = schemaOf({ requestBody: { content: { 'application/json': { schema: { properties: large } } } } });
+    expect(JSON.stringify(without)).not.toContain('word');
+    expect(JSON.stringify(without)).toContain('"m39":{"type":"string"}');
+    let deep: object = { type: 'string' };
+    for (let level = 0; level < 60; level += 1) deep = { type: 'object', properties: { inner: deep } };
+    const cut = schemaOf({ requestBody: { content: { 'application/json': { schema: deep } } } });
+    compileSchema(cut, { ...limits, deadlineMs: 500 });
+    expect(JSON.stringify(cut)).toContain('"inner":{}');
+    const hopeless = { parameters: [{ name: 'x', in: 'query', schema: { enum: [words.repeat(300)] } }] };
+    expect(() => schemaOf(hopeless)).toThrow('limits.tool_schema_bytes');
+  });
+});
+
+describe('documents', () => {
+  const swagger = {
+    swagger: '2.0',
+    host: 'api.example.com',
+    basePath: '/v2',
+    schemes: ['http', 'https'],
+    paths: {
+      '/pets/{id}': {
+        post: {
+          operationId: 'addPet',
+          consumes: ['multipart/form-data'],
+          parameters: [
+            { name: 'id', in: 'path', required: true, type: 'integer' },
+            { name: 'tags', in: 'query', type: 'array', items: { type: 'string' }, collectionFormat: 'multi' },
+            { $ref: '#/parameters/Photo' },
+          ],
+        },
+        put: {
+          operationId: 'setPet',
+          parameters: [
+            { $ref: '#/parameters/Pet' },
+            { name: 'ids', in: 'query', type: 'array', items: { type: 'string' } },
+          ],
+        },
+      },
+    },
+    parameters: {
+      Photo: { name: 'photo', in: 'formData', type: 'file' },
+      Pet: { name: 'pet', in: 'body', required: true, schema: { $ref: '#/definitions/Pet' } },
+    },
+    definitions: { Pet: { type: 'object', properties: { name: { type: 'string' } } } },
+  };
+
+  verifies('openapi.versions', 'Swagger 2, as JSON and as YAML', () => {
+    const api = read(JSON.stringify(swagger));
+    expect(api).toMatchObject({ version: '2.0', baseUrl: 'https://api.example.com/v2', operations: 2 });
+    expect(api.tools.map(({ body }) => [body?.kind, body?.files])).toEqual([
+      ['multipart', ['photo']],
+      ['json', []],
+    ]);
+    expect(api.tools[1]!.definition.inputSchema).toMatchObject({
+      properties: { body: { type: 'object', properties: { name: { type: 'string' } } } },
+      required: ['body'],
+    });
+    const [tags, ids] = ['tags', 'ids'].map((name) =>
+      api.tools.flatMap(({ parameters }) => parameters).find(({ argument }) => argument === name),
+    );
+    expect([tags, ids]).toMatchObject([{ style: 'form', explode: true }, { explode: false }]);
+    const yaml = stringify(swagger).replace('"2.0"', '2.0');
+    expect(read(yaml)).toEqual(api);
+  });
+
+  verifies('openapi.versions', '3.1 with its types and files', () => {
+    const schema = {
+      type: 'object',
+      properties: {
+        age: { type: ['integer', 'null'], exclusiveMinimum: 0 },
+        photo: { type: 'string', contentMediaType: 'image/png' },
+      },
+    };
+    const post = { requestBody: { content: { 'multipart/form-data': { schema } } } };
+    const [tool] = read(document({ '/it': { post } }, { openapi: '3.1.0' })).tools;
+    expect(tool!.body).toMatchObject({ kind: 'multipart', files: ['photo'] });
+    expect(tool!.definition.inputSchema).toMatchObject({
+      properties: { body: { properties: { age: { type: ['integer', 'null'], exclusiveMinimum: 0 } } } },
+    });
+  });
+
+  const wrong: [what: string, text: string, problem: string][] = [
+    ['no document', '{"name":"x"}', 'is no OpenAPI document'],
+    ['no YAML', 'a: [', 'cannot be read'],
+    ['a value that contains itself', 'openapi: 3.0.0\npaths: &a\n  /x: *a', 'cannot be read'],
+    ['another version', document({}, { openapi: '4.0.0' }), 'is of version 4.0.0'],
+    ['no operations', document({ '/x': { parameters: [] } }), 'has no operations'],
+    ['a large one', `{"openapi":"3.0.0","x":"${'x'.repeat(maxDocumentBytes)}"}`, 'is larger than'],
+    ['another file', document({ '/x': { $ref: 'paths/x.yaml' } }), 'paths/x.yaml, which is outside of it: bundle it'],
+    [
+      'too many operations',
+      document(Object.fromEntries(Array.from({ length: 2_001 }, (_, at) => [`/${at}`, { get: ok }]))),
+      'choose up to 2000',
+    ],
+  ];
+  for (const [what, text, problem] of wrong) {
+    verifies('openapi.versions', what, () => expect(() => read(text)).toThrow(problem));
+  }
+});
+
+describe('addresses', () => {
+  const at = (servers: object[], options: Partial<ApiOptions> = {}) =>
+    read(document({ '/x': { get: ok } }, { servers }), options);
+
+  verifies('openapi.contained', 'a document names an https address, one that is fetched its own', () => {
+    expect(at([{ url: base }])).toMatchObject({ baseUrl: base, isFromDocument: true });
+    const variables = { region: { default: 'eu' } };
+    expect(at([{ url: 'https://{region}.example.com/', variables }]).baseUrl).toBe('https://eu.example.com');
+    expect(() => at([{ url: 'http://api.example.com' }])).toThrow('is not https: set base_url');
+    expect(() => at([{ url: '/v1' }])).toThrow('no complete address');
+    expect(() => at([])).toThrow('no complete address');
+    expect(() => at([{ url: 'https://{tenant}.example.com' }])).toThrow('no complete address');
+    const documentUrl = 'https://docs.example.com/a/api.json';
+    expect(at([{ url: '../v1' }], { documentUrl })).toMatchObject({
+      baseUrl: 'https://docs.example.com/v1',
+      isFromDocument: false,
+    });
+    expect(() => at([{ url: base }], { documentUrl })).toThrow('comes from another one: set base_url');
+    const baseUrl = 'http://10.0.0.1/api';
+    expect(at([{ url: base }], { documentUrl, baseUrl })).toMatchObject({ baseUrl, isFromDocument: false });
+  });
+
+  verifies('openapi.contained', 'an operation at another address is left out, unless base_url is set', () => {
+    const paths = {
+      '/a': { get: { operationId: 'a', servers: [{ url: 'https://api.example.com/v1/beta' }] } },
+      '/b': { get: { operationId: 'b', servers: [{ url: 'https://uploads.example.com' }] }, servers: [{ url: base }] },
+      '/c': { get: { operationId: 'c' } },
+    };
+    const { tools, leftOut } = read(document(paths));
+    expect(tools.map(({ path }) => path)).toEqual(['/beta/a', '/c']);
+    expect(leftOut).toEqual([expect.stringMatching(/^b: .*another address/)]);
+    expect(read(document(paths), { baseUrl: base }).tools.map(({ path }) => path)).toEqual(['/a', '/b', '/c']);
+  });
+});

@@ -1,0 +1,29 @@
+// `openapi` of a tool server: with which other settings it goes together.
+import { expect } from 'vitest';
+import { verifies } from '../../test/verifies.js';
+import { ConfigError } from './config-error.js';
+import { readConfig } from './read-config.js';
+
+const read = (server: object) => readConfig({ environment: { MCP_SERVERS: JSON.stringify({ crm: server }) } });
+const openapi = './crm.yaml';
+const base_url = 'https://api.example.com';
+
+verifies('openapi.checked', 'settings that go together, and those that do not', () => {
+  const whole = { openapi, base_url, operations: ['crm'], auth: { kind: 'oauth' }, forward_headers: ['x-tenant'] };
+  expect(read(whole).mcpServers['crm']).toMatchObject(whole);
+  for (const [server, problem] of [
+    [{ openapi, url: base_url }, 'it has url and openapi'],
+    [{ url: base_url, base_url }, 'has base_url but no openapi'],
+    [{ url: base_url, operations: ['crm'] }, 'has operations but no openapi'],
+    [{ openapi, operations: [] }, 'has operations without any'],
+    [{ openapi: 'http://api.example.com/crm.yaml' }, 'is not https'],
+    [{ openapi, auth: { kind: 'oauth' } }, 'has auth but no base_url'],
+    [{ openapi, identity: 'jwt' }, 'has identity but no base_url'],
+    [{ openapi, transport: 'http' }, 'has a transport but no url'],
+    [{ openapi, act_for_caller: true }, 'has act_for_caller but is an API'],
+    [{ openapi, base_url, auth: { kind: 'headers', names: ['X-Key'] }, headers: { 'x-key': 'k' } }, 'twice'],
+  ] as const) {
+    expect(() => read(server)).toThrow(ConfigError);
+    expect(() => read(server)).toThrow(problem);
+  }
+});
