@@ -2,20 +2,22 @@
 // but never calls. Writes the figures into docs/tool-search.md. Exit codes: 0 written, 1 nothing could be measured.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { format, resolveConfig } from 'prettier';
 import { parse } from 'yaml';
 import { definitionTokens } from '#libs/tool-search/definition-tokens.js';
 import { type SearchableTool, ToolIndex } from '#libs/tool-search/tool-index.js';
-import { judge, idOf, type JudgedQuestion, type Question } from './tool-recall/judge-search.js';
-import { type ListedTools, listTools, type PackagedServer } from './tool-recall/list-tools.js';
+import { judge, idOf, type JudgedQuestion, type SearchQuestion } from './tool-recall/judge-search.js';
+import { type CollectedTools, listTools, type PackagedServer } from './tool-recall/list-tools.js';
 import { renderRecall, withRecall } from './tool-recall/render-recall.js';
 
 const page = 'docs/tool-search.md';
 const directory = 'test/tool-recall';
 /** Definitions are texts of their authors: they are kept on this machine, and in no repository. */
-const kept = '.data/tool-recall.json';
+const cache = '.data/tool-recall';
+const kept = `${cache}/definitions.json`;
 const rounds = 10;
 
 const { values: options } = parseArgs({
@@ -26,7 +28,7 @@ const { values: options } = parseArgs({
 });
 
 const listed = await definitions();
-const questions = parse(readFileSync(`${directory}/questions.yaml`, 'utf8')) as Question[];
+const questions = parse(readFileSync(`${directory}/questions.yaml`, 'utf8')) as SearchQuestion[];
 const index = new ToolIndex(listed.tools);
 const judged = judge(index, questions);
 const lines = renderRecall({
@@ -46,20 +48,21 @@ else {
 }
 
 /** Listed once for each set of packages: to start the servers takes minutes. */
-async function definitions(): Promise<ListedTools> {
+async function definitions(): Promise<CollectedTools> {
   const sources = [`${directory}/package-lock.json`, `${directory}/servers.json`].map((path) => readFileSync(path));
   const madeFrom = createHash('sha256').update(Buffer.concat(sources)).digest('hex');
   if (existsSync(kept)) {
-    const before = JSON.parse(readFileSync(kept, 'utf8')) as ListedTools & { madeFrom: string };
+    const before = JSON.parse(readFileSync(kept, 'utf8')) as CollectedTools & { madeFrom: string };
     if (before.madeFrom === madeFrom) return before;
   }
-  execFileSync('npm', ['ci', '--prefix', directory, '--ignore-scripts', '--omit=optional'], {
+  mkdirSync(cache, { recursive: true });
+  for (const file of ['package.json', 'package-lock.json']) copyFileSync(`${directory}/${file}`, `${cache}/${file}`);
+  execFileSync('npm', ['ci', '--prefix', cache, '--ignore-scripts', '--omit=optional'], {
     stdio: ['ignore', 'ignore', 'inherit'],
     shell: process.platform === 'win32',
   });
   const servers = JSON.parse(sources[1]!.toString()) as Record<string, PackagedServer>;
-  const now = await listTools(servers, `${directory}/node_modules`);
-  mkdirSync('.data', { recursive: true });
+  const now = await listTools(servers, resolve(cache, 'node_modules'));
   writeFileSync(kept, JSON.stringify({ madeFrom, ...now }));
   return now;
 }

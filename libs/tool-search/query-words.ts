@@ -3,7 +3,7 @@
 import { charactersOf, pairsOf, runsOf } from '#libs/words/script-runs.js';
 import { alsoSaidBy, isPhrase, longestEntry, meaningsOf } from './glossary/glossary.js';
 import { isFiller } from './glossary/fillers.js';
-import { readable, splitWord, stemOf } from './read-words.js';
+import { indexedForm, splitWord, stemOf } from './read-words.js';
 import { withoutExamples } from './query-examples.js';
 
 export interface QueryWord {
@@ -23,7 +23,7 @@ const maxWords = 48;
 /** A single character says little. */
 const characterWeight = 0.3;
 /** What a word says besides counts less than what it means. */
-const alsoWeight = 0.6;
+const alsoWeight = 0.8;
 
 /** What is quoted is often no word of the question, but a text that a tool is to be given. */
 const quotedWeight = 0.3;
@@ -50,15 +50,17 @@ export function queryWords(query: string): QueryWord[] {
 
 function addText(text: string, add: AddWord): void {
   let neighbours: string[] = [];
+  let begins = true;
   for (const run of runsOf(text)) {
     if (!run.cjk) neighbours.push(...splitWord(run.text));
     else {
-      addLatin(neighbours, add);
+      addLatin(neighbours, begins, add);
       neighbours = [];
+      begins = false;
       for (const part of partsOf(charactersOf(run.text))) addPart(part, add);
     }
   }
-  addLatin(neighbours, add);
+  addLatin(neighbours, begins, add);
 }
 
 function addPart({ text, known }: Part, add: AddWord): void {
@@ -72,14 +74,18 @@ function addPart({ text, known }: Part, add: AddWord): void {
  * Words beside each other: what they say together (`turn down`), else each of them. With its neighbour a word may be one name:
  * `on call`, `Argo CD`.
  */
-function addLatin(words: readonly string[], add: AddWord): void {
+function addLatin(words: readonly string[], begins: boolean, add: AddWord): void {
   for (let at = 0; at < words.length; at += 1) {
     const length = [3, 2].find((count) => isPhrase(phraseOf(words, at, count))) ?? 1;
-    if (length > 1) add(phraseOf(words, at, length));
+    const word = stemOf(words[at]!);
+    const isFirst = begins && words.slice(0, at).every((before) => indexedForm(before).length === 0);
+    if (length > 1) add(phraseOf(words, at, length), 1, []);
+    else if (isFirst && isPhrase(`^-${word}`)) add(`^-${word}`, 1, []);
+    else if (indexedForm(words[at]!).length === 0 && alsoSaidBy(word).length > 0) add(word, 1, []);
     else {
       const names = [words.slice(at - 1, at + 1), words.slice(at, at + 2)].filter((pair) => pair.length === 2);
       const terms = names.map((pair) => stemOf(pair.join('')));
-      for (const word of readable(words[at]!)) add(word, 1, [word, ...terms]);
+      for (const word of indexedForm(words[at]!)) add(word, 1, [word, ...terms]);
     }
     at += length - 1;
   }

@@ -26,7 +26,18 @@ export function wordsOf(text: string): string[] {
 }
 
 /** The terms of a word of a script with spaces: `getFileInfo` has three. */
-export const partsOfWord = (run: string): string[] => splitWord(run).flatMap(readable);
+function partsOfWord(run: string): readonly string[] {
+  const known = read.get(run);
+  if (known !== undefined) return known;
+  const parts = splitWord(run).flatMap(indexedForm);
+  if (read.size >= maxRead) read.clear();
+  if (run.length <= maxWordLength) read.set(run, parts);
+  return parts;
+}
+
+/** Definitions repeat their words, so most of them were read before. */
+const read = new Map<string, readonly string[]>();
+const maxRead = 20_000;
 
 /** In lower case, each as it is. */
 export function splitWord(run: string): string[] {
@@ -38,7 +49,7 @@ export function splitWord(run: string): string[] {
 }
 
 /** The word as the index has it; none if it says nothing. */
-export const readable = (word: string): string[] => (stopWords.has(word) ? [] : [stemOf(word)]);
+export const indexedForm = (word: string): string[] => (stopWords.has(word) ? [] : [stemOf(word)]);
 
 /** A word without its endings: forms of one word become equal, which need not be a word. */
 export function stemOf(word: string): string {

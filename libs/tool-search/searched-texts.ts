@@ -15,7 +15,7 @@ export interface SearchedText {
 
 /** What a word counts there, and how much less in a text that is longer than others are. */
 export const fields = {
-  name: { weight: 3, lengthDiscount: 0.5 },
+  name: { weight: 4, lengthDiscount: 0.6 },
   title: { weight: 1, lengthDiscount: 0.5 },
   server: { weight: 2, lengthDiscount: 0 },
   summary: { weight: 1.2, lengthDiscount: 0.3 },

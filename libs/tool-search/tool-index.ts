@@ -16,7 +16,6 @@ const saturation = 1.2;
 /** A word that no definition has may be the beginning of some that are there: `mongo`, `repo`. */
 const leastBeginning = 4;
 const mostBegun = 8;
-const begunShare = 0.8;
 
 /** Tools by position, and what the word counts in each. */
 interface Postings {
@@ -82,7 +81,7 @@ export class ToolIndex<T extends SearchableTool> {
 function termsIn({ postings, terms }: BuiltIndex, { word, terms: meant }: QueryWord): Map<string, number> {
   const known = new Map([...meant].filter(([term]) => postings.has(term)));
   if (known.has(word)) return known;
-  for (const term of begunBy(terms, word)) known.set(term, Math.max(begunShare, known.get(term) ?? 0));
+  for (const term of begunBy(terms, word)) known.set(term, 1);
   const most = Math.max(...known.values());
   return new Map([...known].map(([term, share]) => [term, share / most]));
 }

@@ -1,7 +1,7 @@
 // How often a search finds the right tool: questions with the tools that answer them, and where those stand in what is found. Pure.
 import type { SearchableTool, ToolIndex } from '#libs/tool-search/tool-index.js';
 
-export interface Question {
+export interface SearchQuestion {
   question: string;
   /** `server/tool`; any of them is right. */
   tools: string[];
@@ -10,7 +10,7 @@ export interface Question {
 }
 
 /** A question, and what was found for it. */
-export interface JudgedQuestion extends Question {
+export interface JudgedQuestion extends SearchQuestion {
   /** `server/tool`, best first. */
   found: string[];
   /** Where the first right tool stands, from 1; undefined if it is not among the found. */
@@ -31,7 +31,7 @@ const depth = 20;
 
 export const idOf = ({ server, tool }: Pick<SearchableTool, 'server' | 'tool'>): string => `${server}/${tool}`;
 
-export function judge(index: ToolIndex<SearchableTool>, questions: readonly Question[]): JudgedQuestion[] {
+export function judge(index: ToolIndex<SearchableTool>, questions: readonly SearchQuestion[]): JudgedQuestion[] {
   return questions.map((question) => {
     const found = index.find(question.question, { limit: depth }).map(({ tool }) => idOf(tool));
     const position = found.findIndex((id) => question.tools.includes(id));
@@ -51,4 +51,4 @@ export function recallOf(judged: readonly JudgedQuestion[]): Recall {
 }
 
 /** A question with Chinese characters is Chinese, whatever else it has. */
-export const isChinese = ({ question }: Question): boolean => /\p{Script=Han}/u.test(question);
+export const isInChinese = ({ question }: SearchQuestion): boolean => /\p{Script=Han}/u.test(question);

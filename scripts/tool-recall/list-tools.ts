@@ -17,7 +17,7 @@ export interface PackagedServer {
   files?: Record<string, string>;
 }
 
-export interface ListedTools {
+export interface CollectedTools {
   tools: SearchableTool[];
   /** Servers that gave no list, with the reason. */
   failed: Record<string, string>;
@@ -32,7 +32,7 @@ const maxPages = 50;
 export async function listTools(
   servers: Readonly<Record<string, PackagedServer>>,
   modules: string,
-): Promise<ListedTools> {
+): Promise<CollectedTools> {
   const names = Object.keys(servers);
   const lists = new Map<string, SearchableTool[]>();
   const failed: Record<string, string> = {};

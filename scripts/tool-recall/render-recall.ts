@@ -1,6 +1,6 @@
 // The figures of a search for tools as Markdown, and their place in the page that has them. Pure.
 import { table } from '../scoreboard/write-page.js';
-import { isChinese, type JudgedQuestion, recallOf } from './judge-search.js';
+import { isInChinese, type JudgedQuestion, recallOf } from './judge-search.js';
 
 export interface MeasuredSearch {
   judged: readonly JudgedQuestion[];
@@ -25,8 +25,8 @@ export function renderRecall(measured: MeasuredSearch): string[] {
     ['all', () => true],
   ];
   const languages: [string, (question: JudgedQuestion) => boolean][] = [
-    ['English', (question) => !isChinese(question)],
-    ['Chinese', isChinese],
+    ['English', (question) => !isInChinese(question)],
+    ['Chinese', isInChinese],
     ['both', () => true],
   ];
   const rows = halves.flatMap(([half, isOfHalf]) =>

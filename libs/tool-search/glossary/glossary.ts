@@ -58,8 +58,8 @@ function addRow(english: readonly string[], chinese: readonly string[]): void {
 /** What is said, in either language, stands for what is written in definitions, and not the other way round. */
 function addSaying(said: readonly string[], written: readonly (readonly string[])[]): void {
   for (const saying of said) {
-    const word = saying.split('-').map(stemOf).join('-');
-    if (saying.includes('-')) phrases.add(word);
+    const word = saying.replace('^', '^-').split('-').map(stemOf).join('-');
+    if (/[-^]/.test(saying)) phrases.add(word);
     const [first, ...more] = written.map(sharesOf);
     for (const [term, share] of first!) addMeaning(word, term, share);
     if (more.length > 0) saidAsWell.set(word, [...(saidAsWell.get(word) ?? []), ...more]);
