@@ -10,10 +10,19 @@ export type SearchableTool = Pick<CatalogTool, 'name' | 'tool' | 'server' | 'des
 
 export interface SearchedText {
   text: string;
-  weight: number;
+  field: keyof typeof fields;
 }
 
-const weights = { name: 3, title: 2, server: 1.5, summary: 1.5, description: 0.6, parameter: 0.5, parameterText: 0.2 };
+/** What a word counts there, and how much less in a text that is longer than others are. */
+export const fields = {
+  name: { weight: 4, lengthDiscount: 0.6 },
+  title: { weight: 1, lengthDiscount: 0.5 },
+  server: { weight: 2, lengthDiscount: 0 },
+  summary: { weight: 1.2, lengthDiscount: 0.3 },
+  description: { weight: 0.6, lengthDiscount: 0.8 },
+  parameter: { weight: 0.5, lengthDiscount: 0.7 },
+  parameterText: { weight: 0.1, lengthDiscount: 0.7 },
+};
 /** The first sentence says what a tool does; what follows says when, how and what else there is. */
 const maxSummary = 200;
 const maxText = 2_000;
@@ -23,16 +32,16 @@ const maxDepth = 3;
 export function searchedTexts(tool: SearchableTool): SearchedText[] {
   const description = tool.description.slice(0, maxText);
   const summary = /^[^.!?。！？\n]*/.exec(description.trimStart().slice(0, maxSummary))![0];
-  const texts = [
-    { text: tool.tool.slice(0, maxText), weight: weights.name },
-    { text: (tool.title ?? '').slice(0, maxText), weight: weights.title },
-    { text: tool.server.slice(0, maxText), weight: weights.server },
-    { text: summary, weight: weights.summary },
-    { text: description.trimStart().slice(summary.length), weight: weights.description },
+  const texts: SearchedText[] = [
+    { text: tool.tool.slice(0, maxText), field: 'name' },
+    { text: (tool.title ?? '').slice(0, maxText), field: 'title' },
+    { text: tool.server.slice(0, maxText), field: 'server' },
+    { text: summary, field: 'summary' },
+    { text: description.trimStart().slice(summary.length), field: 'description' },
   ];
   for (const { name, description } of parametersOf(tool.inputSchema)) {
-    texts.push({ text: name.slice(0, maxText), weight: weights.parameter });
-    texts.push({ text: textOrEmpty(description).slice(0, maxText), weight: weights.parameterText });
+    texts.push({ text: name.slice(0, maxText), field: 'parameter' });
+    texts.push({ text: textOrEmpty(description).slice(0, maxText), field: 'parameterText' });
   }
   return texts;
 }

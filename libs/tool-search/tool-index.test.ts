@@ -54,6 +54,32 @@ test.each([
   expect(namesOf(query)[0]).toBe(name);
 });
 
+const more = [
+  ...tools,
+  tool('grafana', 'get_current_oncall_users', 'Users that are on duty.'),
+  tool('mongodb', 'list-collections', 'Lists what a database has.'),
+  tool('calendar', 'respond_to_event', 'Accepts or declines an invitation.'),
+  tool('memory', 'create_entities', 'Creates entities in the knowledge graph.'),
+  tool('argocd', 'sync_application', 'Brings it to its target state.'),
+  tool('mail', 'send_message', 'Sends a text.'),
+  tool('mail', 'search_messages', 'Searches texts.'),
+];
+
+test.each([
+  ['a phrase', 'turn down the invite', 'respond_to_event'],
+  ['a saying', 'remember that I like tea', 'create_entities'],
+  ['a saying in Chinese', '记住我喜欢喝茶', 'create_entities'],
+  ['two words that are one name', 'who is on call', 'get_current_oncall_users'],
+  ['a product in two words', 'Argo CD', 'sync_application'],
+  ['the beginning of a word', 'what is in my mongo', 'list-collections'],
+  ['a verb at the beginning', 'please message Sam', 'send_message'],
+  ['the name of a file', 'open the notes.md', 'read_file'],
+  ['a quoted text, which counts less', 'send "search the invoices"', 'send_message'],
+  ['nothing but a quoted text', '"search messages"', 'search_messages'],
+])('how people ask: %s', (_, query, name) => {
+  expect(namesOf(query, more)[0]).toBe(name);
+});
+
 test('English finds Chinese definitions, and Chinese finds them by its own words', () => {
   const chinese = [tool('a', 'one', '查询天气预报'), tool('b', 'two', '发送电子邮件')];
   expect(namesOf('weather', chinese)).toEqual(['one']);

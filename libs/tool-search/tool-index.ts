@@ -1,8 +1,8 @@
-// Finds tools by words: BM25 over the texts of each tool, which count by where they stand. It is made when it is first asked, and
+// Finds tools by words: BM25F, which is BM25 over texts that count by where they stand. It is made when it is first asked, and
 // reads nothing but the tools that it is given.
 import { queryWords, type QueryWord } from './query-words.js';
 import { wordsOf } from './read-words.js';
-import { searchedTexts, type SearchableTool } from './searched-texts.js';
+import { fields, searchedTexts, type SearchableTool } from './searched-texts.js';
 
 export type { SearchableTool };
 
@@ -11,9 +11,11 @@ export interface FoundTool<T> {
   score: number;
 }
 
-/** BM25's constants: how soon more of a word stops counting, and how much a long definition is discounted. */
+/** BM25's constant: how soon more of a word stops counting. */
 const saturation = 1.2;
-const lengthDiscount = 0.5;
+/** A word that no definition has may be the beginning of some that are there: `mongo`, `repo`. */
+const leastBeginning = 4;
+const mostBegun = 8;
 
 /** Tools by position, and what the word counts in each. */
 interface Postings {
@@ -23,8 +25,8 @@ interface Postings {
 
 interface BuiltIndex {
   postings: Map<string, Postings>;
-  /** By position: what a tool's length does to its counts. */
-  discounts: Float64Array;
+  /** In the order of their characters. */
+  terms: string[];
 }
 
 export class ToolIndex<T extends SearchableTool> {
@@ -49,40 +51,64 @@ export class ToolIndex<T extends SearchableTool> {
   }
 
   private scoresOf(words: readonly QueryWord[]): Map<number, number> {
-    const { postings, discounts } = (this.built ??= build(this.tools));
+    const built = (this.built ??= build(this.tools));
     const scores = new Map<number, number>();
-    for (const { weight, terms } of words) {
-      const counts = new Map<number, number>();
-      let tools = 0;
+    for (const word of words) {
+      const best = new Map<number, number>();
+      const terms = termsIn(built, word);
+      // What stands for a word says no more than the word: a rare synonym of a usual word is as usual as that.
+      const most = Math.max(...[...terms].map(([term, share]) => (share === 1 ? this.rarityOf(built, term) : 0)));
       for (const [term, share] of terms) {
-        const posting = postings.get(term);
-        if (posting === undefined) continue;
-        // A rare synonym of a usual word is as usual as that.
-        tools = Math.max(tools, posting.positions.length);
-        posting.positions.forEach((position, at) => {
-          counts.set(position, Math.max(counts.get(position) ?? 0, share * posting.counts[at]!));
+        const { positions, counts } = built.postings.get(term)!;
+        const worth = share * Math.min(most, this.rarityOf(built, term));
+        positions.forEach((position, at) => {
+          const part = (worth * counts[at]! * (saturation + 1)) / (counts[at]! + saturation);
+          if (part > (best.get(position) ?? 0)) best.set(position, part);
         });
       }
-      const rarity = Math.log(1 + (this.tools.length - tools + 0.5) / (tools + 0.5));
-      for (const [position, count] of counts) {
-        const part = (count * (saturation + 1)) / (count + saturation * discounts[position]!);
-        scores.set(position, (scores.get(position) ?? 0) + weight * rarity * part);
-      }
+      for (const [position, part] of best) scores.set(position, (scores.get(position) ?? 0) + word.weight * part);
     }
     return scores;
   }
+
+  private rarityOf({ postings }: BuiltIndex, term: string): number {
+    const tools = postings.get(term)!.positions.length;
+    return Math.log(1 + (this.tools.length - tools + 0.5) / (tools + 0.5));
+  }
+}
+
+/** The terms of a word that definitions have. If none of them has the word itself, what stands for it counts as much as it would. */
+function termsIn({ postings, terms }: BuiltIndex, { word, terms: meant }: QueryWord): Map<string, number> {
+  const known = new Map([...meant].filter(([term]) => postings.has(term)));
+  if (known.has(word)) return known;
+  for (const term of begunBy(terms, word)) known.set(term, 1);
+  const most = Math.max(...known.values());
+  return new Map([...known].map(([term, share]) => [term, share / most]));
+}
+
+function begunBy(terms: readonly string[], beginning: string): string[] {
+  if (beginning.length < leastBeginning) return [];
+  let [from, to] = [0, terms.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (terms[middle]! < beginning) from = middle + 1;
+    else to = middle;
+  }
+  const begun = terms.slice(from, from + mostBegun + 1).filter((term) => term.startsWith(beginning));
+  return begun.length > mostBegun ? [] : begun;
 }
 
 function build(tools: readonly SearchableTool[]): BuiltIndex {
+  const words = tools.map((tool) => searchedTexts(tool).map(({ text, field }) => ({ field, words: wordsOf(text) })));
+  const average = averageLengths(words.flat(), tools.length);
   const postings = new Map<string, Postings>();
-  const lengths = new Float64Array(tools.length);
-  for (const [position, tool] of tools.entries()) {
+  for (const [position, texts] of words.entries()) {
     const counts = new Map<string, number>();
-    for (const { text, weight } of searchedTexts(tool)) {
-      for (const word of wordsOf(text)) {
-        counts.set(word, (counts.get(word) ?? 0) + weight);
-        lengths[position]! += weight;
-      }
+    const lengths = lengthsOf(texts);
+    for (const { field, words: found } of texts) {
+      const { weight, lengthDiscount } = fields[field];
+      const discount = 1 - lengthDiscount + (lengthDiscount * lengths[field]!) / average[field]!;
+      for (const word of found) counts.set(word, (counts.get(word) ?? 0) + weight / discount);
     }
     for (const [word, count] of counts) {
       let posting = postings.get(word);
@@ -91,8 +117,25 @@ function build(tools: readonly SearchableTool[]): BuiltIndex {
       posting.counts.push(count);
     }
   }
-  const average = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, tools.length) || 1;
-  return { postings, discounts: lengths.map((length) => 1 - lengthDiscount + (lengthDiscount * length) / average) };
+  return { postings, terms: [...postings.keys()].sort() };
+}
+
+interface ReadText {
+  field: keyof typeof fields;
+  words: readonly string[];
+}
+
+type Lengths = Partial<Record<keyof typeof fields, number>>;
+
+function lengthsOf(texts: readonly ReadText[]): Lengths {
+  const lengths: Lengths = {};
+  for (const { field, words } of texts) lengths[field] = (lengths[field] ?? 0) + words.length;
+  return lengths;
+}
+
+function averageLengths(texts: readonly ReadText[], tools: number): Lengths {
+  const lengths = lengthsOf(texts);
+  return Object.fromEntries(Object.entries(lengths).map(([field, length]) => [field, Math.max(1, length / tools)]));
 }
 
 const indexes = new WeakMap<readonly SearchableTool[], unknown>();
