@@ -19,7 +19,7 @@ export const fields = {
   title: { weight: 1, lengthDiscount: 0.5 },
   server: { weight: 2, lengthDiscount: 0 },
   summary: { weight: 1.2, lengthDiscount: 0.3 },
-  description: { weight: 0.6, lengthDiscount: 0.8 },
+  description: { weight: 0.5, lengthDiscount: 0.8 },
   parameter: { weight: 0.5, lengthDiscount: 0.7 },
   parameterText: { weight: 0.1, lengthDiscount: 0.7 },
 };

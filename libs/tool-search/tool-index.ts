@@ -1,5 +1,6 @@
 // Finds tools by words: BM25F, which is BM25 over texts that count by where they stand. It is made when it is first asked, and
 // reads nothing but the tools that it is given.
+import { kindOfTool, kindsOfQuery } from './action-kinds.js';
 import { queryWords, type QueryWord } from './query-words.js';
 import { wordsOf } from './read-words.js';
 import { fields, searchedTexts, type SearchableTool } from './searched-texts.js';
@@ -17,16 +18,23 @@ const saturation = 1.2;
 const leastBeginning = 4;
 const mostBegun = 8;
 
+/** What a tool counts that does something else than what is asked for. */
+const otherKindShare = 0.8;
+
 /** Tools by position, and what the word counts in each. */
 interface Postings {
   positions: number[];
   counts: number[];
+  /** How many tools the word is usual in: one that has it in its name is one, another is the less. */
+  tools: number;
 }
 
 interface BuiltIndex {
   postings: Map<string, Postings>;
   /** In the order of their characters. */
   terms: string[];
+  /** By position. */
+  kinds: ReturnType<typeof kindOfTool>[];
 }
 
 export class ToolIndex<T extends SearchableTool> {
@@ -68,11 +76,16 @@ export class ToolIndex<T extends SearchableTool> {
       }
       for (const [position, part] of best) scores.set(position, (scores.get(position) ?? 0) + word.weight * part);
     }
+    const asked = kindsOfQuery(words);
+    for (const [position, score] of scores) {
+      const kind = built.kinds[position];
+      if (asked.size > 0 && kind !== undefined && !asked.has(kind)) scores.set(position, score * otherKindShare);
+    }
     return scores;
   }
 
   private rarityOf({ postings }: BuiltIndex, term: string): number {
-    const tools = postings.get(term)!.positions.length;
+    const { tools } = postings.get(term)!;
     return Math.log(1 + (this.tools.length - tools + 0.5) / (tools + 0.5));
   }
 }
@@ -112,12 +125,13 @@ function build(tools: readonly SearchableTool[]): BuiltIndex {
     }
     for (const [word, count] of counts) {
       let posting = postings.get(word);
-      if (posting === undefined) postings.set(word, (posting = { positions: [], counts: [] }));
+      if (posting === undefined) postings.set(word, (posting = { positions: [], counts: [], tools: 0 }));
       posting.positions.push(position);
       posting.counts.push(count);
+      posting.tools += Math.min(1, count / fields.name.weight);
     }
   }
-  return { postings, terms: [...postings.keys()].sort() };
+  return { postings, terms: [...postings.keys()].sort(), kinds: tools.map(({ tool }) => kindOfTool(tool)) };
 }
 
 interface ReadText {

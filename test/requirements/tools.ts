@@ -100,7 +100,7 @@ export const toolRequirements = {
     'a tool server may read and write what its configuration names, is told of no other directory, and `paths` narrows it',
   'tools.search.bounded': 'a search for tools ends in time, whatever the query is and whatever hostile servers define',
   'tools.search.recall':
-    'of 500 tools and more, the right one is among the first five for nine of ten questions in English and in Chinese that were kept apart while the search was made; a command measures it',
+    'of 500 tools and more, the right one is among the first five for nine of ten questions of a set in English and in Chinese, half of it held out; a command measures it',
   'tools.search.many': 'the right tool of 10,000 is found by its words, in milliseconds',
   'tools.add':
     'signalbox tools add shows what a pasted file would add, and writes it without its secrets, or nothing that a start would refuse',

@@ -3,8 +3,11 @@
 import { charactersOf, pairsOf } from '#libs/words/script-runs.js';
 import { stemOf } from '../read-words.js';
 import { actions } from './actions.js';
+import { chineseSayings } from './chinese-sayings.js';
+import { everydayThings } from './everyday-things.js';
 import { products } from './products.js';
 import { sayings } from './sayings.js';
+import { softwareThings } from './software-things.js';
 import { things } from './things.js';
 
 /**
@@ -28,11 +31,11 @@ export const alsoSaidBy = (word: string): readonly ReadonlyMap<string, number>[]
 /** Whether the stems of words beside each other, joined by hyphens, say something that none of them says. */
 export const isPhrase = (words: string): boolean => phrases.has(words);
 
-for (const row of [...actions, ...things]) {
+for (const row of [...actions, ...things, ...softwareThings, ...everydayThings]) {
   const [english = '', chinese = ''] = row.split('=');
   addRow(wordsIn(english), wordsIn(chinese));
 }
-for (const row of [...products, ...sayings]) {
+for (const row of [...products, ...sayings, ...chineseSayings]) {
   const [said = '', written = ''] = row.split('>');
   addSaying(wordsIn(said), written.split('+').map(wordsIn));
 }
