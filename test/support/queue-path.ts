@@ -180,11 +180,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   });
   const offerRequests = new OfferRequests({ decide, mayUse, journal, notes, runner, lateCancels });
   const followers = new ResourceFollowers({ channels: backing.channels, offerRequests, logger: silentLogger });
-  const {
-    turns,
-    tasks,
-    close: closeTurns,
-  } = openTurns(id, services, {
+  const opened = openTurns(id, services, {
     approvals,
     approvalRoom,
     waitStore: store,
@@ -200,7 +196,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   });
   const keyed = new KeyedToolCalls({
     calls,
-    turns,
+    turns: opened.turns,
     catalog,
     approvals: store,
     decisions: approvals,
@@ -218,9 +214,9 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     followers,
     approvals,
     keyed,
-    tasks,
+    tasks: opened.tasks,
     close: async () => {
-      await closeTurns();
+      await opened.close();
       await followers.close();
       await approvals.close();
       await runner.close();
