@@ -74,6 +74,23 @@ describe('the tools of a document', () => {
     expect(() => names(paths, { operations: ['nothing'] })).toThrow('has no operation that `operations` names');
   });
 
+  verifies('openapi.tools', 'keys are no arguments, nor what the address has', () => {
+    const parameters = [
+      { name: 'x-api-key', in: 'header', required: true },
+      { name: 'key', in: 'query' },
+      { name: 'token', in: 'query', required: true },
+      { name: 'X-Api-Key', in: 'query' },
+    ];
+    const securitySchemes = {
+      a: { type: 'apiKey', in: 'header', name: 'X-Api-Key' },
+      b: { type: 'apiKey', in: 'query', name: 'key' },
+      c: { type: 'http', scheme: 'bearer' },
+    };
+    const text = document({ '/it': { get: { parameters } } }, { components: { securitySchemes } });
+    const [tool] = read(text, { baseUrl: `${base}?token=t` }).tools;
+    expect(tool!.parameters.map(({ argument }) => argument)).toEqual(['X-Api-Key']);
+  });
+
   verifies('openapi.tools', 'one that reads has no body', () => {
     const body = { content: { 'application/json': { schema: { type: 'object' } } } };
     const { tools } = read(document({ '/it': { get: { requestBody: body }, delete: { requestBody: body } } }));

@@ -136,6 +136,40 @@ describe('an API', () => {
     });
   });
 
+  verifies(
+    'openapi.documents',
+    'one at an address is fetched once, without credentials, and names its own address',
+    async () => {
+      answers['GET /docs/pets.json'] = (response) => send(response, 200, apiDocument({ servers: [{ url: '/v2' }] }));
+      const call = await open({ openapi: `${url}/docs/pets.json`, base_url: undefined, headers: { 'X-Key': 'k' } });
+      for (const id of [1, 2]) await call('getPet', { id });
+      expect(seen.map((each) => [each.url, each.headers['x-key']])).toEqual([
+        ['/docs/pets.json', undefined],
+        ['/v2/pets/1', 'k'],
+        ['/v2/pets/2', 'k'],
+      ]);
+    },
+  );
+
+  verifies('openapi.documents', 'what keeps one from being fetched is said', async () => {
+    const wrong: [(response: ServerResponse) => unknown, string][] = [
+      [(response) => send(response, 404, {}), 'answers HTTP 404'],
+      [(response) => response.writeHead(302, { location: '/v1' }).end(), 'answers HTTP 302'],
+      [(response) => send(response, 200, Buffer.alloc(17 * 1024 * 1024, ' ')), 'sent more than'],
+      [
+        (response) => send(response, 200, apiDocument({ servers: [{ url: 'https://other.example' }] })),
+        'comes from another one',
+      ],
+    ];
+    for (const [answer, problem] of wrong) {
+      answers['GET /pets.json'] = answer;
+      await servers?.close();
+      const call = await open({ openapi: `${url}/pets.json`, base_url: undefined });
+      const code = 'tool_unavailable';
+      await expect(call('getPet')).rejects.toMatchObject({ code, message: expect.stringContaining(problem) });
+    }
+  });
+
   verifies('openapi.files', 'sent from the workspace, and answers saved there', async () => {
     const call = await open();
     const user = { sessionId: 'sess_a', directory: 'ws_sess_a' };
@@ -276,6 +310,17 @@ describe('with a sign-in', () => {
     expect(world.issuer.countOf('/token', 'refresh_token')).toBe(1);
     await expect(ask('alice', 'write')).rejects.toMatchObject({ code: 'connection_needed', scopes: ['write'] });
     world.issuer.refusesAll = true;
+    await expect(ask('alice')).rejects.toMatchObject({ code: 'connection_needed' });
+  });
+
+  verifies('openapi.credentials', 'the headers of each user', async () => {
+    const { here, ask } = await signedIn({ kind: 'headers', names: ['x-key'] });
+    await expect(ask('alice')).rejects.toMatchObject({ code: 'connection_needed' });
+    for (const principal of ['alice', 'bob'])
+      await here.flows.connectHeaders({ principal, server: 'pets' }, { 'x-key': world.issuer.giveKey(principal) });
+    const users = await Promise.all(['alice', 'bob'].map(async (name) => (await ask(name)).structuredContent));
+    expect(users).toMatchObject([{ user: 'alice', sent: '[redacted]' }, { user: 'bob' }]);
+    world.issuer.expireAccess();
     await expect(ask('alice')).rejects.toMatchObject({ code: 'connection_needed' });
   });
 
