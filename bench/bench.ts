@@ -7,6 +7,7 @@ import { measureAdapters } from './adapters.js';
 import { approvalSettings, measureApprovals } from './approvals.js';
 import { auditReadingScenario, auditScenario, measureAuditReading, measureAuditRows } from './audit.js';
 import { measureConsole } from './console.js';
+import { measureCatalog } from './catalog.js';
 import { chimechScenario, measureChimech } from './chimech.js';
 import { knowledgeScenario, measureKnowledge } from './knowledge.js';
 import { largeFilesSettings, measureLargeFiles } from './large-files.js';
@@ -53,6 +54,8 @@ const { values: options } = parseArgs({
     sessions: { type: 'string' },
     /** Instead of the scenarios: how long a decision takes to a stream that waits for it on another gateway. */
     approvals: { type: 'boolean', default: false },
+    /** Instead of the scenarios: a catalog of so many tools, beside one of few. */
+    catalog: { type: 'string' },
     /** Instead of the scenarios: the console in a browser, on a store of so many runs. */
     console: { type: 'string' },
     /** Instead of the scenarios: the memory that 1 GiB files take. */
@@ -70,6 +73,15 @@ if (options.adapters) process.exit((await measureAdapters()) ? 0 : 1);
 const windows = options.quick ? { warmMs: 500, count: 3, lengthMs: 400 } : { warmMs: 3_000, count: 5, lengthMs: 1_000 };
 const chosen = scenarios.filter(({ name }) => name.includes(options.only));
 const fakes = await startFakes();
+if (options.catalog !== undefined) {
+  await measureCatalog(Number(options.catalog), {
+    fakes,
+    windows,
+    redis: options.redis,
+  });
+  fakes.close();
+  process.exit(0);
+}
 
 /** Starts it, after its counts: whoever counts is another process. */
 async function open(name: string, more: Omit<SystemOptions, 'fakes' | 'redis'>, counted: readonly Scenario[] = []) {

@@ -22,7 +22,8 @@ function own(child: ChildProcess): ChildProcess {
   return child;
 }
 
-export type PartName = 'fake-upstream' | 'load' | 'bare-client' | 'queue-part' | 'ai-sdk' | 'bullmq-part';
+export type PartName =
+  'fake-upstream' | 'load' | 'bare-client' | 'queue-part' | 'ai-sdk' | 'bullmq-part' | 'many-servers';
 
 /** A process of the bench itself, spoken to by messages. */
 export function startPart(name: PartName, ...given: string[]): ChildProcess {

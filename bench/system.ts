@@ -1,7 +1,7 @@
 // One Signalbox as `npm start` runs it (embedded PostgreSQL with everything durable, a gateway, a worker), but with a fake
 // upstream for its only provider and a directory that is removed afterwards. Of this checkout, or of another that is built.
 import type { ChildProcess } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -35,8 +35,11 @@ export interface System {
   /** Settings that differ from the defaults, without secrets. */
   settings: Record<string, string>;
   put(load: Omit<Load, 'url'>): Promise<LoadResult>;
-  /** Another gateway of the same settings, which ends with the system. */
+  /** Another gateway, or worker, of the same settings, which ends with the system. */
   startGateway(): Promise<Service>;
+  startWorker(): Promise<Service>;
+  /** Writes the file of a system with `servers` again. */
+  configure(servers: object): Promise<void>;
   /** So many sessions of the one principal, `bench-0` and on, as if each had been used just now. */
   addSessions(count: number): Promise<void>;
   rowCounts(): Promise<{ runs: number; calls: number; audit: number; open: number }>;
@@ -53,6 +56,8 @@ export interface SystemOptions {
   redis: boolean;
   /** Beside those that every run has. */
   settings?: Record<string, string>;
+  /** The tool servers of a configuration file, which can be written again; absent: the bench's own, in the environment. */
+  servers?: object;
   /** Gateway and worker count what they make, which takes time of its own. */
   counting?: boolean;
 }
@@ -62,6 +67,8 @@ export const toolServer = {
   command: process.execPath,
   args: [fileURLToPath(new URL('./tool-server.js', import.meta.url))],
 };
+
+const bench = { ...toolServer, trusted: true, concurrency: 64 };
 
 export async function startFakes(): Promise<Fakes> {
   const [upstream, load] = [startPart('fake-upstream'), startPart('load')] as [ChildProcess, ChildProcess];
@@ -85,11 +92,11 @@ export async function startSystem(given: SystemOptions): Promise<System> {
     const pidFile = await readFile(join(postgres.directory, 'cluster', 'postmaster.pid'), 'utf8');
     const redis = given.redis ? await startRedisServer(directory) : undefined;
     closing.push(() => redis?.stop());
-    const settings = {
+    const settings: Record<string, string> = {
       NODE_ENV: 'production',
       MODELS_PROVIDERS: JSON.stringify({ bench: { kind: 'openai', base_url: `${fakes.upstreamUrl}/v1` } }),
       DEFAULT_MODEL: 'bench/model',
-      MCP_SERVERS: JSON.stringify({ bench: { ...toolServer, trusted: true, concurrency: 64 } }),
+      ...(given.servers === undefined ? { MCP_SERVERS: JSON.stringify({ bench }) } : {}),
       ...given.settings,
     };
     const environment = {
@@ -102,18 +109,20 @@ export async function startSystem(given: SystemOptions): Promise<System> {
     if (profileDirectory !== undefined) await mkdir(profileDirectory, { recursive: true });
     const home = join(directory, 'home');
     await mkdir(home);
+    const configure = (mcpServers: object) => writeFile(join(home, 'signalbox.yaml'), JSON.stringify({ mcpServers }));
+    if (given.servers !== undefined) await configure(given.servers);
     const profile = profileDirectory !== undefined;
     const options = { checkout, environment, directory: profileDirectory ?? directory, home, profile };
-    const worker = await startService({ app: 'worker', ...options });
-    closing.push(() => worker.stop());
-    const startGateway = async () => {
-      const gateway = await startService({ app: 'gateway', ...options });
-      closing.push(() => gateway.stop());
-      return gateway;
+    const start = async (app: 'gateway' | 'worker') => {
+      const service = await startService({ app, ...options });
+      closing.push(() => service.stop());
+      return service;
     };
+    const [startGateway, startWorker] = [() => start('gateway'), () => start('worker')];
+    const worker = await startWorker();
     const gateway = await startGateway();
-    const servers = Object.keys(JSON.parse(settings.MCP_SERVERS) as object);
-    await Promise.all(servers.map((server) => untilOffered(gateway.url, server)));
+    const servers = given.servers ?? (JSON.parse(settings['MCP_SERVERS']!) as object);
+    await untilOffered(gateway.url, Object.keys(servers));
     return {
       gateway,
       worker,
@@ -126,6 +135,8 @@ export async function startSystem(given: SystemOptions): Promise<System> {
       settings,
       put: (what) => fakes.put({ ...what, url: gateway.url }),
       startGateway,
+      startWorker,
+      configure,
       addSessions: async (count) => {
         await querying(postgres.url, (client) => client.query(addSessions, [count]));
       },
@@ -146,15 +157,16 @@ async function startPostgres(checkout: string, dataDir: string) {
 }
 type EmbeddedPostgresModule = typeof import('#libs/embedded-postgres/embedded-postgres.js');
 
-const offeredMs = 60_000;
+const offeredMs = 120_000;
 
-/** Tools of a command server are there a moment after its worker is. */
-async function untilOffered(url: string, server: string): Promise<void> {
+/** Resolves when tools of each server are offered: those of a command server are there a moment after its worker is. */
+export async function untilOffered(url: string, servers: readonly string[]): Promise<void> {
   for (const until = performance.now() + offeredMs; performance.now() < until; await delay(50)) {
-    const { data } = (await (await fetch(`${url}/api/tools`)).json()) as { data: { server: string }[] };
-    if (data.some((tool) => tool.server === server)) return;
+    const listed = (await (await fetch(`${url}/api/servers`)).json()) as { servers: { name: string; tools: number }[] };
+    const offering = new Set(listed.servers.filter(({ tools }) => tools > 0).map(({ name }) => name));
+    if (servers.every((server) => offering.has(server))) return;
   }
-  throw new Error(`no tool of ${server} is offered`);
+  throw new Error(`no tool of some of ${servers.length} servers is offered`);
 }
 
 const addSessions = `insert into sessions (principal, id, directory, metadata, expires_at)

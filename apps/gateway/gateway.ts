@@ -75,7 +75,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
 
   const audit = { audit: config.audit.enabled };
   const notes = new AuditNotes(database, audit);
-  const { toolsets, catalog, sets } = openCatalog(config, { database, channels: backing.channels, logger });
+  const { toolsets, catalog, sets, closeCatalog } = openCatalog(config, { database, backing, logger });
   const keys = new KeyStore(database, { ...audit, toolsets });
   const { mode, jwt } = config.auth;
   const keyRing = new KeyRing({ store: keys, mode: jwt !== undefined && mode === 'auto' ? 'keys' : mode, logger });
@@ -292,7 +292,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
         followers.close(),
         approvals.close(),
         unownedRuns.close(),
-        catalog.close(),
+        closeCatalog(),
         reaper.close(),
         runner.close(),
         issuerTokens.close(),

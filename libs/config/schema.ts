@@ -68,6 +68,10 @@ export const providerSchema = z.strictObject({
   images: flag(
     'OpenAI-compatible: whether images in tool results are sent; default: yes, unless the model is known to be text-only',
   ).optional(),
+  tool_search: choice(
+    ['native', 'function'],
+    'How a search for tools and its results are sent: in the API’s own form, or as a function; default: by the vendor and the model (docs/tool-search.md)',
+  ).optional(),
   prompt_caching: flag('Anthropic: cache tools and system text').default(false),
   max_response_bytes: bytes('Maximum size of an answer').default(64 * 1024 * 1024),
 });

@@ -7,6 +7,7 @@ import { silentLogger } from '#libs/logging/logger.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import type { Database } from '#libs/postgres/open-database.js';
+import { Toolsets } from '#libs/policy/toolset.js';
 import { PostgresCatalogStore } from '#libs/runs/catalog/postgres-catalog-store.js';
 import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
 import type { PlannedCall, StoredCall, StoredRound, StoredRun } from '#libs/runs/run-store.js';
@@ -31,6 +32,7 @@ import { ModelCallMeasure } from '../../apps/gateway/models/routing/measure-mode
 import { createModelRouter } from '../../apps/gateway/models/routing/model-router.js';
 import { argumentBounds, CompiledArgumentValidator } from '../../apps/gateway/tools/compiled-argument-validator.js';
 import { MemoryToolCatalog } from '../../apps/gateway/tools/memory-tool-catalog.js';
+import { ToolsetCatalog } from '../../apps/gateway/tools/toolset-catalog.js';
 
 export interface ShownCall {
   name: string;
@@ -72,8 +74,9 @@ export async function replayRun(runId: string, config: Config, options: ReplayOp
   const request = await replayedRequest(run, { model }, runs);
   const models = openModels(config);
   try {
-    const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), {} as Channels, silentLogger);
-    await catalog.refresh();
+    const servers = new MemoryToolCatalog(new PostgresCatalogStore(database), {} as Channels, silentLogger);
+    await servers.refresh();
+    const catalog = new ToolsetCatalog(servers, new Toolsets(config.toolsets));
     const { limits, tools } = config;
     const deadline = new Deadline(steadyNow() + limits.turn_ms);
     const maxRounds = Math.min(request.maxToolRounds ?? Infinity, limits.rounds);

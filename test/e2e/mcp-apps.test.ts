@@ -129,13 +129,21 @@ const settings = configSchema.parse({});
 verifies('mcp.app-tools', 'a chat is not offered them, by server or by name', () => {
   const offer = (given: object) => {
     const request = { dialect: 'openai', toolMode: 'auto', tools: [{ type: 'mcp', deniedTools: [], ...given }] };
-    return [...offerTools(request as unknown as TurnRequest, gateway.catalog, settings).tools.keys()];
+    return [
+      ...offerTools(
+        request as unknown as TurnRequest,
+        gateway.policy.catalogOf({ principal: 'local' }),
+        settings,
+      ).tools.keys(),
+    ];
   };
   expect(offer({ serverLabel: 'sales' })).toEqual(['sales', 'forget', 'lengthy', 'huge', 'plain']);
   expect(() => offer({ serverLabel: 'sales', allowedTools: ['refresh'] })).toThrow("Tool 'refresh' not found");
   const own = { type: 'function', definition: { name: 'refresh' } };
   const request = { dialect: 'openai', toolMode: 'auto', tools: [own] } as unknown as TurnRequest;
-  expect(offerTools(request, gateway.catalog, settings).tools.get('refresh')).not.toHaveProperty('tool');
+  expect(
+    offerTools(request, gateway.policy.catalogOf({ principal: 'local' }), settings).tools.get('refresh'),
+  ).not.toHaveProperty('tool');
 });
 
 verifies('mcp.skills', 'listed and read as other resources', () =>

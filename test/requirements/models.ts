@@ -28,6 +28,8 @@ export const modelRequirements = {
   'models.families.strict-schemas': 'a tool goes out as strict only with a schema that OpenAI takes as strict',
   'models.families.tool-loop':
     'a tool loop looks the same to a caller whichever family answers, and breaks no rule of it',
+  'models.families.tool-search':
+    'tools that were found go to a model in its API’s own form, which leaves the list of tools as it was; a model that refuses that gets them in the list',
   'models.families.types': 'what is sent to a model and what is read of it has the types of the official SDKs',
   'models.media-types':
     'media go out under the name that a family knows; what it does not take is described in text, with a warning, and ends no turn',

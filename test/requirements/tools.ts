@@ -19,6 +19,8 @@ export const toolRequirements = {
   'tools.cancel-keeps-server': 'a cancelled call leaves its server running, unless that answers nothing any more',
   'tools.catalog-announced': 'tools that appear, change or go are known to gateways within a second',
   'tools.catalog-names': 'the first server in order keeps a bare name, server__tool always leads to its server',
+  'tools.listed-in-turn':
+    'a worker with many servers lists a few at a time, and one that does not answer holds up the others no longer than a second',
   'tools.catalog-read-once': 'a gateway reads the tools of a server again only where they have changed',
   'tools.changes-decided':
     'an operator accepts or rejects what is held back: all that was looked at or nothing, once, with an audit row',
@@ -213,5 +215,7 @@ export const toolRequirements = {
     'find_tools finds what the caller may use, as a call that is journaled, audited and shown; what it found can be called from then on, under the policy, in every family and dialect',
   'tools.search-kept':
     'what a session found stays offered in it, after a restart and by another gateway, and to no other session or principal',
+  'tools.search-meaning':
+    'with an embeddings server, tools are found by what they mean too; without an answer of it within a second, by words alone',
   'tools.search-cost': 'a request costs no more with 10,000 tools than with 10',
 } as const;

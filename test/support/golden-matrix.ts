@@ -9,11 +9,13 @@ import { renderError } from '#libs/http-server/render-error.js';
 import { runTurn, type TurnPorts } from '../../apps/gateway/turn/loop.js';
 import type { Turn } from '../../apps/gateway/turn/turn.js';
 import { forever } from './runnable-call.js';
+import { namedIn } from '../../apps/gateway/turn/offer/found-tools.js';
+import { findToolsName, toolSearchForm } from '../../apps/gateway/turn/offer/tool-search.js';
 import { offerTools } from '../../apps/gateway/turn/offer-tools.js';
 import { toAssistant } from '../../apps/gateway/turn/runs/restore-history.js';
 import { TurnState } from '../../apps/gateway/turn/turn-state.js';
 import type { TurnRequest } from '../../apps/gateway/turn/turn-request.js';
-import type { ModelRouter } from '../../apps/gateway/models/model-provider.js';
+import type { ModelRequest, ModelRouter } from '../../apps/gateway/models/model-provider.js';
 import { PromptedProvider } from '../../apps/gateway/models/prompted/prompted-provider.js';
 import { readChatRequest } from '../../apps/gateway/openai-api/read-request.js';
 import { CompletionFold } from '../../apps/gateway/openai-api/render-json.js';
@@ -34,6 +36,8 @@ export interface GoldenCase {
   then?: Omit<ToolMessage, 'role' | 'tool_call_id'>[][];
   models?: Partial<Record<GoldenFamilyName, string>>;
   settings?: Partial<Record<GoldenFamilyName, JsonObject>>;
+  /** Of the tools, a model call offers `find_tools` and those that the conversation names, as for tools of servers. */
+  search?: true;
   /** Why the caller's answer differs between families. */
   differs?: string;
 }
@@ -83,7 +87,12 @@ export async function runGolden(golden: GoldenCase, run: GoldenRun): Promise<Gol
     const state = new TurnState([...request.messages], limits, limits.rounds, forever);
     const ports: UsedPorts = {
       limits,
-      models: { call: (_route, asked, call, take) => provider.call({ ...asked, model }, call, take) },
+      models: {
+        call(_route, asked, call, take) {
+          const searching = golden.search === true ? searched(asked) : asked;
+          return provider.call({ ...searching, model }, call, take);
+        },
+      },
     };
     const answer = await answered(request, state, ports as unknown as TurnPorts, rounds);
     gets.push(answer);
@@ -92,6 +101,11 @@ export async function runGolden(golden: GoldenCase, run: GoldenRun): Promise<Gol
   }
   const reads = inner.exchanges.map((exchange) => exchange.reads);
   return withoutMintedIds({ sends: inner.exchanges.map(({ sends }) => sends), reads, gets });
+}
+
+function searched(asked: Omit<ModelRequest, 'model'>): Omit<ModelRequest, 'model'> {
+  const offered = new Set([findToolsName, ...namedIn(asked.messages, 0, findToolsName)]);
+  return { ...asked, search: toolSearchForm, tools: asked.tools.filter(({ name }) => offered.has(name)) };
 }
 
 async function answered(

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createMigratedDatabase } from './services/test-database.js';
-import type { Embeddings } from '../../apps/chimech/knowledge/embedding.js';
+import type { Embeddings } from '#libs/embeddings/embedding.js';
 import {
   importDocuments,
   type ImportOptions,

@@ -24,6 +24,7 @@ import { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
 import type { ToolServer } from '#libs/mcp-server/tool-server.js';
+import { Toolsets } from '#libs/policy/toolset.js';
 import { PostgresCatalogStore } from '#libs/runs/catalog/postgres-catalog-store.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/processes/postgres-process-registry.js';
@@ -41,6 +42,7 @@ import { ResourceFollowers } from '../../apps/gateway/mcp/offers/resource-follow
 import { DirectCalls } from '../../apps/gateway/turn/dispatch/call-tool.js';
 import { argumentBounds, CompiledArgumentValidator } from '../../apps/gateway/tools/compiled-argument-validator.js';
 import { MemoryToolCatalog } from '../../apps/gateway/tools/memory-tool-catalog.js';
+import { ToolsetCatalog } from '../../apps/gateway/tools/toolset-catalog.js';
 import { KeyedToolCalls } from '../../apps/gateway/turn/dispatch/keyed-tool-calls.js';
 import { ToolPolicy } from '../../apps/gateway/govern/tool-policy.js';
 import { LateCancels } from '../../apps/gateway/turn/dispatch/late-cancels.js';
@@ -145,7 +147,8 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     logger: silentLogger,
   });
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, silentLogger);
-  const policy = new ToolPolicy(config, catalog, () => undefined);
+  const sets = new ToolsetCatalog(catalog, new Toolsets(config.toolsets));
+  const policy = new ToolPolicy(config, sets, () => undefined);
   const { decide, deniedTool, catalogOf, mayUse } = policy;
   const validator = new CompiledArgumentValidator(argumentBounds(config), silentLogger);
   const approvalRoom = new ApprovalRoom({ store, settings: approval, limit: limits.waiting_approvals, metrics });

@@ -47,7 +47,10 @@ export const strictAnthropic: StrictFamily = {
     const calls = messages.flatMap((message) => ofType(message, 'tool_use'));
     const declared = list(body['tools']).map((tool) => (tool as JsonObject)['name']);
     for (const { name } of calls) must(declared.includes(name), `tool ${JSON.stringify(name)} is not declared`);
-    return checkRounds(messages, plan);
+    const round = checkRounds(messages, plan);
+    const known = knownTools(list(body['tools']) as JsonObject[], messages);
+    for (const { name } of plan[round]?.calls ?? []) must(known.has(name), `the model does not know ${name}`);
+    return round;
   },
 
   answer({ body }, planned, round) {
@@ -70,6 +73,31 @@ export const strictAnthropic: StrictFamily = {
 
   refusal: (message) => ({ type: 'error', error: { type: 'invalid_request_error', message } }),
 };
+
+/**
+ * The tools that are in the model's context: https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool
+ * Deferred ones are only where a result refers to them.
+ */
+function knownTools(tools: JsonObject[], messages: JsonObject[]): Set<Json | undefined> {
+  const isDeferred = (tool: JsonObject) => tool['defer_loading'] === true;
+  must(tools.length === 0 || !tools.every(isDeferred), 'At least one tool must have defer_loading=false');
+  for (const tool of tools.filter(isDeferred)) {
+    must(
+      tool['cache_control'] === undefined,
+      `${JSON.stringify(tool['name'])}: defer_loading and cache_control are both set`,
+    );
+  }
+  const results = messages.flatMap((message) => ofType(message, 'tool_result'));
+  const referred = results
+    .flatMap(({ content }) => list(content) as JsonObject[])
+    .filter(({ type }) => type === 'tool_reference')
+    .map(({ tool_name: name }) => name);
+  for (const name of referred) {
+    const isThere = tools.some((tool) => tool['name'] === name);
+    must(isThere, `Tool reference ${JSON.stringify(name)} not found in available tools`);
+  }
+  return new Set([...tools.filter((tool) => !isDeferred(tool)).map(({ name }) => name), ...referred]);
+}
 
 /** All results of a turn's calls must come in the next message, each once, before anything else. */
 function checkResults(message: JsonObject, before: JsonObject | undefined, at: number): void {

@@ -1,7 +1,7 @@
 // The knowledge base: documents that were imported, searched by words, by exact texts and by meaning. Reads only;
 // import/import-documents.ts writes.
 import type { Logger } from '#libs/logging/logger.js';
-import { embedAll, type Embeddings } from './embedding.js';
+import { embedAll, type Embeddings } from '#libs/embeddings/embedding.js';
 import { readTerms, searchWords } from './full-text-search.js';
 import { KnowledgeDatabase, type KnowledgeDatabaseOptions } from './knowledge-database.js';
 import { listHits } from './list-hits.js';

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { openTestKnowledge, signal, type TestKnowledge } from '../../../test/support/knowledge.js';
 import { verifies } from '../../../test/verifies.js';
-import { bytesOf, cosine, type Embed, signsOf } from './embedding.js';
+import { bytesOf, cosine, type Embed, signsOf } from '#libs/embeddings/embedding.js';
 import { fuse } from './ranked.js';
 
 const subjects = [

@@ -1,10 +1,10 @@
 // The knowledge base as the configuration has it, opened when it is first searched.
 import { z } from 'zod';
 import type { Config } from '#libs/config/schema.js';
+import { type EmbeddingsServer, embeddingsServerOf, openEmbeddings } from '#libs/embeddings/request-embeddings.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { ChimechMCPError } from '../errors/chimech-mcp-error.js';
 import { say, type Language } from '../language.js';
-import { type EmbeddingsServer, openEmbeddings } from './import/request-embeddings.js';
 import { KnowledgeBase } from './knowledge-base.js';
 import { searchOutput } from './search-input.js';
 
@@ -20,16 +20,6 @@ export interface KnowledgeSettings {
   url: string | undefined;
   embeddings: EmbeddingsServer | undefined;
   logger: Pick<Logger, 'warn'>;
-}
-
-/** Where embeddings come from; undefined unless both the address and the model are set. */
-export function embeddingsServerOf(
-  { chimech }: Pick<Config, 'chimech'>,
-  timeoutMs: number,
-): EmbeddingsServer | undefined {
-  const { embeddings_url: baseUrl, embeddings_model: model, embeddings_key: apiKey } = chimech;
-  if (baseUrl === undefined || model === undefined) return undefined;
-  return { baseUrl, model, timeoutMs, ...(apiKey !== undefined && { apiKey }) };
 }
 
 export const knowledgeSettings = (

@@ -1,7 +1,7 @@
 // Searches by meaning: the passages whose embeddings are nearest to the query's. Their signs choose the candidates, in one scan
 // of all that the filters leave; the cosines of these are exact up to the bytes that are kept. Up to so many candidates the
 // result is that of comparing all.
-import { cosine, signsOf } from './embedding.js';
+import { cosine, signsOf } from '#libs/embeddings/embedding.js';
 import { filterConditions } from './full-text-search.js';
 import type { KnowledgeDatabase } from './knowledge-database.js';
 import { byScore, type Ranked } from './ranked.js';

@@ -15,6 +15,12 @@ const maxViews = 1_000;
 /** Who asks, with what the caller's key allows. */
 export type KeyedCaller = JudgedCaller & { access?: Access; parentCall?: string };
 
+/** The tools of a list of which some call needs an approval; `version` changes with them. */
+export interface AskedTools {
+  tools: ReadonlySet<CatalogTool>;
+  version: string;
+}
+
 /** A resource, with the URI of its server, or a prompt, with the name of its server. */
 export interface OfferedItem {
   kind: 'resource' | 'prompt';
@@ -29,7 +35,7 @@ export type CatalogOf = (caller: KeyedCaller) => ToolCatalog;
 
 export class ToolPolicy {
   private policy: CompiledPolicy;
-  private readonly views = new Map<string, { access: Access | undefined; view: ToolCatalog }>();
+  private readonly views = new Map<string, { access: Access | undefined; view: CatalogView }>();
   private readonly listeners = new Set<(changed: ChangedLists) => void>();
 
   constructor(
@@ -67,6 +73,11 @@ export class ToolPolicy {
     return this.policy.mayNeedApproval(tool, caller);
   }
 
+  /** Those of the caller's tools, or of a toolset, of which some call needs an approval. */
+  mayNeedApprovals(caller: KeyedCaller, label?: string): AskedTools {
+    return this.viewOf(caller)?.asked(label) ?? nothingAsked;
+  }
+
   /** What the policy says about a call without arguments, and whether arguments may change that. Decides nothing. */
   verdict(tool: CatalogTool, caller: JudgedCaller): { effect: Effect; rule: string; depends: boolean } {
     const { effect, rule } = this.policy.decide(tool, {}, caller);
@@ -80,9 +91,11 @@ export class ToolPolicy {
   };
 
   /** The catalog without the tools that the caller's key, or the policy, denies for any arguments. */
-  readonly catalogOf: CatalogOf = (caller) => {
+  readonly catalogOf: CatalogOf = (caller) => this.viewOf(caller) ?? noTools;
+
+  private viewOf(caller: KeyedCaller): CatalogView | undefined {
     // A tool that could call tools might call itself in a circle.
-    if (caller.parentCall !== undefined) return noTools;
+    if (caller.parentCall !== undefined) return undefined;
     const key = callerKeyOf(caller);
     const known = this.views.get(key);
     // A changed key comes with another `access` object.
@@ -92,10 +105,11 @@ export class ToolPolicy {
     const kept = { principal, ...(keyId === undefined ? {} : { keyId }), ...(roles === undefined ? {} : { roles }) };
     const { access } = caller;
     const isShown = (tool: CatalogTool) => allowsTool(access, tool) && !this.policy.isDenied(tool, kept);
-    const view = new CatalogView(this.catalog, isShown);
+    const { policy } = this;
+    const view = new CatalogView(this.catalog, isShown, (tool) => policy.mayNeedApproval(tool, kept));
     this.views.set(key, { access, view });
     return view;
-  };
+  }
 
   /** Whether the caller may use a resource or prompt: its key allows the whole server, and the policy allows the item. */
   readonly mayUse: MayUse = (item, { access, parentCall, ...caller }) =>
@@ -128,9 +142,11 @@ const noTools: ToolCatalog = {
   list: () => [],
   hasServer: () => false,
   isToolset: () => false,
-  search: () => [],
+  search: () => Promise.resolve([]),
   version: '',
 };
+
+const nothingAsked: AskedTools = { tools: new Set(), version: '' };
 
 class CatalogView implements ToolCatalog {
   /** The result of the last filtering of all tools; `from` is another object whenever the catalog has changed. */
@@ -142,9 +158,12 @@ class CatalogView implements ToolCatalog {
     parts: Map<string, { of: readonly CatalogTool[]; shown: readonly CatalogTool[] }>;
   };
 
+  private readonly askedOf = new WeakMap<readonly CatalogTool[], AskedTools>();
+
   constructor(
     private readonly catalog: ToolCatalog,
     private readonly isShown: (tool: CatalogTool) => boolean,
+    private readonly isAsked: (tool: CatalogTool) => boolean,
   ) {}
 
   find(name: string, toolset?: string): CatalogTool | undefined {
@@ -165,10 +184,21 @@ class CatalogView implements ToolCatalog {
     return part.shown;
   }
 
+  asked(label?: string): AskedTools {
+    const list = this.list(label);
+    let asked = this.askedOf.get(list);
+    if (asked === undefined) {
+      const tools = list.filter(this.isAsked);
+      asked = { tools: new Set(tools), version: canonicalHash(tools.map(({ name }) => name)) };
+      this.askedOf.set(list, asked);
+    }
+    return asked;
+  }
+
   /** All callers share the index of the whole catalog. */
-  search(query: string, { limit, isShown }: SearchOptions, label?: string): readonly CatalogTool[] {
-    const both = (tool: CatalogTool) => isShown(tool) && this.isShown(tool);
-    return this.catalog.search(query, { limit, isShown: both }, label);
+  search(query: string, options: SearchOptions, label?: string): Promise<readonly CatalogTool[]> {
+    const isShown = (tool: CatalogTool) => options.isShown(tool) && this.isShown(tool);
+    return this.catalog.search(query, { ...options, isShown }, label);
   }
 
   hasServer(label: string): boolean {

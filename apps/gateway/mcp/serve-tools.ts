@@ -7,6 +7,7 @@ import { appExtension, isForModels } from '#libs/mcp-server/tool-app.js';
 import type { CatalogOf } from '../govern/tool-policy.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { toolNotFound } from '../turn/dispatch/call-tool.js';
+import { listedTools } from '../turn/offer/listed-tools.js';
 import { answer, type AnswerPorts } from './answer-request.js';
 import { listedNames } from './listed-names.js';
 import { type ListedNaming, listPage, toMcpTool } from './list-tools.js';
@@ -34,7 +35,7 @@ export function serveTools(server: Server, ports: ToolPorts, mode: McpExchange['
         return { tools: [...shown], ...next };
       }
       const tools = catalogFor(ports, request).list();
-      const shown = showsApps(server) ? tools : tools.filter(isForModels);
+      const shown = showsApps(server) ? tools : listedTools(tools).forModels;
       return listPage(shown, { cursor, ...naming(ports) });
     }),
   );
@@ -59,7 +60,7 @@ async function call(
   { server, ports, request }: { server: Server; ports: ToolPorts; request: ServerContext },
 ): Promise<CallToolResult | InputRequiredResult> {
   const wanted = searches
-    ? answerSearch(params, {
+    ? await answerSearch(params, {
         find: (query, limit) => find(ports, request, { query, limit }),
         describe: (name) => describe(ports, request, name),
       })
@@ -69,9 +70,14 @@ async function call(
   return runCall(ports, { name, arguments: wanted.arguments }, { server, request });
 }
 
-function find(ports: ToolPorts, request: ServerContext, { query, limit }: { query: string; limit: number }): Tool[] {
+async function find(
+  ports: ToolPorts,
+  request: ServerContext,
+  { query, limit }: { query: string; limit: number },
+): Promise<Tool[]> {
   const named = naming(ports);
-  const found = catalogFor(ports, request).search(query, { limit, isShown: isForModels });
+  const options = { limit, isShown: isForModels, signal: request.mcpReq.signal };
+  const found = await catalogFor(ports, request).search(query, options);
   return found.map((tool) => toMcpTool(tool, named));
 }
 

@@ -18,6 +18,11 @@ export interface ModelRequest {
   tools: ToolDefinition[];
   /** Tools that run at the provider; those of another API are left out with a warning. */
   providerTools?: readonly ProviderTool[];
+  /**
+   * The function of `tools` that finds others, if there is one, and the names in a result of it. What it found is in `tools` too; a
+   * family whose API has a form of its own for searches uses that.
+   */
+  search?: { name: string; namesIn: (result: string) => string[] };
   toolChoice?: ToolChoice;
   parallelToolCalls?: boolean;
   /** Whether to stream from the upstream; the same as the caller asked for. */

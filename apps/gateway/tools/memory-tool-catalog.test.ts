@@ -69,8 +69,11 @@ verifies('tools.catalog-read-once', 'many tools, of which nothing changes, then 
     await store.markUnavailable('large');
     await catalog.refresh();
     expect([store.reads.length, catalog.find('tool_7')?.available]).toEqual([2, false]);
+    const before = catalog.find('tool_8');
     await write('small', 1, ['two']);
     await catalog.refresh();
+    // What was counted of it is still known.
+    expect(catalog.find('tool_8')).toBe(before);
     expect(store.reads).toEqual(['large', 'small', 'small']);
     expect([catalog.find('two')?.server, catalog.find('small__tool_7')?.server]).toEqual(['small', 'small']);
     await store.retain(['large']);

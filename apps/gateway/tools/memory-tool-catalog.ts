@@ -8,8 +8,7 @@ import type { CatalogServerState, PublishedCatalog, PublishedTool } from '#libs/
 import { channelNames } from '#libs/schemas/tool-job.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ServerOffers } from '#libs/runs/catalog/server-offers.js';
-import { toolIndexOf } from '#libs/tool-search/tool-index.js';
-import type { ChangedLists, OfferingServer, SearchOptions, WatchedToolCatalog } from './tool-catalog.js';
+import type { ChangedLists, OfferingServer, ServerTools } from './tool-catalog.js';
 
 const pollMs = 5_000;
 
@@ -28,7 +27,7 @@ interface Snapshot {
   versions: Readonly<Record<keyof ChangedLists, string>>;
 }
 
-export class MemoryToolCatalog implements WatchedToolCatalog {
+export class MemoryToolCatalog implements ServerTools {
   private snapshot: Snapshot = takeSnapshot([]);
   private stored: ReadonlyMap<string, StoredServer> = new Map();
   private timer?: NodeJS.Timeout;
@@ -137,17 +136,6 @@ export class MemoryToolCatalog implements WatchedToolCatalog {
     return server === undefined ? this.snapshot.tools : (this.snapshot.servers.get(server) ?? []);
   }
 
-  search(query: string, options: SearchOptions): readonly CatalogTool[] {
-    return toolIndexOf(this.snapshot.tools)
-      .find(query, options)
-      .map(({ tool }) => tool);
-  }
-
-  /** There are none here: `ToolsetCatalog` knows them. */
-  isToolset(): boolean {
-    return false;
-  }
-
   offering(): readonly OfferingServer[] {
     return this.snapshot.offering;
   }
@@ -155,6 +143,17 @@ export class MemoryToolCatalog implements WatchedToolCatalog {
   hasServer(server: string): boolean {
     return this.snapshot.servers.has(server);
   }
+}
+
+const entries = new WeakMap<PublishedTool, CatalogTool>();
+
+/** The same object as long as nothing of the tool changes: what was counted and indexed of it is kept with it. */
+function entryOf(tool: PublishedTool, available: boolean, name: string): CatalogTool {
+  const known = entries.get(tool);
+  if (known?.available === available && known.name === name) return known;
+  const entry = { ...tool, available, name };
+  entries.set(tool, entry);
+  return entry;
 }
 
 /** `server__tool` always leads to that server, so a tool whose bare name looks like that gets no bare name. */
@@ -169,7 +168,7 @@ function takeSnapshot(stored: readonly StoredServer[]): Snapshot {
       const long = `${server}__${tool.tool}`;
       const bareIsFree = !byName.has(tool.tool) && !qualified.has(tool.tool);
       if (!bareIsFree && byName.has(long)) continue;
-      const entry = { ...tool, available, name: bareIsFree ? tool.tool : long };
+      const entry = entryOf(tool, available, bareIsFree ? tool.tool : long);
       named.push(entry);
       byName.set(entry.name, entry);
       if (!byName.has(long)) byName.set(long, entry);

@@ -6,6 +6,7 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 export interface SearchOptions {
   limit: number;
   isShown: (tool: CatalogTool) => boolean;
+  signal: AbortSignal;
 }
 
 export interface ToolCatalog {
@@ -17,8 +18,8 @@ export interface ToolCatalog {
   hasServer(label: string): boolean;
   /** Whether this is the name of a toolset. */
   isToolset(label: string): boolean;
-  /** The best for a query, among those of a toolset, or all, that `isShown` accepts (libs/tool-search). */
-  search(query: string, options: SearchOptions, toolset?: string): readonly CatalogTool[];
+  /** The best for a query, among those of a toolset, or all, that `isShown` accepts (tool-finder.ts). @throws the signal's reason */
+  search(query: string, options: SearchOptions, toolset?: string): Promise<readonly CatalogTool[]>;
   /** Changes whenever a listed tool changes; the ETag of `GET /api/tools`. */
   readonly version: string;
 }
@@ -41,11 +42,16 @@ export interface ChangedLists {
   prompts: boolean;
 }
 
-/** A catalog with change notifications. */
-export interface WatchedToolCatalog extends ToolCatalog, OfferCatalog {
+interface Watched extends OfferCatalog {
   /** Returns a function that stops listening. */
   onChange(listener: (changed: ChangedLists) => void): () => void;
 }
+
+/** A catalog with change notifications. */
+export interface WatchedToolCatalog extends ToolCatalog, Watched {}
+
+/** What all servers list together, without sets and without a search. */
+export interface ServerTools extends Omit<ToolCatalog, 'isToolset' | 'search'>, Watched {}
 
 /** `sent`: the arguments as they were sent, if they were converted. */
 export type ValidatedArguments =

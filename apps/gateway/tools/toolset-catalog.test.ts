@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { Toolsets } from '#libs/policy/toolset.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { verifies } from '../../../test/verifies.js';
-import type { WatchedToolCatalog } from './tool-catalog.js';
+import type { ServerTools } from './tool-catalog.js';
 import { ToolsetCatalog } from './toolset-catalog.js';
 
 const made = (server: string, tool: string, name = tool) =>
@@ -10,12 +10,10 @@ const made = (server: string, tool: string, name = tool) =>
 
 function catalogWith(sets: Toolsets, tools: readonly CatalogTool[]) {
   const held = { tools };
-  const inner: WatchedToolCatalog = {
+  const inner: ServerTools = {
     find: (name) => held.tools.find((tool) => tool.name === name),
     list: (server) => (server === undefined ? held.tools : held.tools.filter((tool) => tool.server === server)),
     hasServer: (server) => held.tools.some((tool) => tool.server === server),
-    isToolset: () => false,
-    search: () => [],
     offering: () => [],
     onChange: () => () => undefined,
     get version() {

@@ -3,8 +3,8 @@
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Toolset, Toolsets, ToolsetSettings } from '#libs/policy/toolset.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import { toolIndexOf } from '#libs/tool-search/tool-index.js';
-import type { ChangedLists, OfferingServer, SearchOptions, WatchedToolCatalog } from './tool-catalog.js';
+import type { ChangedLists, OfferingServer, SearchOptions, ServerTools, WatchedToolCatalog } from './tool-catalog.js';
+import { ToolFinder } from './tool-finder.js';
 
 interface Listed {
   tools: readonly CatalogTool[];
@@ -23,8 +23,9 @@ export class ToolsetCatalog implements WatchedToolCatalog {
   private made?: Made;
 
   constructor(
-    private readonly catalog: WatchedToolCatalog,
+    private readonly catalog: ServerTools,
     private readonly toolsets: Toolsets,
+    private readonly finder = new ToolFinder(),
   ) {}
 
   find(name: string, toolset?: string): CatalogTool | undefined {
@@ -44,12 +45,8 @@ export class ToolsetCatalog implements WatchedToolCatalog {
     return this.toolsets.get(label) !== undefined;
   }
 
-  search(query: string, options: SearchOptions, toolset?: string): readonly CatalogTool[] {
-    const listed = toolset === undefined ? undefined : this.listed(toolset);
-    if (listed === undefined) return this.catalog.search(query, options);
-    return toolIndexOf(listed.tools)
-      .find(query, options)
-      .map(({ tool }) => tool);
+  search(query: string, options: SearchOptions, toolset?: string): Promise<readonly CatalogTool[]> {
+    return this.finder.find(query, this.list(toolset), options);
   }
 
   get version(): string {

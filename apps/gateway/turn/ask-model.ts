@@ -5,6 +5,7 @@ import type { ChatMessage } from '#libs/schemas/message.js';
 import type { StopCause } from '#libs/schemas/turn-event.js';
 import type { ModelRequest, ModelRouter } from '../models/model-provider.js';
 import { type AssembledMessage, MessageAssembler } from './assemble-message.js';
+import { toolSearchForm } from './offer/tool-search.js';
 import { offeredTool, type ToolOffer } from './offer-tools.js';
 import { startEvent, type Turn, type TurnRecord } from './turn.js';
 import type { OwnCall, TurnRequest } from './turn-request.js';
@@ -33,6 +34,7 @@ export async function askModel(
     toModelRequest(request, state.messages, {
       definitions: tools,
       ...(toolChoice && { toolChoice }),
+      ...(offer.search && { search: offer.search }),
       ...(stoppedBy === null ? providerTools(request, isFirst) : {}),
     }),
     {
@@ -83,12 +85,12 @@ const payer = ({ principal, keyId, access, parentCall }: RequestContext, round: 
   ...(access === undefined ? {} : { access }),
 });
 
-type Offering = Pick<ToolOffer, 'definitions' | 'toolChoice'> & Pick<ModelRequest, 'providerTools'>;
+type Offering = Pick<ToolOffer, 'definitions' | 'toolChoice' | 'search'> & Pick<ModelRequest, 'providerTools'>;
 
 export function toModelRequest(
   request: TurnRequest,
   messages: ChatMessage[],
-  { definitions: tools, toolChoice, providerTools }: Offering,
+  { definitions: tools, toolChoice, providerTools, search }: Offering,
 ): Omit<ModelRequest, 'model'> {
   return {
     messages,
@@ -98,6 +100,7 @@ export function toModelRequest(
     unknown: request.unknown,
     ...(toolChoice === undefined || tools.length === 0 ? {} : { toolChoice }),
     ...(providerTools === undefined ? {} : { providerTools }),
+    ...(search === undefined ? {} : { search: toolSearchForm }),
     ...(request.parallelToolCalls === undefined ? {} : { parallelToolCalls: request.parallelToolCalls }),
   };
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { catalogTool } from '../../../test/support/catalog-tool.js';
 import { faultOf } from '../../../test/support/fault-of.js';
 import { verifies } from '../../../test/verifies.js';
 import { configSchema } from '#libs/config/schema.js';
@@ -9,21 +10,8 @@ import type { TurnRequest } from './turn-request.js';
 
 const settings = { ...configSchema.parse({}), limits: { tools: 10 } };
 
-const tool = (description: string): CatalogTool => ({
-  name: 'look_up',
-  server: 'books',
-  tool: 'look_up',
-  description,
-  inputSchema: { type: 'object', properties: {} },
-  annotations: {},
-  definitionHash: description,
-  safe: true,
-  readOnly: true,
-  timeoutMs: 1_000,
-  maxTimeoutMs: 1_000,
-  isolation: 'process',
-  available: true,
-});
+const tool = (description: string): CatalogTool =>
+  catalogTool('books', 'look_up', { description, definitionHash: description });
 
 function catalogOf(tools: readonly CatalogTool[]): ToolCatalog {
   return {
@@ -32,7 +20,7 @@ function catalogOf(tools: readonly CatalogTool[]): ToolCatalog {
     list: (server) => tools.filter((one) => server === undefined || one.server === server),
     hasServer: (server) => tools.some((one) => one.server === server),
     isToolset: () => false,
-    search: () => [],
+    search: () => Promise.resolve([]),
   };
 }
 
@@ -46,12 +34,7 @@ test('each request is offered the one definition of a tool of the catalog, until
   expect(offered(catalogOf([tool('Looks two books up')])).description).toBe('Looks two books up');
 });
 
-const named = (server: string, name: string, shown = name): CatalogTool => ({
-  ...tool(name),
-  server,
-  tool: name,
-  name: shown,
-});
+const named = (server: string, name: string, shown = name) => catalogTool(server, name, { name: shown });
 const shelf = catalogOf([named('books', 'find'), named('books', 'lend'), named('films', 'find', 'films__find')]);
 const own = { type: 'function' as const, definition: { name: 'mine' } };
 const servers = ['books', 'films'].map((serverLabel) => ({ type: 'mcp' as const, serverLabel }));

@@ -33,7 +33,7 @@ export interface PlanPorts {
   findTools?: FindTools;
 }
 
-export type FindTools = (call: Call, args: JsonObject, search: ToolSearch) => ToolOutcome;
+export type FindTools = (call: Call, args: JsonObject, search: ToolSearch) => ToolOutcome | Promise<ToolOutcome>;
 
 export interface PlanInput {
   offer: ToolOffer;
@@ -68,7 +68,7 @@ function planOne(
   const stop = admit();
   call.of('server', context, stop === undefined ? offered?.tool : undefined);
   if (stop !== undefined) call.refuse(failedOutcome('denied', 'tool_denied', noticeForModel(stop)));
-  else if (call.name === findToolsName && offer.search !== undefined) planSearch(call, offer.search, ports);
+  else if (call.name === findToolsName && offer.search !== undefined) return planSearch(call, offer.search, ports);
   else if (offered?.tool === undefined) planUnknown(call, context, ports);
   else return planOffered(call, offered as ServerTool, ports);
   return undefined;
@@ -93,11 +93,12 @@ function validate(call: Call, owner: SchemaOwner, ports: Pick<PlanPorts, 'valida
 }
 
 /** The gateway answers at once, so the call is journaled with its outcome, as a refused one. */
-function planSearch(call: Call, search: ToolSearch, ports: PlanPorts): void {
+async function planSearch(call: Call, search: ToolSearch, ports: PlanPorts): Promise<void> {
   const validated = validate(call, findToolsOwner, ports);
   if (!validated.ok) return call.refuse(failedOutcome('failed', 'invalid_tool_arguments', validated.message));
   const { arguments: args } = validated;
-  call.answer(args, ports.findTools?.(call, args, search) ?? search.answer(args));
+  const outcome = ports.findTools?.(call, args, search) ?? search.answer(args, call.context.signal);
+  call.answer(args, await outcome);
 }
 
 /** A tool that the caller was not offered. */

@@ -20,8 +20,10 @@ export const chimechSchema = z.strictObject({
     .optional()
     .describe('API key for that gateway, for callers of Chimech itself; calls of a worker act for their own callers'),
   model: text('Model that answers; default: the default of the gateway').optional(),
-  embeddings_model: text('Model for embeddings').optional(),
-  embeddings_url: httpUrl('OpenAI-compatible embeddings server for the knowledge base, including /v1').optional(),
+  embeddings_model: text('Model for embeddings, of the knowledge base and of the search of tools').optional(),
+  embeddings_url: httpUrl(
+    'OpenAI-compatible embeddings server for the knowledge base and the search of tools, including /v1',
+  ).optional(),
   embeddings_key: secret.optional().describe('API key for that server'),
   templates_dir: text(
     'Directory of templates for chimech/generate; default: those that come with Signalbox',

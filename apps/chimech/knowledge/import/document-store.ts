@@ -1,6 +1,6 @@
 // What an import reads and writes. Each document is written by one statement, so that a search finds all of it or what was
 // there before.
-import { bytesOf, signsOf } from '../embedding.js';
+import { bytesOf, signsOf } from '#libs/embeddings/embedding.js';
 import type { KnowledgeDatabase } from '../knowledge-database.js';
 import { spacedText, wordPairsOf } from '../spaced-text.js';
 import { storedText } from '#libs/postgres/stored-text.js';

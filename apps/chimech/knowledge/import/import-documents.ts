@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
-import { embedAll, type Embeddings } from '../embedding.js';
+import { embedAll, type Embeddings } from '#libs/embeddings/embedding.js';
 import type { KnowledgeDatabase } from '../knowledge-database.js';
 import { DocumentStore } from './document-store.js';
 import { maxFileBytes, type ReadDocument, UnreadableFile } from './documents.js';

@@ -3,6 +3,7 @@ import { Controller, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { shownWait } from '#libs/waits/wait.js';
+import { WorkSlices } from '#libs/concurrency/work-slices.js';
 import type { Flow } from '#libs/concurrency/flow.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Config } from '#libs/config/schema.js';
@@ -68,16 +69,14 @@ export class ToolsController {
     const label = this.setOf(toolset);
     if (parts.size > 0) return this.listWith(parts, request, { reply, label });
     const catalog = this.policy.catalogOf(caller);
-    const tools = catalog.list(label);
-    const asked = new Set(tools.filter((tool) => this.policy.mayNeedApproval(tool, caller)));
-    const names = [...asked].map(({ name }) => name);
-    const etag = `"${names.length === 0 ? catalog.version : canonicalHash([catalog.version, names])}"`;
+    const asked = this.policy.mayNeedApprovals(caller, label);
+    const etag = `"${asked.tools.size === 0 ? catalog.version : canonicalHash([catalog.version, asked.version])}"`;
     reply.header('etag', etag).header('cache-control', 'private, no-cache');
     if (matches(request.headers['if-none-match'], etag)) {
       await reply.status(304).send();
       return;
     }
-    await reply.send({ object: 'list', data: tools.map((tool) => this.show(tool, asked.has(tool))) });
+    await sendList(reply, catalog.list(label), (tool) => this.show(tool, asked.tools.has(tool)));
   }
 
   /** With what changes all the time, so without an ETag. Administrators see everybody's calls, other callers their own. */
@@ -89,17 +88,14 @@ export class ToolsController {
     const caller = requestContext(request);
     const whose = isAdministrator(request) ? undefined : caller.principal;
     const used = parts.has('usage') ? await this.usage.ofTools(whose) : undefined;
-    const data = this.policy
-      .catalogOf(caller)
-      .list(label)
-      .map((tool) => ({
-        ...this.show(tool, this.policy.mayNeedApproval(tool, caller)),
-        ...(parts.has('verdict') ? { verdict: this.policy.verdict(tool, caller) } : {}),
-        ...(used === undefined
-          ? {}
-          : { last_30_days: used.get(`${tool.server}/${tool.tool}`) ?? { calls: 0, failures: 0 } }),
-      }));
-    await reply.header('cache-control', 'private, no-store').send({ object: 'list', data });
+    reply.header('cache-control', 'private, no-store');
+    await sendList(reply, this.policy.catalogOf(caller).list(label), (tool) => ({
+      ...this.show(tool, this.policy.mayNeedApproval(tool, caller)),
+      ...(parts.has('verdict') ? { verdict: this.policy.verdict(tool, caller) } : {}),
+      ...(used === undefined
+        ? {}
+        : { last_30_days: used.get(`${tool.server}/${tool.tool}`) ?? { calls: 0, failures: 0 } }),
+    }));
   }
 
   /** A wildcard, because names may contain slashes. */
@@ -179,6 +175,21 @@ export class ToolsController {
       },
     );
   }
+}
+
+/** Written in slices: a catalog may have 10,000 tools, and other requests do not wait for all of them. */
+async function sendList(
+  reply: FastifyReply,
+  tools: readonly CatalogTool[],
+  show: (tool: CatalogTool) => object,
+): Promise<void> {
+  const slices = new WorkSlices();
+  const data: string[] = [];
+  for (const tool of tools) {
+    await slices.next();
+    data.push(JSON.stringify(show(tool)));
+  }
+  await reply.type('application/json').send(`{"object":"list","data":[${data.join(',')}]}`);
 }
 
 /** Emits `tool_progress` events, then one `tool_result`. */

@@ -40,7 +40,7 @@ export const searchTools: readonly Tool[] = [
 
 export interface SearchedTools {
   /** Best first; only tools of the caller. */
-  find(query: string, limit: number): Tool[];
+  find(query: string, limit: number): Promise<Tool[]>;
   /** @throws AppError tool_not_found */
   describe(name: string): Tool;
 }
@@ -49,12 +49,15 @@ export interface SearchedTools {
  * The result of a search; or the call of another tool, which a client that knows its name may also make directly.
  * @throws AppError tool_not_found
  */
-export function answerSearch(params: ToolCallParams, tools: SearchedTools): CallToolResult | ToolCallParams {
+export async function answerSearch(
+  params: ToolCallParams,
+  tools: SearchedTools,
+): Promise<CallToolResult | ToolCallParams> {
   try {
     switch (params.name) {
       case 'find_tools': {
         const { query, limit } = read(findInput, params);
-        return toResult({ tools: tools.find(query, limit).map(toFound) });
+        return toResult({ tools: (await tools.find(query, limit)).map(toFound) });
       }
       case 'describe_tool':
         return toResult({ tool: tools.describe(read(describeInput, params).name) });

@@ -36,6 +36,12 @@ export const takesOutputFormat = (model: string): boolean => (claudeVersion(mode
 /** Opus 4.7 and all later models refuse `temperature`, `top_p` and `top_k`. */
 export const claudeTakesSampling = (model: string): boolean => (claudeVersion(model) ?? 0) < 407;
 
+/**
+ * Whether the model loads deferred tools by `tool_reference`. Unknown names are assumed not to.
+ * https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool#model-compatibility
+ */
+export const claudeTakesToolSearch = (model: string): boolean => (claudeVersion(model) ?? 0) >= 405;
+
 /** 4.6 and all later models refuse to continue a last message of the assistant; unknown names are assumed to accept it. */
 export const takesPrefill = (model: string): boolean => (claudeVersion(model) ?? 0) < 406;
 

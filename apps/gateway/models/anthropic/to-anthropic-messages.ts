@@ -2,9 +2,10 @@
 // message after it, and thinking unchanged in its old place.
 import { createHash } from 'node:crypto';
 import { isJsonObject, jsonObjectOf, type JsonObject } from '#libs/schemas/json.js';
-import { type AssistantMessage, type ToolCall, originalOf } from '#libs/schemas/message.js';
+import { type AssistantMessage, type ToolCall, type ToolMessage, originalOf } from '#libs/schemas/message.js';
 import type { AssistantGroup, Conversation, UserGroup } from '../conversation/read-conversation.js';
 import type { ToolNames } from '../conversation/tool-names.js';
+import type { ToolSearches } from '../conversation/tool-searches.js';
 import { takesPrefill } from './claude-models.js';
 import { textBlocks, toBlocks, toResultBlock, type BlockRules } from './to-anthropic-blocks.js';
 
@@ -12,6 +13,8 @@ export interface AnthropicMessageRules extends BlockRules {
   /** Only the `provider_state` of this provider is read. */
   provider: string;
   names: ToolNames;
+  /** The searches that are written in the API's own form. */
+  searches?: ToolSearches | undefined;
 }
 
 export interface AnthropicMessage {
@@ -58,8 +61,21 @@ export function lacksThinking({ groups }: Conversation, provider: string): boole
 }
 
 function userBlocks(group: UserGroup, rules: AnthropicMessageRules): JsonObject[] {
-  const results = group.results.map((result) => toResultBlock(result, wireCallId(result.tool_call_id), rules));
+  const results = group.results.map(
+    (result) => toFoundBlock(result, rules) ?? toResultBlock(result, wireCallId(result.tool_call_id), rules),
+  );
   return [...results, ...group.messages.flatMap((message) => toBlocks(message.content, rules))];
+}
+
+/**
+ * The API puts the definitions of these tools in the place of the references. Undefined if nothing was found.
+ * https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool#custom-tool-search-implementation
+ */
+function toFoundBlock(result: ToolMessage, { searches, names }: AnthropicMessageRules): JsonObject | undefined {
+  const found = searches?.found.get(result) ?? [];
+  if (found.length === 0) return undefined;
+  const content = found.map(({ name }) => ({ type: 'tool_reference', tool_name: names.toWire(name) }));
+  return { type: 'tool_result', tool_use_id: wireCallId(result.tool_call_id), content };
 }
 
 function assistantBlocks(group: AssistantGroup, rules: AnthropicMessageRules): JsonObject[] {

@@ -95,18 +95,24 @@ const numberOf = (value: Json | undefined) => (typeof value === 'number' ? value
 /** If the history has calls, the API requires tools: without offered ones, those of the history are declared. */
 function toTools(
   request: ModelRequest,
-  { names, promptCaching }: AnthropicRequestRules,
+  { names, promptCaching, searches }: AnthropicRequestRules,
 ): { tools: unknown; tool_choice: unknown } {
   const { providerTools = [] } = request;
   const offered = request.tools.length + providerTools.length > 0;
   const definitions =
     request.tools.length > 0 ? request.tools : [...new Set(namesIn(request))].map((name) => ({ name }));
   const tools: JsonObject[] = [
-    ...definitions.map((tool) => toTool(tool, names)),
+    ...definitions.map((tool) =>
+      searches?.deferred.has(tool.name) === true
+        ? { ...toTool(tool, names), defer_loading: true }
+        : toTool(tool, names),
+    ),
     ...providerTools.map(({ tool }) => tool),
   ];
   if (tools.length === 0) return { tools: undefined, tool_choice: undefined };
-  if (promptCaching) tools[tools.length - 1] = { ...tools.at(-1)!, ...cached };
+  // The API refuses both members together: deferred tools are no part of what is cached.
+  const last = tools.findLastIndex((tool) => tool['defer_loading'] !== true);
+  if (promptCaching && last !== -1) tools[last] = { ...tools[last], ...cached };
   return { tools, tool_choice: offered ? toToolChoice(request, names) : { type: 'none' } };
 }
 

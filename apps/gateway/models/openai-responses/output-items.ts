@@ -24,7 +24,11 @@ export class OutputItems {
   private readonly lastPart: Partial<Record<EmittedText, string>> = {};
   refused = false;
 
-  constructor(private readonly calls: StreamedCalls) {}
+  constructor(
+    private readonly calls: StreamedCalls,
+    /** The provider's name of the function that a search of the client is a call of. */
+    private readonly search: string | undefined,
+  ) {}
 
   /** `response.output_item.added` */
   start(event: JsonObject, out: ModelEvent[]): void {
@@ -32,7 +36,9 @@ export class OutputItems {
     const item = this.at(placeOf(event, raw));
     if (!isJsonObject(raw) || item.done) return;
     item.raw = raw;
-    if (raw['type'] === 'function_call') this.readCall(item, textOrEmpty(raw['arguments']), out);
+    // The arguments of a search come whole, with its end.
+    if (this.isSearch(raw)) this.readCall(item, '', out);
+    else if (raw['type'] === 'function_call') this.readCall(item, textOrEmpty(raw['arguments']), out);
   }
 
   /** `response.output_item.done` */
@@ -101,7 +107,9 @@ export class OutputItems {
     if (item.done) return;
     item.raw = raw;
     item.done = true;
-    if (raw['type'] === 'function_call') return this.readCall(item, raw['arguments'], out);
+    const { arguments: given } = raw;
+    if (this.isSearch(raw)) return this.readCall(item, isJsonObject(given) ? JSON.stringify(given) : given, out);
+    if (raw['type'] === 'function_call') return this.readCall(item, given, out);
     if (item.emitted) return;
     const isReasoning = raw['type'] === 'reasoning';
     for (const [at, part] of [...listOf(raw['summary']), ...listOf(raw['content'])].entries()) {
@@ -127,7 +135,7 @@ export class OutputItems {
   private readCall(item: OutputItem, given: Json | undefined, out: ModelEvent[]): void {
     const call = (item.call ??= this.calls.open());
     call.id ||= textOrEmpty(item.raw['call_id']) || textOrEmpty(item.raw['id']);
-    call.name ||= textOrEmpty(item.raw['name']);
+    call.name ||= this.isSearch(item.raw) ? this.search! : textOrEmpty(item.raw['name']);
     this.settle(call, typeof given === 'string' ? given : call.arguments, out);
   }
 
@@ -138,6 +146,10 @@ export class OutputItems {
     this.calls.append(call, '', out);
     const isSame = whole === '' || JSON.stringify(jsonObjectOf(emitted)) === JSON.stringify(jsonObjectOf(whole));
     if (!isSame) call.broken = 'The arguments were sent twice, and differently';
+  }
+
+  private isSearch({ type, execution }: JsonObject): boolean {
+    return this.search !== undefined && type === 'tool_search_call' && execution === 'client';
   }
 
   private at(place: Place): OutputItem {

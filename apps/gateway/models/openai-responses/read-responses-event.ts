@@ -14,6 +14,8 @@ import { readResponsesUsage } from './read-responses-usage.js';
 export interface ResponsesReading extends Reading {
   /** The requested model, used if the answer names none. */
   model: string;
+  /** The function that the API's own tool search stands for in this request. */
+  search?: string | undefined;
 }
 
 export class ResponsesAnswerReader implements AnswerReader {
@@ -25,7 +27,7 @@ export class ResponsesAnswerReader implements AnswerReader {
 
   constructor(private readonly reading: ResponsesReading) {
     this.calls = new StreamedCalls(reading.names.fromWire);
-    this.items = new OutputItems(this.calls);
+    this.items = new OutputItems(this.calls, reading.search);
   }
 
   get over(): boolean {

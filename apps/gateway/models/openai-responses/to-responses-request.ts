@@ -1,6 +1,7 @@
 // Translates a model request to the body for OpenAI's Responses API. The provider keeps nothing unless the caller wants it, so
 // reasoning comes back encrypted. Leaves out parameters that the API does not have; refuses more than one choice.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
 import { unsupported } from '../conversation/read-content-part.js';
 import { mayReason, responsesEffort, openAiTakesSampling, takesVerbosity } from '../openai/openai-models.js';
@@ -56,11 +57,25 @@ export function toResponsesRequest(request: ModelRequest, rules: InputRules): st
   });
   if (!hasTools) return body;
   const written = [
-    ...tools.map((tool) => toolText(tool, rules.names)),
+    ...tools.flatMap((tool) => listedTool(tool, rules)),
     ...providerTools.map(({ tool }) => JSON.stringify(tool)),
   ];
   return `${body.slice(0, -1)},"tools":[${written.join(',')}]}`;
 }
+
+/** Tools that were found are where they were found. */
+function listedTool(tool: ToolDefinition, { names, searches }: InputRules): string[] {
+  if (searches?.deferred.has(tool.name) === true) return [];
+  return [tool.name === searches?.name ? searchText(tool, names) : toolText(tool, names)];
+}
+
+/** https://developers.openai.com/api/docs/guides/tools-tool-search#client-executed-tool-search */
+const searchText = toolWriter(({ description, parameters }) => ({
+  type: 'tool_search',
+  execution: 'client',
+  description,
+  parameters,
+}));
 
 /** Unlike chat completions, this API takes a tool without `strict` as strict. */
 const toolText = toolWriter(({ strict = false, ...called }) => ({ type: 'function', ...called, strict }));

@@ -6,11 +6,12 @@ import { isJsonObject } from '#libs/schemas/json.js';
 import { anthropicPropertyNames } from '../conversation/property-names.js';
 import { providerToolsOf } from '../conversation/provider-tools.js';
 import { openAiToolNames } from '../conversation/tool-names.js';
+import { NativeToolSearch, type ToolSearches } from '../conversation/tool-searches.js';
 import type { ModelRequest } from '../model-provider.js';
 import { ResponsesAnswerReader } from '../openai-responses/read-responses-event.js';
 import { toResponsesRequest } from '../openai-responses/to-responses-request.js';
 import type { WireFamily, WireRequest, Writing } from '../wire/wire-family.js';
-import { wantsResponses } from './openai-models.js';
+import { openAiTakesToolSearch, wantsResponses } from './openai-models.js';
 import { OpenAiAnswerReader } from './read-openai-chunk.js';
 import { servedModel, type ServedModel } from './compatible/known-servers.js';
 import { readOpenAiError } from './read-openai-error.js';
@@ -18,6 +19,8 @@ import { toOpenAiRequest } from './to-openai-request.js';
 
 /** Models of each kind. At the limit the list is cleared and learnt again. */
 const mostRemembered = 1_000;
+
+const ownUrl = 'https://api.openai.com/v1';
 
 export function openAiFamily(config: ProviderConfig): WireFamily {
   const { wire } = config;
@@ -28,6 +31,7 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
     // Only chat completions have several choices.
     return wantsResponses(model) && !overChat.has(model) && Number(parameters['n'] ?? 1) <= 1;
   };
+  const native = new NativeToolSearch(config, ownUrl, openAiTakesToolSearch);
   /** Facts from a model's name, the same for all its requests. */
   const served = new Map<string, ServedModel>();
   const overChatCompletions = (request: ModelRequest, writing: Writing): WireRequest => {
@@ -38,7 +42,7 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
     return chatRequest(request, writing, { config, served: known });
   };
   return {
-    baseUrl: 'https://api.openai.com/v1',
+    baseUrl: ownUrl,
     toolNames: openAiToolNames,
     toolsOf: (request) => (asksResponses(request) ? 'openai' : undefined),
     // Claude, at Anthropic's compatible address and elsewhere.
@@ -46,11 +50,13 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
     headers: (apiKey): Record<string, string> => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
     toRequest(request, writing) {
       if (!asksResponses(request)) return overChatCompletions(request, writing);
-      if (wire === 'responses') return responsesRequest(request, writing);
+      const searches = native.of(request);
       return {
-        ...responsesRequest(request, writing),
+        ...responsesRequest(request, writing, searches),
         instead(error) {
-          if (!isNoPath(error)) return undefined;
+          if (searches !== undefined && native.isRefused(request.model, error))
+            return responsesRequest(request, writing, undefined);
+          if (wire === 'responses' || !isNoPath(error)) return undefined;
           if (overChat.size >= mostRemembered) overChat.clear();
           overChat.add(request.model);
           writing.warnings.clear();
@@ -94,13 +100,14 @@ function chatRequest(
   };
 }
 
-function responsesRequest(request: ModelRequest, writing: Writing): WireRequest {
+function responsesRequest(request: ModelRequest, writing: Writing, searches: ToolSearches | undefined): WireRequest {
   const { model } = request;
   const { provider, names, warnings } = writing;
+  const search = searches && names.toWire(searches.name);
   return {
     path: '/responses',
-    body: toResponsesRequest(request, { provider, names, model, warnings }),
-    reader: new ResponsesAnswerReader({ ...writing, model }),
+    body: toResponsesRequest(request, { provider, names, model, warnings, searches }),
+    reader: new ResponsesAnswerReader({ ...writing, model, search }),
   };
 }
 

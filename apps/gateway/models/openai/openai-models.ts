@@ -71,6 +71,9 @@ export function wantsResponses(model: string): boolean {
 
 const onlyResponses = /^(?:o\d+(?:-mini)?-(?:pro|deep-research)|codex-mini|computer-use|gpt-5(?:\.\d+)?-(?:pro|codex))/;
 
+/** Whether the Responses API has `tool_search` for the model: https://developers.openai.com/api/docs/guides/tools-tool-search */
+export const openAiTakesToolSearch = (model: string): boolean => (gptVersion(model) ?? 0) >= 504;
+
 /** OpenAI's reasoning models: o1, o3-mini, gpt-5, gpt-5.2-codex, openai/gpt-6 */
 export const isReasoningModel = (model: string): boolean => reasoningModels.test(model);
 

@@ -57,7 +57,7 @@ export interface PreparedToolCall {
 }
 
 export interface ToolCallPorts {
-  catalog: ToolCatalog;
+  catalog: Pick<ToolCatalog, 'find'>;
   validator: ArgumentValidator;
   decide: Decide;
   approvalRoom: Pick<ApprovalRoom, 'approvalOf'>;

@@ -2,7 +2,7 @@
 import { isForModels } from '#libs/mcp-server/tool-app.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import type { ToolCatalog } from '../../tools/tool-catalog.js';
+import type { SearchOptions, ToolCatalog } from '../../tools/tool-catalog.js';
 import { realTool } from '../../tools/tool-of-call.js';
 import type { ChosenServer, RequestedTool, ToolSelector, TurnRequest } from '../turn-request.js';
 import { ListedTools, listedTools } from './listed-tools.js';
@@ -102,9 +102,12 @@ export class ChosenTools {
   }
 
   /** The best for a query, among the tools that are chosen and that `isShown` accepts: of each toolset in turn. */
-  search(query: string, limit: number, isShown: (tool: CatalogTool) => boolean): OfferedTool[] {
-    const options = { limit, isShown: (tool: CatalogTool) => isShown(tool) && this.offeredOf(tool) !== undefined };
-    const lists = [...this.toolsets()].map((toolset) => this.catalog.search(query, options, toolset));
+  async search(query: string, { limit, isShown, signal }: SearchOptions): Promise<OfferedTool[]> {
+    const isChosen = (tool: CatalogTool) => isShown(tool) && this.offeredOf(tool) !== undefined;
+    const options = { limit, isShown: isChosen, signal };
+    const lists = await Promise.all(
+      [...this.toolsets()].map((toolset) => this.catalog.search(query, options, toolset)),
+    );
     const found = new Map<string, OfferedTool>();
     for (let rank = 0; rank < limit; rank += 1) {
       for (const list of lists) {

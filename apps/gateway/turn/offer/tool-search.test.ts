@@ -4,30 +4,19 @@ import { type Config, configSchema } from '#libs/config/schema.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { Toolsets } from '#libs/policy/toolset.js';
-import { toolIndexOf } from '#libs/tool-search/tool-index.js';
+import { catalogTool } from '../../../../test/support/catalog-tool.js';
 import { faultOf } from '../../../../test/support/fault-of.js';
 import { verifies } from '../../../../test/verifies.js';
 import { ToolPolicy } from '../../govern/tool-policy.js';
 import type { ToolCatalog, WatchedToolCatalog } from '../../tools/tool-catalog.js';
+import { ToolFinder } from '../../tools/tool-finder.js';
 import { ToolsetCatalog } from '../../tools/toolset-catalog.js';
 import { offeredTool, offerTools, type ToolOffer } from '../offer-tools.js';
 import type { RequestedTool, TurnRequest } from '../turn-request.js';
 
-const toolOf = (server: string, name: string, description = `Does ${name}`): CatalogTool => ({
-  name,
-  server,
-  tool: name,
-  description,
-  inputSchema: { type: 'object', properties: { path: { type: 'string' }, force: {} }, required: ['path'] },
-  annotations: {},
-  definitionHash: name,
-  safe: true,
-  readOnly: true,
-  timeoutMs: 1_000,
-  maxTimeoutMs: 1_000,
-  isolation: 'process',
-  available: true,
-});
+const inputSchema = { type: 'object', properties: { path: { type: 'string' }, force: {} }, required: ['path'] };
+const toolOf = (server: string, name: string, description = `Does ${name}`): CatalogTool =>
+  catalogTool(server, name, { description, inputSchema });
 
 function catalogOf(tools: readonly CatalogTool[]): ToolCatalog {
   const servers = new Map<string, CatalogTool[]>();
@@ -41,16 +30,14 @@ function catalogOf(tools: readonly CatalogTool[]): ToolCatalog {
     list: (server) => (server === undefined ? tools : (servers.get(server) ?? [])),
     hasServer: (server) => servers.has(server),
     isToolset: () => false,
-    search: (query, options) =>
-      toolIndexOf(tools)
-        .find(query, options)
-        .map(({ tool }) => tool),
+    search: (query, options) => new ToolFinder().find(query, tools, options),
   };
 }
 
 const numbered = (server: string, count: number) =>
   Array.from({ length: count }, (_none, at) => toolOf(server, `${server}_${at}`));
 const settings = configSchema.parse({});
+const { signal } = new AbortController();
 const everything: RequestedTool = { type: 'mcp', serverLabel: '*' };
 const own = (name: string): RequestedTool => ({ type: 'function', definition: { name } });
 
@@ -118,23 +105,27 @@ verifies('tools.search-offered', 'a tool that tool_choice names; of a server wit
   }
 });
 
-verifies('tools.search-offered', 'a toolset is searched under its own names, and its tools are the real ones', () => {
-  const sets = new Toolsets({ part: ['a/*', { tool: 'b/b_1', name: 'hammer', description: '锤子' }] });
-  const catalog = new ToolsetCatalog({ ...more, offering: () => [], onChange: () => () => undefined }, sets);
-  const part: RequestedTool = { type: 'mcp', serverLabel: 'part' };
-  const found = offer(catalog, { tools: [part] });
-  expect(shown(found)).toEqual(['find_tools']);
-  expect(found.search!.answer({ query: '锤子' })).toMatchObject({
-    blocks: [{ text: expect.stringContaining('hammer') as string }],
-  });
-  expect(offeredTool(found, 'hammer')).toMatchObject({ definition: { name: 'hammer' }, tool: { name: 'b_1' } });
-  for (const outside of ['b_1', 'b_2', 'b__b_1']) expect(offeredTool(found, outside), outside).toBeUndefined();
-  const both = offer(catalog, { tools: [part, { type: 'mcp', serverLabel: 'b' }] });
-  expect(offeredTool(both, 'b_2')).toMatchObject({ tool: { name: 'b_2' } });
-  expect(both.search!.answer({ query: 'b_1 锤子' })).toMatchObject({
-    blocks: [{ text: expect.stringMatching(/hammer[^]*b_1|b_1[^]*hammer/) as string }],
-  });
-});
+verifies(
+  'tools.search-offered',
+  'a toolset is searched under its own names, and its tools are the real ones',
+  async () => {
+    const sets = new Toolsets({ part: ['a/*', { tool: 'b/b_1', name: 'hammer', description: '锤子' }] });
+    const catalog = new ToolsetCatalog({ ...more, offering: () => [], onChange: () => () => undefined }, sets);
+    const part: RequestedTool = { type: 'mcp', serverLabel: 'part' };
+    const found = offer(catalog, { tools: [part] });
+    expect(shown(found)).toEqual(['find_tools']);
+    expect(await found.search!.answer({ query: '锤子' }, signal)).toMatchObject({
+      blocks: [{ text: expect.stringContaining('hammer') as string }],
+    });
+    expect(offeredTool(found, 'hammer')).toMatchObject({ definition: { name: 'hammer' }, tool: { name: 'b_1' } });
+    for (const outside of ['b_1', 'b_2', 'b__b_1']) expect(offeredTool(found, outside), outside).toBeUndefined();
+    const both = offer(catalog, { tools: [part, { type: 'mcp', serverLabel: 'b' }] });
+    expect(offeredTool(both, 'b_2')).toMatchObject({ tool: { name: 'b_2' } });
+    expect(await both.search!.answer({ query: 'b_1 锤子' }, signal)).toMatchObject({
+      blocks: [{ text: expect.stringMatching(/hammer[^]*b_1|b_1[^]*hammer/) as string }],
+    });
+  },
+);
 
 verifies('tools.search-offered', 'the name is reserved while tools are searched', () => {
   const tools = [own('find_tools'), everything];
@@ -183,7 +174,7 @@ verifies('tools.search-offered', 'the last 40 that were named, and no more than 
   expect(shown(narrow)).toEqual(['mine', 'find_tools', 'a_37', 'a_38', 'a_39']);
 });
 
-test('a result is short, whatever the definitions are', () => {
+test('a result is short, whatever the definitions are', async () => {
   const properties = Object.fromEntries(
     Array.from({ length: 500 }, (_none, at) => [`member_${at}`, { type: 'string' }]),
   );
@@ -191,7 +182,7 @@ test('a result is short, whatever the definitions are', () => {
   const many = Array.from({ length: 30 }, (_none, at) => ({ ...long, name: `weave_${at}`, tool: `weave_${at}` }));
   const { search } = offer(catalogOf([...numbered('a', 41), ...many]));
   for (const limit of [1_000, 20, -5, undefined]) {
-    const { blocks } = search!.answer({ query: 'weave 布', ...(limit === undefined ? {} : { limit }) });
+    const { blocks } = await search!.answer({ query: 'weave 布', ...(limit === undefined ? {} : { limit }) }, signal);
     const { text } = blocks[0] as { text: string };
     expect(text.length).toBeLessThan(25_000);
     const { tools } = JSON.parse(text) as { tools: { parameters: string[] }[] };
@@ -200,18 +191,18 @@ test('a result is short, whatever the definitions are', () => {
   }
 });
 
-verifies('tools.search-found', 'among the chosen servers and tools only', () => {
+verifies('tools.search-found', 'among the chosen servers and tools only', async () => {
   const catalog = catalogOf([...numbered('a', 45), ...numbered('b', 45), toolOf('c', 'saw', 'Cuts wood')]);
-  const found = (query: string, tools: RequestedTool[], limit = 20) => {
-    const { blocks } = offer(catalog, { tools }).search!.answer({ query, limit });
+  const found = async (query: string, tools: RequestedTool[], limit = 20) => {
+    const { blocks } = await offer(catalog, { tools }).search!.answer({ query, limit }, signal);
     return (JSON.parse((blocks[0] as { text: string }).text) as { tools: { name: string }[] }).tools.map(
       ({ name }) => name,
     );
   };
-  expect(found('saw wood', [everything])).toEqual(['saw']);
-  expect(found('saw wood', [{ type: 'mcp', serverLabel: 'a' }])).toEqual([]);
-  expect(found('saw wood', [{ ...everything, deniedTools: ['saw'] }])).toEqual([]);
-  const unwanted = found('b_7', [{ ...everything, deniedTools: ['b_7'] }]);
+  expect(await found('saw wood', [everything])).toEqual(['saw']);
+  expect(await found('saw wood', [{ type: 'mcp', serverLabel: 'a' }])).toEqual([]);
+  expect(await found('saw wood', [{ ...everything, deniedTools: ['saw'] }])).toEqual([]);
+  const unwanted = await found('b_7', [{ ...everything, deniedTools: ['b_7'] }]);
   expect(unwanted).not.toContain('b_7');
 });
 
@@ -228,7 +219,7 @@ function counting(tools: readonly CatalogTool[]) {
   };
 }
 
-verifies('tools.search-cost', 'counted: 10,000 tools of 500 servers, and 60 of 3, by two callers', () => {
+verifies('tools.search-cost', 'counted: 10,000 tools of 500 servers, and 60 of 3, by two callers', async () => {
   const text = JSON.stringify({
     policy: { rules: [{ name: 'guests', tool: 's0/s0_1', role: 'guest', effect: 'deny' }] },
   });
@@ -241,7 +232,7 @@ verifies('tools.search-cost', 'counted: 10,000 tools of 500 servers, and 60 of 3
     { toolChoice: { server: 's2' } },
     { toolChoice: { name: 's2_19' } },
   ];
-  const costsOf = (servers: number) => {
+  const costsOf = async (servers: number) => {
     const { count, tools } = counting(Array.from({ length: servers }, (_none, at) => numbered(`s${at}`, 20)).flat());
     const policy = new ToolPolicy(
       config,
@@ -250,18 +241,18 @@ verifies('tools.search-cost', 'counted: 10,000 tools of 500 servers, and 60 of 3
     );
     const costs: number[] = [];
     for (const caller of [{ principal: 'anna' }, { principal: 'guest', roles: ['guest'] }]) {
-      const serve = () => {
+      const serve = async () => {
         for (const request of requests) offer(policy.catalogOf(caller), request);
-        offer(policy.catalogOf(caller)).search!.answer({ query: 's0 3', limit: 1 });
+        await offer(policy.catalogOf(caller)).search!.answer({ query: 's0 3', limit: 1 }, signal);
       };
-      serve();
+      await serve();
       count.reads = 0;
-      serve();
+      await serve();
       costs.push(count.reads);
     }
     return costs;
   };
-  const few = costsOf(3);
-  expect(costsOf(500)).toEqual(few);
+  const few = await costsOf(3);
+  expect(await costsOf(500)).toEqual(few);
   for (const reads of few) expect(reads).toBeGreaterThan(0);
 });

@@ -6,7 +6,7 @@ import type { CatalogTool, ToolDefinition } from '#libs/schemas/tool-definition.
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { SchemaOwner } from '../../tools/tool-catalog.js';
 import type { ChosenTools } from './chosen-tools.js';
-import { foundText, namedIn } from './found-tools.js';
+import { foundText, namedIn, namesFound } from './found-tools.js';
 import type { OfferedTool } from './offered-tool.js';
 
 export const findToolsName = 'find_tools';
@@ -41,6 +41,9 @@ export const findToolsOwner: SchemaOwner = {
   definitionHash: findToolsName,
   inputSchema,
 };
+
+/** As families are told of it. */
+export const toolSearchForm = { name: findToolsName, namesIn: namesFound };
 
 export class ToolSearch {
   /** By the names that models know. The order stays, so that upstreams can cache what they have read. */
@@ -94,10 +97,11 @@ export class ToolSearch {
     this.read = messages.length;
   }
 
-  answer({ query, limit }: JsonObject): ToolOutcome {
-    const most = typeof limit === 'number' ? Math.min(Math.max(limit, 1), mostFound) : usualLimit;
+  /** @throws the signal's reason */
+  async answer({ query, limit: asked }: JsonObject, signal: AbortSignal): Promise<ToolOutcome> {
+    const limit = typeof asked === 'number' ? Math.min(Math.max(asked, 1), mostFound) : usualLimit;
     const isShown = ({ name }: CatalogTool) => !this.listed.has(name);
-    const found = this.chosen.search(query as string, most, isShown).map(renamed);
+    const found = (await this.chosen.search(query as string, { limit, isShown, signal })).map(renamed);
     return { state: 'completed', blocks: [{ type: 'text', text: foundText(found) }], durationMs: 0 };
   }
 }

@@ -61,7 +61,7 @@ export class RecordedCalls implements ToolRunner {
     );
     const [recorded] = at === -1 ? [] : this.left.splice(at, 1);
     this.replayed.set(call.id, { result: recorded === undefined ? 'none' : 'same' });
-    return recorded === undefined ? search.answer(args) : asRecorded(recorded.outcome!);
+    return recorded === undefined ? search.answer(args, call.context.signal) : asRecorded(recorded.outcome!);
   };
 
   private take(tool: CatalogTool, args: JsonObject, drafted: Effect | undefined) {

@@ -109,8 +109,8 @@ export async function replayedOffer(
     list,
     hasServer: (server) => view.hasServer(server) || list(server).length > 0,
     isToolset: (label) => whole.isToolset(label),
-    search: (query, { limit, isShown }, toolset) =>
-      whole.search(query, { limit, isShown: (tool) => isShown(tool) && isOffered(tool) }, toolset),
+    search: (query, options, toolset) =>
+      whole.search(query, { ...options, isShown: (tool) => options.isShown(tool) && isOffered(tool) }, toolset),
     version: '',
   };
   // Approvals that the request requires are not asked for: the recorded ones are shown.

@@ -46,9 +46,9 @@ function slowServer(given: Partial<ConfiguredServer> = {}) {
   return { configured, asked, answer: () => void events.emit('answer') };
 }
 
-async function openCatalog(first: ConfiguredServer) {
+async function openCatalog(...first: ConfiguredServer[]) {
   const limits = { maxBytes: 65_536, maxDepth: 32 };
-  const configured = { servers: [first], refused: [] };
+  const configured = { servers: first, refused: [] };
   const store = new PostgresCatalogStore(services.database);
   const pool = new ServerPool(configured, silentLogger);
   const bounds = { maxBytes: 1, maxFiles: 1, maxDepth: 1 };
@@ -155,3 +155,26 @@ verifies(
     expect(listings).toBeLessThanOrEqual(6);
   },
 );
+
+verifies('tools.listed-in-turn', 'twenty servers that do not answer, and one that does', async () => {
+  const asked = new Set<string>();
+  const silent = Array.from({ length: 20 }, (_none, at): ConfiguredServer => {
+    const name = `silent_${at}`;
+    const open = (_user: unknown, signal: AbortSignal) =>
+      new Promise<never>((_resolve, reject) => {
+        asked.add(name);
+        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+      });
+    return configuredServer({ name, builtin: false, isolation: 'remote', open });
+  });
+  const last = slowServer({ name: 'last', tools: { include: ['echo'] } });
+  last.answer();
+  const { published, close } = await openCatalog(...silent, last.configured);
+  try {
+    expect(asked.size).toBe(8);
+    await expect.poll(published, { timeout: 20_000 }).toEqual(['echo']);
+    expect(asked.size).toBe(20);
+  } finally {
+    await close();
+  }
+});

@@ -1,5 +1,6 @@
 // Keeps the catalog up to date with this worker's servers: lists each server, removes those no longer configured, and
 // publishes the order in which bare names of tools are resolved.
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ConnectionKey } from '#libs/connections/connection-store.js';
 import type { ServerReport } from '#libs/runs/processes/process-registry.js';
 import { isSameServer, type ConfiguredServer } from '../servers/configured-server.js';
@@ -9,6 +10,8 @@ import type { PoolListener } from '../pool/pool-events.js';
 import type { ConfiguredServers, RefusedServer } from '../servers/servers.js';
 
 const retainRetryMs = 5_000;
+/** Hundreds of servers are listed a few at a time, so that a worker takes calls meanwhile. One that is slow holds up others no longer. */
+const listings = { atOnce: 8, holdMs: 1_000 };
 
 export interface CatalogParts extends ListingParts {
   configured: ConfiguredServers;
@@ -52,9 +55,8 @@ export class CatalogService implements PoolListener {
     await Promise.all(settled);
     await this.retain([...servers, ...refused].map(({ name }) => name));
     for (const { name } of refused) await this.parts.publisher.markUnavailable(name).catch(() => undefined);
-    const builtins = added.filter(({ server }) => server.builtin);
-    for (const listed of added) if (!listed.server.builtin) void listed.list();
-    await Promise.all(builtins.map((listed) => listed.list()));
+    await Promise.all(added.filter(({ server }) => server.builtin).map((listed) => listed.list()));
+    void listInTurn(added.filter(({ server }) => !server.builtin));
   }
 
   async close(): Promise<void> {
@@ -110,4 +112,13 @@ export class CatalogService implements PoolListener {
       this.retry.unref();
     }
   }
+}
+
+async function listInTurn(servers: readonly ListedServer[]): Promise<void> {
+  const waiting = servers.values();
+  const lane = async () => {
+    for (const listed of waiting)
+      await Promise.race([listed.list(), delay(listings.holdMs, undefined, { ref: false })]);
+  };
+  await Promise.all(Array.from({ length: listings.atOnce }, lane));
 }

@@ -1,7 +1,7 @@
 // Embeddings as the database keeps them. Only their directions count, so a byte for each number is enough, and the signs
 // alone tell roughly how near two of them are.
 
-/** Of one text each, in order. */
+/** Gives a vector for each text, in order. */
 export type Embed = (texts: string[], signal: AbortSignal) => Promise<number[][]>;
 
 export interface Embeddings {

@@ -2,16 +2,27 @@
 // (https://platform.openai.com/docs/api-reference/embeddings/create).
 import { z } from 'zod';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { Config } from '#libs/config/schema.js';
 import { HttpClient } from '#libs/http-client/http-client.js';
-import type { Embeddings } from '../embedding.js';
+import type { Embeddings } from './embedding.js';
 
 export interface EmbeddingsServer {
   /** Up to and with `/v1`. */
   baseUrl: string;
   model: string;
   apiKey?: string;
-  /** Of one request, ms. */
+  /** For one request, ms. */
   timeoutMs: number;
+}
+
+/** Undefined unless both the address and the model are set. */
+export function embeddingsServerOf(
+  { chimech }: Pick<Config, 'chimech'>,
+  timeoutMs: number,
+): EmbeddingsServer | undefined {
+  const { embeddings_url: baseUrl, embeddings_model: model, embeddings_key: apiKey } = chimech;
+  if (baseUrl === undefined || model === undefined) return undefined;
+  return { baseUrl, model, timeoutMs, ...(apiKey !== undefined && { apiKey }) };
 }
 
 /** 64 texts with 8,192 numbers each, as digits. */
