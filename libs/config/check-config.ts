@@ -134,7 +134,6 @@ function apiProblem({ openapi, base_url, operations, auth, identity }: ServerCon
     return operations === undefined ? undefined : 'has operations but no openapi';
   }
   if (operations?.length === 0) return 'has operations without any: leave it out for all of them';
-  if (/^http:/i.test(openapi)) return 'has an openapi document at an address that is not https';
   // Nothing that a document says decides who gets credentials of users.
   if (base_url === undefined && auth !== undefined) return 'has auth but no base_url';
   return base_url === undefined && identity !== undefined ? 'has identity but no base_url' : undefined;

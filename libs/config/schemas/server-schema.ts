@@ -60,7 +60,7 @@ export const serverSchema = z.strictObject({
   args: texts('Its arguments; ${WORKSPACE} is the directory of the session').default([]),
   env: secretTexts('Its environment variables, in addition to a few inherited ones'),
   url: httpUrl('URL of an MCP server').optional(),
-  openapi: text('OpenAPI document of an API, a file or an https address: each operation is a tool').optional(),
+  openapi: text('OpenAPI document of an API, a file or an address: each operation is a tool').optional(),
   base_url: z
     .url({ protocol: /^https?$/ })
     .meta({ secret: 'url' })

@@ -1,4 +1,4 @@
-// The document of an API: read from a file or an https address, made into tools in a thread of its own, and kept. One from an address
+// The document of an API: read from a file or an address, made into tools in a thread of its own, and kept. One from an address
 // is read again after a while; if that fails, what was read before stays.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -25,7 +25,6 @@ export class ApiDocument {
   private kept: { api: Api; until: number } | undefined;
   private reading: Promise<Api> | undefined;
 
-  /** @param place a file, or an https address */
   constructor(
     private readonly place: DocumentPlace,
     private readonly options: ApiOptions,

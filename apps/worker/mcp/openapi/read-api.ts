@@ -4,7 +4,7 @@ import type { ApiTool } from './api-tool.js';
 import { plainText } from './encode-parameter.js';
 import { elementsOf, operationsOf, type ApiOperation } from './operations-of.js';
 import { DocumentProblem, readOpenApiDocument } from './read-document.js';
-import { toolOfOperation, type ToolLimits } from './tool-of-operation.js';
+import { type IsSet, toolOfOperation, type ToolLimits } from './tool-of-operation.js';
 
 export interface ApiOptions {
   /** Where requests go, instead of to what the document names. */
@@ -49,7 +49,7 @@ export function readApi(text: string, options: ApiOptions): Api {
   if (operations.length > maxOperations)
     throw new DocumentProblem(`has ${operations.length} operations: choose up to ${maxOperations} with \`operations\``);
   const base = baseOf(document, options);
-  const isSet = (header: string) => ownHeaders.test(header) || options.setHeaders.includes(header.toLowerCase());
+  const isSet = setParameters(document, base, options);
   const tools: ApiTool[] = [];
   const leftOut: string[] = [];
   for (const operation of operations) {
@@ -64,6 +64,22 @@ export function readApi(text: string, options: ApiOptions): Api {
     tools.push({ ...tool, path: `${prefix}${tool.path}` });
   }
   return { version, ...base, operations: operations.length, tools, leftOut };
+}
+
+/** Which parameters are no arguments: those that all requests have, and keys, which no model is asked for. */
+function setParameters({ components }: JsonObject, { baseUrl }: Base, { setHeaders }: ApiOptions): IsSet {
+  const schemes =
+    isJsonObject(components) && isJsonObject(components['securitySchemes']) ? components['securitySchemes'] : {};
+  const keys = Object.values(schemes)
+    .filter(isJsonObject)
+    .filter(({ type }) => type === 'apiKey');
+  const inQuery = new URL(baseUrl).searchParams;
+  return (place, name) => {
+    const lower = name.toLowerCase();
+    if (place === 'header' && (ownHeaders.test(name) || setHeaders.includes(lower))) return true;
+    if (place === 'query' && inQuery.has(name)) return true;
+    return keys.some((key) => key['in'] === place && textOrEmpty(key['name']).toLowerCase() === lower);
+  };
 }
 
 type Base = Pick<Api, 'baseUrl' | 'isFromDocument'>;

@@ -18,16 +18,17 @@ const inlinedBytes = 16 * 1024;
 const longestDescription = 1_000;
 const allLevels = 200;
 
-/** @param isSet whether the operator or the protocol sets this header. @throws DocumentProblem */
+/** Whether a parameter is no argument. */
+export type IsSet = (place: string, name: string) => boolean;
+
+/** @throws DocumentProblem */
 export function toolOfOperation(
   operation: ApiOperation,
   document: JsonObject,
-  { limits, isSet }: { limits: ToolLimits; isSet: (header: string) => boolean },
+  { limits, isSet }: { limits: ToolLimits; isSet: IsSet },
 ): ApiTool {
   const { name, method, path, title } = operation;
-  const taken = operation.parameters.filter(
-    ({ in: place, name: header }) => place !== 'header' || !isSet(textOrEmpty(header)),
-  );
+  const taken = operation.parameters.filter(({ in: place, name: own }) => !isSet(textOrEmpty(place), textOrEmpty(own)));
   const given = taken.flatMap((parameter) => placed(parameter));
   const named = withArguments(given);
   const parameters = named.map(({ parameter }) => parameter);
