@@ -1,5 +1,6 @@
 // Finds tools by words: BM25F, which is BM25 over texts that count by where they stand. It is made when it is first asked, and
 // reads nothing but the tools that it is given.
+import { WorkSlices } from '#libs/concurrency/work-slices.js';
 import { kindOfTool, kindsOfQuery } from './action-kinds.js';
 import { queryWords, type QueryWord } from './query-words.js';
 import { wordsOf } from './read-words.js';
@@ -39,8 +40,14 @@ interface BuiltIndex {
 
 export class ToolIndex<T extends SearchableTool> {
   private built: BuiltIndex | undefined;
+  private building: Promise<BuiltIndex> | undefined;
 
   constructor(private readonly tools: readonly T[]) {}
+
+  /** Makes the index in slices, so that nothing else waits for it. `find` makes at once what is not there. */
+  async prepare(): Promise<void> {
+    this.built ??= await (this.building ??= buildInSlices(this.tools));
+  }
 
   /** Best first; only tools that `isShown` accepts (a tool denied to the caller is never found). */
   find(query: string, options: { limit: number; isShown?: (tool: T) => boolean }): FoundTool<T>[] {
@@ -59,7 +66,7 @@ export class ToolIndex<T extends SearchableTool> {
   }
 
   private scoresOf(words: readonly QueryWord[]): Map<number, number> {
-    const built = (this.built ??= build(this.tools));
+    const built = (this.built ??= buildAtOnce(this.tools));
     const scores = new Map<number, number>();
     for (const word of words) {
       const best = new Map<number, number>();
@@ -111,13 +118,40 @@ function begunBy(terms: readonly string[], beginning: string): string[] {
   return begun.length > mostBegun ? [] : begun;
 }
 
-function build(tools: readonly SearchableTool[]): BuiltIndex {
-  const words = tools.map((tool) => searchedTexts(tool).map(({ text, field }) => ({ field, words: wordsOf(text) })));
-  const average = averageLengths(words.flat(), tools.length);
+function buildAtOnce(tools: readonly SearchableTool[]): BuiltIndex {
+  const steps = build(tools);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+async function buildInSlices(tools: readonly SearchableTool[]): Promise<BuiltIndex> {
+  const slices = new WorkSlices();
+  const steps = build(tools);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    await slices.next();
+  }
+}
+
+/** Yields after each tool, which it reads once and counts once. */
+function* build(tools: readonly SearchableTool[]): Generator<void, BuiltIndex> {
+  const read: ReadText[][] = [];
+  const sums: Lengths = {};
+  for (const tool of tools) {
+    const texts = searchedTexts(tool).map(({ text, field }) => ({ field, words: wordsOf(text) }));
+    addLengths(sums, texts);
+    read.push(texts);
+    yield;
+  }
+  const average = averageLengths(sums, tools.length);
   const postings = new Map<string, Postings>();
-  for (const [position, texts] of words.entries()) {
+  for (const [position, texts] of read.entries()) {
     const counts = new Map<string, number>();
-    const lengths = lengthsOf(texts);
+    const lengths: Lengths = {};
+    addLengths(lengths, texts);
     for (const { field, words: found } of texts) {
       const { weight, lengthDiscount } = fields[field];
       const discount = 1 - lengthDiscount + (lengthDiscount * lengths[field]!) / average[field]!;
@@ -130,6 +164,7 @@ function build(tools: readonly SearchableTool[]): BuiltIndex {
       posting.counts.push(count);
       posting.tools += Math.min(1, count / fields.name.weight);
     }
+    yield;
   }
   return { postings, terms: [...postings.keys()].sort(), kinds: tools.map(({ tool }) => kindOfTool(tool)) };
 }
@@ -141,16 +176,12 @@ interface ReadText {
 
 type Lengths = Partial<Record<keyof typeof fields, number>>;
 
-function lengthsOf(texts: readonly ReadText[]): Lengths {
-  const lengths: Lengths = {};
+function addLengths(lengths: Lengths, texts: readonly ReadText[]): void {
   for (const { field, words } of texts) lengths[field] = (lengths[field] ?? 0) + words.length;
-  return lengths;
 }
 
-function averageLengths(texts: readonly ReadText[], tools: number): Lengths {
-  const lengths = lengthsOf(texts);
-  return Object.fromEntries(Object.entries(lengths).map(([field, length]) => [field, Math.max(1, length / tools)]));
-}
+const averageLengths = (sums: Lengths, tools: number): Lengths =>
+  Object.fromEntries(Object.entries(sums).map(([field, length]) => [field, Math.max(1, length / tools)]));
 
 const indexes = new WeakMap<readonly SearchableTool[], unknown>();
 

@@ -18,7 +18,10 @@ export class ToolFinder {
     tools: readonly CatalogTool[],
     { limit, isShown, signal }: SearchOptions,
   ): Promise<readonly CatalogTool[]> {
-    const byWords = (most: number) => toolIndexOf(tools).find(query, { limit: most, isShown });
+    const index = toolIndexOf(tools);
+    await index.prepare();
+    signal.throwIfAborted();
+    const byWords = (most: number) => index.find(query, { limit: most, isShown });
     if (this.meanings === undefined) return byWords(limit).map(({ tool }) => tool);
     const near = await this.meanings.nearest(query, tools.filter(isShown), signal);
     const words = byWords(Math.max(limit, maxRanked)).map(({ tool }) => tool);
