@@ -255,7 +255,6 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     toolCalls,
     offerRequests,
     followers,
-    journal,
     keyedToolCalls,
     toolChanges,
     toolChangeDecisions,
@@ -264,8 +263,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     usage,
     toolServers: new ToolServers(registry, catalog),
     activeRuns,
-    approvals,
-    waitStore,
+    ...asking,
     validator,
     auditKeeper,
     async start(): Promise<void> {

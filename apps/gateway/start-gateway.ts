@@ -29,6 +29,8 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { OpenLogger } from '#libs/logging/open-logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
 import type { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
+import { RunTasks } from '#libs/runs/listing/run-tasks.js';
+import { reaperTimes } from '#libs/runs/processes/reaper.js';
 import type { AppError } from '#libs/schemas/errors.js';
 import { createMetrics, type Metrics } from '#libs/metrics/metrics.js';
 import { Scrape } from '#libs/metrics/scrape.js';
@@ -53,6 +55,7 @@ import { serveProtectedResource } from './http/mcp/protected-resource.js';
 import { McpController } from './http/mcp/mcp.controller.js';
 import { TurnAdmission, turnsOfPrincipal } from './govern/turn-admission.js';
 import { openGatewayEndpoint } from './mcp/gateway-server.js';
+import { TaskCalls } from './mcp/tasks/task-calls.js';
 import { boundServer } from '#libs/http-server/connections.js';
 import { parseBody } from '#libs/http-server/parse-body.js';
 
@@ -229,29 +232,25 @@ export function prepare(fastify: FastifyInstance, parts: OnRequestParts): void {
   registerFileUploads(fastify);
 }
 
-function openMcp(
-  {
-    sets: catalog,
-    policy: { catalogOf, mayUse, onChange },
-    toolCalls: calls,
-    offerRequests,
-    followers,
-    approvals,
-  }: Gateway,
-  { limits }: Config,
-  logger: Logger,
-  metrics: Metrics,
-): McpEndpoint {
+function openMcp(gateway: Gateway, config: Config, logger: Logger, metrics: Metrics): McpEndpoint {
+  const { limits } = config;
+  const { catalogOf, mayUse, onChange } = gateway.policy;
+  const tasks = new TaskCalls({
+    ...gateway,
+    tasks: new RunTasks(gateway.database),
+    channels: gateway.backing.channels,
+    keptMs: reaperTimes(config).runTtlMs,
+    logger,
+  });
   return openGatewayEndpoint(
     {
-      catalog,
+      ...gateway,
+      catalog: gateway.sets,
       catalogOf,
       mayUse,
-      offerRequests,
-      followers,
       onChange,
-      calls,
-      approvals,
+      calls: gateway.toolCalls,
+      tasks,
       logger,
       observeError: (error) => metrics.countError(error),
       onRefused: (limit) => metrics.rateLimited.inc({ limit }),

@@ -221,7 +221,7 @@ class Serving implements HttpServing {
     const signal = waits ? AbortSignal.any([gone.signal, this.stopping.signal]) : gone.signal;
     const context = { principal, requestId, signal, deadline: new Deadline(steadyNow() + requestMs) };
     const streams = method !== 'POST' || headers.accept?.includes(eventStream) === true;
-    const exchange: McpExchange = { context, streams, readerBehind: false, atEnd: [] };
+    const exchange: McpExchange = { context, streams, readerBehind: false, atEnd: [], goesOn: [] };
     if (frames?.calls === true) exchange.atEnd.push(this.enterCall());
     try {
       const answer = await this.endpoint.answer(webRequest(request, signal), exchange, frames);

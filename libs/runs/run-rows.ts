@@ -40,6 +40,7 @@ export function newRunRow(run: NewRun): JsonObject {
     model: storedTextOrNull(run.model?.slice(0, maxModelLength)),
     asked: storedTextOrNull(askedOf(run.request)),
     replay_of: run.replayOf ?? null,
+    task_ttl_ms: run.taskTtlMs ?? null,
   };
 }
 
@@ -59,6 +60,7 @@ export function begunRun(run: NewRun, createdAt: Date): StoredRun {
     request: run.request,
     owner: run.owner,
     replayOf: run.replayOf,
+    taskTtlMs: run.taskTtlMs,
     state: 'running',
     createdAt,
     endedAt: null,
@@ -146,6 +148,7 @@ export function toStoredRun(row: RunRow): StoredRun {
     ...(row.sessionId !== null && { sessionId: row.sessionId }),
     ...(row.model !== null && { model: row.model }),
     ...(row.replayOf !== null && { replayOf: row.replayOf }),
+    ...(row.taskTtlMs !== null && { taskTtlMs: row.taskTtlMs }),
   };
 }
 

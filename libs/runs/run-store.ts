@@ -30,6 +30,8 @@ export interface NewRun {
   owner: string;
   /** The run that this one replays. No gateway goes on with a replay, and no later turn refers to it. */
   replayOf?: string | undefined;
+  /** The caller follows the run as a task (`run-tasks.ts`), so long from its creation on. Absent: the run is no task. */
+  taskTtlMs?: number | undefined;
 }
 
 export interface StoredRun extends Omit<NewRun, 'owner'> {

@@ -78,12 +78,12 @@ const insertBursts = (from: string, runId: string) => `insert into run_events (r
 const begin: WritePart = {
   columns: `id text, principal text, key_id text, request_id text, idempotency_key text, request_hash text,
     session_id text, dialect text, detached boolean, request text, owner text, usage text, model text, asked text,
-    replay_of text`,
+    replay_of text, task_ttl_ms float8`,
   steps: `begin_new as (
     insert into runs (id, principal, key_id, request_id, idempotency_key, request_hash, session_id, dialect, detached,
-      request, owner, usage, model, asked, replay_of, state)
+      request, owner, usage, model, asked, replay_of, task_ttl_ms, state)
     select id, principal, key_id, request_id, idempotency_key, request_hash, session_id, dialect, detached,
-      request::json, owner, usage::json, model, asked, replay_of, 'running' from begin_rows order by ordinality
+      request::json, owner, usage::json, model, asked, replay_of, task_ttl_ms, 'running' from begin_rows order by ordinality
     on conflict do nothing
     returning id, created_at)`,
   written: `ordinality, to_json(created_at) from begin_rows join begin_new using (id)`,

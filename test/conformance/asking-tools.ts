@@ -29,6 +29,12 @@ const defaults: Schema = {
   },
 };
 
+const confirmation: Schema = {
+  type: 'object',
+  properties: { confirm: { type: 'boolean' }, name: { type: 'string' } },
+  required: ['confirm'],
+};
+
 const titled = (...names: string[]) => names.map((name, at) => ({ const: name, title: `Choice ${at + 1}` }));
 const enums: Schema = {
   type: 'object',
@@ -131,6 +137,24 @@ export class AskingTools {
           inputRequests: { step1: form('Step 1: What is your name?', textOf('name')) },
           requestState: 'first',
         });
+  }
+
+  @McpTool({
+    description: 'Asks before it deletes.',
+    input: z.object({ filename: z.string() }),
+    name: 'confirm_delete',
+  })
+  confirmDelete({ filename }: { filename: string }, { inputResponses }: ToolContext) {
+    if (inputResponse(inputResponses, 'delete').kind === 'elicit') return `${filename} is gone`;
+    return inputRequired({ inputRequests: { delete: form(`Delete ${filename}?`, confirmation) } });
+  }
+
+  @McpTool({ description: 'Asks two things at once.', input: nothing, name: 'multi_input' })
+  askTwoThings(_input: object, { inputResponses }: ToolContext) {
+    const given = ['first', 'second'].map((key) => inputResponse(inputResponses, key).kind);
+    if (given.every((kind) => kind === 'elicit')) return 'Thank you twice';
+    const inputRequests = { first: form('The first?', confirmation), second: form('The second?', confirmation) };
+    return inputRequired({ inputRequests });
   }
 
   @McpTool({ description: 'Asks what it can.', input: nothing, name: 'test_input_required_result_capabilities' })

@@ -1,4 +1,5 @@
 // The tools that the official conformance suites call by name, as a server of ours would have them.
+import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { McpServer, McpTool } from '#libs/mcp-server/decorators.js';
 import type { ToolContext } from '#libs/mcp-server/tool-context.js';
@@ -80,6 +81,28 @@ export class ConformanceTools {
   log(_input: object, { logger }: ToolContext): string {
     logger.info({}, 'a line of the tool');
     return 'logged';
+  }
+
+  @McpTool({ description: 'Greets at once.', input: z.object({ name: z.string() }), name: 'greet' })
+  greet({ name }: { name: string }): string {
+    return `Hello, ${name}!`;
+  }
+
+  @McpTool({
+    description: 'Takes its time.',
+    input: z.object({ seconds: z.number(), label: z.string().optional() }),
+    name: 'slow_compute',
+    timeoutMs: 120_000,
+  })
+  async computeSlowly({ seconds, label }: { seconds: number; label?: string | undefined }, { signal }: ToolContext) {
+    await pause(seconds * 1_000, undefined, { signal });
+    return `computed ${label}`;
+  }
+
+  @McpTool({ description: 'Takes its time, and fails.', input: nothing, name: 'failing_job' })
+  async failLate(_input: object, { signal }: ToolContext): Promise<string> {
+    await pause(1_000, undefined, { signal });
+    throw new Error('This job intentionally fails');
   }
 
   @McpTool({

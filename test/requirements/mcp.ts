@@ -57,6 +57,19 @@ export const mcpRequirements = {
   'mcp.sse': 'clients of 2024 (HTTP+SSE) are served at /sse by the same code, and get their answers on its stream',
   'mcp.stdio': 'npm run mcp:stdio is an MCP server on standard input and output, and the gateway behind it',
   'mcp.stops': 'a stop of the gateway ends the MCP streams that only wait, and waits for the calls',
+  'mcp.tasks':
+    'an MCP client has a call as a task: it is answered at once, and any gateway tells how the task stands, its result when it has ended, and all tasks',
+  'mcp.tasks-ask':
+    'a task that waits for an approval or an answer says so, and asks the MCP client for it if that can be asked',
+  'mcp.tasks-cancelled': 'a task that the MCP client cancels ends, and so does its tool',
+  'mcp.tasks-ended': 'a task whose call fails or is refused has the result that the call would have had',
+  'mcp.tasks-kept': 'a task can be asked for until its time is over, which is at most that of runs',
+  'mcp.tasks-killed': 'a task outlives its gateway: another one goes on with it, and its tool runs once',
+  'mcp.tasks-limits': 'a task counts as a turn of its owner until it has ended or waits for people',
+  'mcp.tasks-modern':
+    'an MCP client of 2026-07-28 that knows tasks gets one for a call that is long, and no other client does',
+  'mcp.tasks-refused':
+    'a task of somebody else is unknown; a tool that cannot be called as a task is not listed as one',
   'mcp.workspaces':
     'an MCP client has the workspace that it names, else that of its MCP session, else that of its principal',
 } as const;

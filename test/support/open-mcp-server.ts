@@ -15,7 +15,7 @@ export interface OpenMcpServer extends OpenHttpServer {
 
 export async function openMcpServer(
   services: Services,
-  { catalog, policy: { catalogOf, mayUse, onChange }, calls, offerRequests, followers, approvals }: TestGateway,
+  { catalog, policy: { catalogOf, mayUse, onChange }, calls, offerRequests, followers, approvals, tasks }: TestGateway,
 ): Promise<OpenMcpServer> {
   const errors: string[] = [];
   const sessions = new Set<string>();
@@ -29,6 +29,7 @@ export async function openMcpServer(
       onChange,
       calls,
       approvals,
+      tasks,
       logger: silentLogger,
       observeError: ({ code }) => errors.push(code),
       onRefused: () => undefined,

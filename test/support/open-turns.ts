@@ -6,6 +6,9 @@ import type { Database } from '#libs/postgres/open-database.js';
 import { PostgresEventLog } from '#libs/runs/postgres-event-log.js';
 import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
 import { WriteLater } from '#libs/runs/write-later.js';
+import { RunTasks } from '#libs/runs/listing/run-tasks.js';
+import { reaperTimes } from '#libs/runs/processes/reaper.js';
+import { TaskCalls } from '../../apps/gateway/mcp/tasks/task-calls.js';
 import { OfflineProvider } from '../../apps/gateway/models/offline/offline-provider.js';
 import { ModelCallMeasure } from '../../apps/gateway/models/routing/measure-model-calls.js';
 import { createModelRouter } from '../../apps/gateway/models/routing/model-router.js';
@@ -31,15 +34,18 @@ export function openTurns(id: string, { config, backing, database }: Services, p
   const runs = new PostgresRunStore(database);
   const later = new WriteLater(() => undefined);
   const announcements = new RunAnnouncements(backing.channels);
+  const ofRuns = {
+    runs,
+    log: new PostgresEventLog(database),
+    channels: backing.channels,
+    activeRuns: new ActiveRuns(),
+  };
   const turns = new Turns(
     {
       ...ports,
+      ...ofRuns,
       models,
       budgets: { spentBy: () => undefined, knownSpent: () => undefined },
-      runs,
-      log: new PostgresEventLog(database),
-      channels: backing.channels,
-      activeRuns: new ActiveRuns(),
       announce: (runId) => announcements.announce(runId),
       endLater: (runId, end) => void later.add(runId, () => runs.end(runId, id, end), 60_000),
       logger: silentLogger,
@@ -47,9 +53,17 @@ export function openTurns(id: string, { config, backing, database }: Services, p
     config,
     id,
   );
+  const tasks = new TaskCalls({
+    ...ports,
+    ...ofRuns,
+    turns,
+    tasks: new RunTasks(database),
+    keptMs: reaperTimes(config).runTtlMs,
+    logger: silentLogger,
+  });
   const close = async () => {
     announcements.close();
     await Promise.all([models.close(), later.close()]);
   };
-  return { turns, close };
+  return { turns, tasks, close };
 }

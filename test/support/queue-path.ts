@@ -44,6 +44,7 @@ import { argumentBounds, CompiledArgumentValidator } from '../../apps/gateway/to
 import { MemoryToolCatalog } from '../../apps/gateway/tools/memory-tool-catalog.js';
 import { ToolsetCatalog } from '../../apps/gateway/tools/toolset-catalog.js';
 import { KeyedToolCalls } from '../../apps/gateway/turn/dispatch/keyed-tool-calls.js';
+import type { TaskCalls } from '../../apps/gateway/mcp/tasks/task-calls.js';
 import { ToolPolicy } from '../../apps/gateway/govern/tool-policy.js';
 import { LateCancels } from '../../apps/gateway/turn/dispatch/late-cancels.js';
 import { dispatchLimits, QueuedToolRunner } from '../../apps/gateway/turn/dispatch/queued-tool-runner.js';
@@ -112,6 +113,7 @@ export interface TestGateway {
   followers: ResourceFollowers;
   approvals: Waits;
   keyed: KeyedToolCalls;
+  tasks: TaskCalls;
   close(): Promise<void>;
 }
 
@@ -178,7 +180,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   });
   const offerRequests = new OfferRequests({ decide, mayUse, journal, notes, runner, lateCancels });
   const followers = new ResourceFollowers({ channels: backing.channels, offerRequests, logger: silentLogger });
-  const { turns, close: closeTurns } = openTurns(id, services, {
+  const opened = openTurns(id, services, {
     approvals,
     approvalRoom,
     waitStore: store,
@@ -194,7 +196,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   });
   const keyed = new KeyedToolCalls({
     calls,
-    turns,
+    turns: opened.turns,
     catalog,
     approvals: store,
     decisions: approvals,
@@ -212,8 +214,9 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     followers,
     approvals,
     keyed,
+    tasks: opened.tasks,
     close: async () => {
-      await closeTurns();
+      await opened.close();
       await followers.close();
       await approvals.close();
       await runner.close();

@@ -1,5 +1,5 @@
 // Answers a request of an MCP client: counts and logs its error, and converts the error to JSON-RPC's.
-import type { ServerContext } from '@modelcontextprotocol/server';
+import { ProtocolError, type ServerContext } from '@modelcontextprotocol/server';
 import { logFailure } from '#libs/logging/log-failure.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { exchangeOf } from '#libs/mcp-server/endpoint/exchange.js';
@@ -15,6 +15,8 @@ export async function answer<T>(ports: AnswerPorts, request: ServerContext, work
   try {
     return await work();
   } catch (thrown) {
+    // Written for the client as it is.
+    if (thrown instanceof ProtocolError) throw thrown;
     const error = toAppError(thrown);
     const { context } = exchangeOf(request.http?.req);
     const { requestId } = context;

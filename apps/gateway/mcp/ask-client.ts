@@ -6,6 +6,7 @@ import {
   inputRequired,
   type InputRequiredResult,
   inputResponse,
+  RELATED_TASK_META_KEY,
   type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
@@ -33,6 +34,8 @@ export type ClientAnswer = { action: 'accept'; content: JsonObject } | { action:
 export interface AskingCall {
   server: Server;
   request: ServerContext;
+  /** The task that the client is asked for, if `request` is about one. */
+  taskId?: string;
 }
 
 /** No earlier revision has `requestState`. */
@@ -63,7 +66,7 @@ export function howToAsk({ server, request }: AskingCall, by: 'form' | 'url' = '
  */
 export async function askClient(
   question: ClientQuestion,
-  { server, request }: AskingCall,
+  { server, request, taskId }: AskingCall,
   signal: AbortSignal,
 ): Promise<ClientAnswer | InputRequiredResult | undefined> {
   const how = howToAsk({ server, request }, 'url' in question ? 'url' : 'form');
@@ -80,7 +83,7 @@ export async function askClient(
   try {
     return toAnswer(
       await request.mcpReq.send(
-        { method: 'elicitation/create', params: paramsOf(question) },
+        { method: 'elicitation/create', params: { ...paramsOf(question), ...relatedTo(taskId) } },
         { signal, timeout: noTimeoutMs },
       ),
     );
@@ -105,7 +108,11 @@ const paramsOf = (question: ClientQuestion) =>
     ? { mode: 'url' as const, message: question.message, url: question.url, elicitationId: question.id }
     : { message: question.message, requestedSchema: question.schema };
 
-function toAnswer(given: { action: ClientAnswer['action']; content?: object | undefined }): ClientAnswer {
+/** In `_meta` of what belongs to a task of 2025-11-25 without naming it otherwise. */
+export const relatedTo = (taskId: string | undefined) =>
+  taskId === undefined ? {} : { _meta: { [RELATED_TASK_META_KEY]: { taskId } } };
+
+export function toAnswer(given: { action: ClientAnswer['action']; content?: object | undefined }): ClientAnswer {
   const { action, content = {} } = given;
   return action === 'accept' ? { action, content: content as JsonObject } : { action };
 }

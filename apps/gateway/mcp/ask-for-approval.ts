@@ -57,7 +57,12 @@ export async function askForApproval(
 }
 
 /** Takes the client's decision. An earlier decision by somebody else counts. */
-async function decide(wait: Wait, decision: WaitDecision, waits: WaitDecisions, caller: RequestContext): Promise<Wait> {
+export async function decide(
+  wait: Wait,
+  decision: WaitDecision,
+  waits: WaitDecisions,
+  caller: RequestContext,
+): Promise<Wait> {
   try {
     return await waits.decide(wait.id, decision, caller);
   } catch (error) {

@@ -17,6 +17,7 @@ import { serveLogLevels } from './caller-of.js';
 import { portsOfToolset } from './serve-toolset.js';
 import { serveTools, type ToolPorts } from './serve-tools.js';
 import { ResourceLinks } from './offers/resource-links.js';
+import { serveTasks, taskCapabilities } from './tasks/serve-tasks.js';
 
 interface GatewayServerPorts extends ToolPorts, OfferPorts, SubscriptionPorts {
   catalog: ToolPorts['catalog'] & SubscriptionPorts['catalog'];
@@ -60,6 +61,7 @@ const capabilities = {
   prompts: { listChanged: true },
   completions: {},
   logging: {},
+  ...taskCapabilities,
 };
 const identity = { name: 'signalbox', version: '1' };
 
@@ -74,5 +76,6 @@ function createGatewayServer(ports: GatewayServerPorts, { context, mode }: McpEx
   serveSubscriptions(server, ports);
   serveLogLevels(server);
   serveTools(server, ports, mode);
+  serveTasks(server, ports);
   return server;
 }

@@ -7,34 +7,30 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import type { Wait } from '#libs/waits/wait.js';
-import { callMetaKeys, errorCodeMetaKey } from '#libs/mcp-server/call-meta.js';
 import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import { failedResult } from '#libs/mcp-server/served-tool.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
-import { AppError, toAppError, toolErrorCodes } from '#libs/schemas/errors.js';
-import { isJsonObject } from '#libs/schemas/json.js';
+import { toAppError } from '#libs/schemas/errors.js';
 import { mcpServerSpan, toolErrorType } from '#libs/tracing/spans.js';
 import { type Span, traceparentOf, tracing } from '#libs/tracing/tracing.js';
 import { ApprovalNeeded } from '../govern/approval-needed.js';
-import type { EndedToolCall, PreparedToolCall, DirectCalls } from '../turn/dispatch/call-tool.js';
+import type { PreparedToolCall, DirectCalls } from '../turn/dispatch/call-tool.js';
 import type { ToolProgress } from '../turn/dispatch/tool-runner.js';
 import { type AskingCall, howToAsk } from './ask-client.js';
 import { askForApproval, type WaitDecisions } from './ask-for-approval.js';
+import { toCallResult, toFailure } from './call-result.js';
 import { cancelSignal, logLevelOf, progressTo, workspaceOf } from './caller-of.js';
-import type { ResourceLinks } from './offers/resource-links.js';
-
-/** In `_meta` of a result: the call's id in journal and audit. */
-const callIdMetaKey = 'signalbox/call_id';
+import { callAsTask, type TaskPorts } from './tasks/call-as-task.js';
+import type { TaskWish } from './tasks/task-wish.js';
 
 export interface ToolCallParams {
   name: string;
   arguments?: Record<string, unknown> | undefined;
 }
 
-export interface RunCallPorts {
+export interface RunCallPorts extends TaskPorts {
   calls: Pick<DirectCalls, 'prepare' | 'settled'>;
   approvals: WaitDecisions;
-  links: Pick<ResourceLinks, 'remember'>;
 }
 
 interface Calling {
@@ -44,11 +40,12 @@ interface Calling {
   onProgress: (progress: ToolProgress) => void;
 }
 
-/** @throws AppError tool_not_found, invalid_value, approval_not_found, no_worker, queue_full, store_unavailable */
+/** `task`: how the call becomes a task. @throws AppError tool_not_found, invalid_value, approval_not_found, no_worker, queue_full, store_unavailable */
 export function runCall(
   ports: RunCallPorts,
   { name, arguments: args = {} }: ToolCallParams,
   asking: AskingCall,
+  task?: TaskWish,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { request } = asking;
   const exchange = exchangeOf(request.http?.req);
@@ -79,7 +76,10 @@ export function runCall(
     sessionId: workspaceOf(request),
     ...(approvalId === undefined ? {} : { approvalId }),
   };
-  const result = ended(() => ports.calls.prepare(call, caller), { ports, asking, caller, onProgress });
+  const result =
+    task === undefined
+      ? ended(() => ports.calls.prepare(call, caller), { ports, asking, caller, onProgress })
+      : callAsTask(ports, call, { asking, caller, report }, task);
   return span === undefined ? result : endWith(span, result);
 }
 
@@ -130,35 +130,4 @@ async function whenDecided(waiting: Wait, calling: Calling): Promise<CallToolRes
   if (isInputRequiredResult(asked)) return asked;
   if (asked.state === 'waiting') return failedResult(new ApprovalNeeded(asked));
   return ended(() => ports.calls.settled(asked, caller), calling);
-}
-
-/** The result for a failed call. @throws any error that is not the tool's failure */
-export function toFailure(error: unknown): CallToolResult {
-  if (!isToolFailure(error)) throw error;
-  return failedResult(error);
-}
-
-function toCallResult({ id, sessionId, outcome }: Omit<EndedToolCall, 'tool'>): CallToolResult {
-  const { blocks, structuredContent, meta, error } = outcome;
-  return {
-    content: blocks as CallToolResult['content'],
-    // Clients of older eras refuse a result with any other structured content, which the text contains too.
-    ...(isJsonObject(structuredContent) ? { structuredContent } : {}),
-    ...(outcome.state === 'completed' ? {} : { isError: true }),
-    _meta: {
-      ...meta,
-      [callIdMetaKey]: id,
-      [callMetaKeys.sessionId]: sessionId,
-      ...(error === undefined ? {} : { [errorCodeMetaKey]: error.code }),
-    },
-  };
-}
-
-/** Codes for tools that do not exist for the caller. */
-const notThere: ReadonlySet<string> = new Set(['tool_not_found', 'tool_forbidden']);
-
-/** Whether a call was refused because of the request, not because of the gateway's state. */
-function isToolFailure(error: unknown): error is AppError {
-  if (!(error instanceof AppError) || notThere.has(error.code)) return false;
-  return (toolErrorCodes as readonly string[]).includes(error.code);
 }

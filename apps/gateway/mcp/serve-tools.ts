@@ -6,6 +6,7 @@ import { leaveUnanswered } from '#libs/mcp-server/endpoint/leave-unanswered.js';
 import { appExtension, isForModels } from '#libs/mcp-server/tool-app.js';
 import type { CatalogOf } from '../govern/tool-policy.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
+import { realTool } from '../tools/tool-of-call.js';
 import { toolNotFound } from '../turn/dispatch/call-tool.js';
 import { listedTools } from '../turn/offer/listed-tools.js';
 import { answer, type AnswerPorts } from './answer-request.js';
@@ -16,6 +17,7 @@ import type { OfferPorts } from './offers/serve-offers.js';
 import { pageOf } from './page-of.js';
 import { runCall, type RunCallPorts, type ToolCallParams } from './run-call.js';
 import { answerSearch, searchTools } from './search/search-tools.js';
+import { type TaskParams, taskWish, wishFor } from './tasks/task-wish.js';
 
 export interface ToolPorts extends RunCallPorts, AnswerPorts {
   /** The catalog of everything, and the tools of each caller. */
@@ -55,7 +57,7 @@ export function serveTools(server: Server, ports: ToolPorts, mode: McpExchange['
 
 /** A call of `call_tool` is a call of the tool that it names, and of nothing else: whatever judges, runs and records it sees that. */
 async function call(
-  params: ToolCallParams,
+  params: ToolCallParams & TaskParams,
   searches: boolean,
   { server, ports, request }: { server: Server; ports: ToolPorts; request: ServerContext },
 ): Promise<CallToolResult | InputRequiredResult> {
@@ -67,7 +69,13 @@ async function call(
     : params;
   if ('content' in wanted) return wanted;
   const name = listedNames(ports.catalog).fromWire(wanted.name);
-  return runCall(ports, { name, arguments: wanted.arguments }, { server, request });
+  const asking = { server, request };
+  const wish = taskWish(params, asking);
+  // What is not there for the caller is refused as in any call.
+  const tool = wish && catalogFor(ports, request).find(name);
+  if (tool === undefined) return runCall(ports, { name, arguments: wanted.arguments }, asking);
+  const asked = { name: realTool(tool).name, arguments: wanted.arguments };
+  return runCall(ports, asked, asking, wishFor(tool, wish!));
 }
 
 async function find(

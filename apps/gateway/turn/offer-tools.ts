@@ -68,11 +68,15 @@ export const offeredTool = ({ tools, search }: ToolOffer, name: string): Offered
   tools.get(name) ?? search?.toolOf(name);
 
 /** The one tool, under the name that the caller wrote and under its own; nothing for an unknown tool, which planning refuses. */
-function offerOwnCall({ name, timeoutMs }: OwnCall, catalog: ToolCatalog): ToolOffer {
+function offerOwnCall({ name, timeoutMs, from }: OwnCall, catalog: ToolCatalog): ToolOffer {
   const tools = new Map<string, OfferedTool>();
   const found = catalog.find(name);
   if (found !== undefined) {
-    const offered = { definition: definitionOf(found), tool: toolWithin(found, timeoutMs) };
+    const offered = {
+      definition: definitionOf(found),
+      tool: toolWithin(found, timeoutMs),
+      fromModel: from === 'model',
+    };
     tools.set(name, offered).set(found.name, offered);
   }
   return { tools, definitions: [], runsHere: true };

@@ -75,7 +75,7 @@ function planOne(
 }
 
 function planOffered(call: Call, offered: ServerTool, ports: PlanPorts): Promise<void> | undefined {
-  const validated = validate(call, offered.tool, ports);
+  const validated = validate(call, offered.tool, ports, offered.fromModel);
   if (!validated.ok) {
     call.refuse(failedOutcome('failed', 'invalid_tool_arguments', validated.message));
     return undefined;
@@ -85,11 +85,16 @@ function planOffered(call: Call, offered: ServerTool, ports: PlanPorts): Promise
   return noteConversion(ports.notes, offered.tool, sent, call.context).then(() => decideOn(call, args, offered, ports));
 }
 
-function validate(call: Call, owner: SchemaOwner, ports: Pick<PlanPorts, 'validator'>): ValidatedArguments {
+function validate(
+  call: Call,
+  owner: SchemaOwner,
+  ports: Pick<PlanPorts, 'validator'>,
+  fromModel = call.context.model !== undefined,
+): ValidatedArguments {
   // A model may also write all arguments as one JSON string, which the validator unpacks.
   if (call.parseError !== undefined && !call.sentText.startsWith('"'))
     return { ok: false, message: `${call.parseError}; send one complete JSON object` };
-  return ports.validator.validate(owner, call.sentText, call.context.model === undefined ? undefined : 'model');
+  return ports.validator.validate(owner, call.sentText, fromModel ? 'model' : undefined);
 }
 
 /** The gateway answers at once, so the call is journaled with its outcome, as a refused one. */

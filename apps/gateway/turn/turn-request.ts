@@ -36,6 +36,8 @@ export interface OwnCall {
   argumentsText: string;
   /** At most the tool's own maximum. */
   timeoutMs: number | undefined;
+  /** Who wrote the arguments; only a model's are converted. */
+  from?: 'model';
 }
 
 export interface TurnRequest {

@@ -54,6 +54,8 @@ export interface StartOptions {
   request: TurnRequest;
   context: StoppableContext;
   idempotencyKey: string | undefined;
+  /** The run is a task for so long, and is written before anything runs, so that its id can be given away at once. */
+  taskTtlMs?: number;
 }
 
 type Begun = Awaited<ReturnType<RunStore['begin']>>;
@@ -113,7 +115,7 @@ export class Turns {
 
   private startHere(prepared: Prepared, idempotencyKey: string | undefined): StartedTurn | Promise<StartedTurn> {
     if (!prepared.stored) return this.execute(prepared);
-    if (idempotencyKey === undefined) {
+    if (idempotencyKey === undefined && prepared.run.taskTtlMs === undefined) {
       // Without a worker nothing is written, because nobody could come back to the run.
       this.requireWorker(prepared.offer);
       // No other request can have this run, so the model is asked while the run is written. An answer is lost, and paid for
@@ -144,8 +146,7 @@ export class Turns {
    * @throws AppError if the request cannot be served any more: the run stays interrupted
    */
   advance(run: StoredRun, context: StoppableContext): Promise<StartedTurn | undefined> {
-    const { idempotencyKey } = run;
-    const prepared = this.prepare({ request: requestOf(run), context, idempotencyKey });
+    const prepared = this.prepare({ request: requestOf(run), context, idempotencyKey: run.idempotencyKey });
     const [own] = prepared.request.call === undefined ? [] : prepared.offer.tools.values();
     // Only a retry brings the caller's headers, which the server of an own call may need.
     if (own?.tool?.forwardHeaders !== undefined) return Promise.resolve(undefined);
@@ -172,12 +173,12 @@ export class Turns {
   }
 
   private prepare(options: StartOptions): Prepared {
-    const { request, context, idempotencyKey } = options;
+    const { request, context, idempotencyKey, taskTtlMs } = options;
     const asksModel = request.call === undefined;
     if (asksModel) requireModel(request.model, context.access, this.ports.models);
     const catalog = this.ports.catalogOf(context);
     const offer = offerTools(request, catalog, this.config);
-    const run = newRun(request, context, idempotencyKey, this.gatewayId);
+    const run: NewRun = { ...newRun(request, context, idempotencyKey, this.gatewayId), taskTtlMs };
     if (asksModel) run.model = knownModel(request.model, this.ports.models);
     const returns = run.detached || idempotencyKey !== undefined || request.store === true;
     return { request, context, catalog, offer, run, stored: offer.runsHere || returns, returns };

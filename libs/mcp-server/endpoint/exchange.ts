@@ -13,6 +13,8 @@ export interface McpExchange {
   toolset?: string;
   /** Called once when the answer has ended, or its reader has disconnected. */
   atEnd: (() => void)[];
+  /** What goes on after the answer, and counts as the caller's until it has ended. These promises never reject. */
+  goesOn: Promise<void>[];
 }
 
 const exchanges = new WeakMap<Request, McpExchange>();

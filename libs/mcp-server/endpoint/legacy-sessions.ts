@@ -100,6 +100,7 @@ export class LegacySessions {
         return stream.readerBehind;
       },
       atEnd: [],
+      goesOn: exchange.goesOn,
     });
     let left = frames.messages.length;
     const onEnd = () => {

@@ -46,7 +46,7 @@ async function ask(
 ) {
   const gone = new AbortController();
   const context = { principal, requestId: 'req_1', signal: gone.signal, deadline: new Deadline(steadyNow() + 10_000) };
-  const exchange: McpExchange = { context, streams: true, readerBehind: false, atEnd: [] };
+  const exchange: McpExchange = { context, streams: true, readerBehind: false, atEnd: [], goesOn: [] };
   const accept = 'application/json, text/event-stream';
   const request = new Request('http://gateway/mcp', {
     method: 'POST',

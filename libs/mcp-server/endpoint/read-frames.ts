@@ -22,6 +22,8 @@ export interface McpFrames {
   calls: boolean;
   /** Whether the answer is a stream that ends only when its reader disconnects. */
   listens: boolean;
+  /** Whether the answer only waits for what goes on without it. */
+  waits: boolean;
 }
 
 /** @throws AppError invalid_json, invalid_value */
@@ -37,7 +39,9 @@ export function readFrames(body: unknown): McpFrames {
     throw new AppError('invalid_value', 'Two requests of this batch have the same id', { param: 'id' });
   }
   const asksFor = (wanted: string) => requests.some(({ method }) => method === wanted);
-  return { messages, requests, batch, calls: calls.some(asksFor), listens: asksFor('subscriptions/listen') };
+  const listens = asksFor('subscriptions/listen');
+  const waits = listens || asksFor('tasks/result');
+  return { messages, requests, batch, calls: calls.some(asksFor), listens, waits };
 }
 
 export const bodyOf = ({ messages, batch }: McpFrames): unknown => (batch ? messages : messages[0]);

@@ -50,7 +50,13 @@ function exchange(principal = 'local') {
   const gone = new AbortController();
   const ended: true[] = [];
   const context = { principal, requestId: 'req_1', signal: gone.signal, deadline: new Deadline(steadyNow() + 10_000) };
-  const made: McpExchange = { context, streams: true, readerBehind: false, atEnd: [() => void ended.push(true)] };
+  const made: McpExchange = {
+    context,
+    streams: true,
+    readerBehind: false,
+    goesOn: [],
+    atEnd: [() => void ended.push(true)],
+  };
   return { made, gone, ended };
 }
 

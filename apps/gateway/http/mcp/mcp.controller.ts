@@ -51,14 +51,14 @@ export class McpController {
     }
     const frames = request.method === 'POST' ? readFrames(request.body) : undefined;
     const context = requestContext(request);
-    const waits = request.method === 'GET' || frames?.listens === true;
+    const waits = request.method === 'GET' || frames?.waits === true;
     if (waits && this.waiting.signal.aborted) throw new AppError('shutting_down', 'This gateway is stopping');
     const signal = waits ? AbortSignal.any([context.signal, this.waiting.signal]) : context.signal;
     const streams = request.method !== 'POST' || request.headers.accept?.includes(eventStream) === true;
-    const exchange: McpExchange = { context, streams, readerBehind: false, atEnd: [], ...modeOf(request) };
+    const exchange: McpExchange = { context, streams, readerBehind: false, atEnd: [], goesOn: [], ...modeOf(request) };
     if (toolset !== undefined) exchange.toolset = toolset;
     // Calls count as turns, so that a shutdown waits for them.
-    if (frames?.calls === true) exchange.atEnd.push(await this.admission.enter(context));
+    if (frames?.calls === true) await this.enter(exchange);
     try {
       if (frames !== undefined) await this.firstCatalog.wait(signal);
       const response = await this.endpoint.answer(webRequest(request, signal), exchange, frames);
@@ -82,7 +82,14 @@ export class McpController {
   async openStream(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     if (this.waiting.signal.aborted) throw new AppError('shutting_down', 'This gateway is stopping');
     const context = requestContext(request);
-    const exchange: McpExchange = { context, streams: true, readerBehind: false, atEnd: [], ...modeOf(request) };
+    const exchange: McpExchange = {
+      context,
+      streams: true,
+      readerBehind: false,
+      atEnd: [],
+      goesOn: [],
+      ...modeOf(request),
+    };
     try {
       const response = await this.endpoint.openStream(messagesPath, exchange);
       await this.stream(response.body!, reply, { exchange, signal: context.signal });
@@ -101,8 +108,8 @@ export class McpController {
       throw new AppError('invalid_value', 'sessionId: use the address that the stream sent', { param: 'sessionId' });
     }
     const context = requestContext(request);
-    const exchange: McpExchange = { context, streams: true, readerBehind: false, atEnd: [] };
-    if (frames.calls) exchange.atEnd.push(await this.admission.enter(context));
+    const exchange: McpExchange = { context, streams: true, readerBehind: false, atEnd: [], goesOn: [] };
+    if (frames.calls) await this.enter(exchange);
     try {
       await this.firstCatalog.wait(context.signal);
       this.endpoint.receive(sessionId, webRequest(request, context.signal), exchange, frames);
@@ -111,6 +118,15 @@ export class McpController {
       throw error;
     }
     await reply.status(202).type('text/plain').send('Accepted');
+  }
+
+  /** Calls keep their place until what goes on after their answer has ended too. */
+  private async enter(exchange: McpExchange): Promise<void> {
+    const leave = await this.admission.enter(exchange.context);
+    exchange.atEnd.push(() => {
+      if (exchange.goesOn.length === 0) leave();
+      else void Promise.all(exchange.goesOn).then(leave);
+    });
   }
 
   /** Ends streams that only wait. Calls continue. */

@@ -4,7 +4,8 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { problems } from '#libs/mcp-server/served-tool.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { type ToolCallParams, toFailure } from '../run-call.js';
+import { toFailure } from '../call-result.js';
+import type { ToolCallParams } from '../run-call.js';
 
 const maxFound = 50;
 
@@ -35,7 +36,10 @@ export const searchTools: readonly Tool[] = [
     ...readOnly,
   },
   { ...listed('describe_tool', 'Gives the whole definition of one tool.', describeInput), ...readOnly },
-  listed('call_tool', 'Calls a tool that find_tools has found.', callInput),
+  {
+    ...listed('call_tool', 'Calls a tool that find_tools has found.', callInput),
+    execution: { taskSupport: 'optional' },
+  },
 ];
 
 export interface SearchedTools {

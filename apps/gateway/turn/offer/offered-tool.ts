@@ -7,6 +7,8 @@ export interface OfferedTool {
   tool?: CatalogTool;
   /** The request requires an approval of each call, regardless of the policy. */
   requiresApproval?: boolean;
+  /** The caller's own call of the tool has arguments that a model wrote. */
+  fromModel?: boolean;
 }
 
 /** One definition object per catalog tool: each model's form of a definition is cached by that object. */

@@ -4,6 +4,7 @@ import { Client, ProtocolError, SseError, type PriorDiscovery, type Tool } from 
 import { ownClientName } from '#libs/mcp-server/call-meta.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject, textOrEmpty } from '#libs/schemas/json.js';
+import { tasksExtension } from '#libs/mcp-server/tasks-extension.js';
 import { appCapability } from '#libs/mcp-server/tool-app.js';
 import type { McpPeer } from '#libs/tracing/spans.js';
 import { CallsInProgress } from '../asking/calls-in-progress.js';
@@ -14,7 +15,7 @@ import { type ListedOffers, listOffers, listingOfTools, listPages, type ServerRe
 import { type RequestMeta, LogLevels, readServerLog } from '../asking/server-logs.js';
 import { ResourceSubscriptions } from './resource-subscriptions.js';
 import { ServerRequests } from '../asking/server-requests.js';
-import { ServerTasks, tasksExtension } from '../tasks/server-tasks.js';
+import { ServerTasks } from '../tasks/server-tasks.js';
 import { callScope, type ToolCallOptions } from '../wire/call-scope.js';
 import type { GuardedTransport } from '../wire/guarded-transport.js';
 import { keepListening } from '../wire/keep-listening.js';

@@ -13,8 +13,6 @@ import { disclose, readServerResult } from '../wire/read-message.js';
 import { pauseOf, readTask, type ServerTask } from './read-task.js';
 import { TaskProgress } from './task-progress.js';
 
-export const tasksExtension = 'io.modelcontextprotocol/tasks';
-
 type TaskMethod = 'tasks/get' | 'tasks/result' | 'tasks/update' | 'tasks/cancel';
 type Result = Record<string, unknown>;
 
