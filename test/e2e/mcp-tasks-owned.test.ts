@@ -1,11 +1,13 @@
 // Whose tasks are whose, and what counts for their owner, on a gateway that takes keys.
 import { afterAll, beforeAll, expect } from 'vitest';
+import type { Answered } from '../support/asking-clients.js';
 import { eventually } from '../support/eventually.js';
 import { post } from '../support/scripts.js';
 import { startSignalboxHere } from '../support/services/start-signalbox.js';
 import type { StartedHere } from '../support/services/start-here.js';
 import { type Task, type TaskClient, taskClients } from '../support/task-clients.js';
 import { startTaskSignalbox, type TaskSignalbox } from '../support/task-signalbox.js';
+import { audience, startTokenIssuer } from '../support/token-issuer.js';
 import { verifies } from '../verifies.js';
 
 const patient = { timeout: 15_000, interval: 50 };
@@ -87,4 +89,27 @@ verifies('mcp.tasks', 'many are listed in pages, the newest first, each once', a
   expect(first.tasks).toHaveLength(100);
   expect([...idsOf(first), ...idsOf(second)].slice(0, 103)).toEqual(begun.reverse());
   expect(second.nextCursor).toBeUndefined();
+});
+
+verifies('mcp.tasks-ask', 'a task of a token, which no other gateway could go on with, stays at its own', async () => {
+  const { box } = signalbox;
+  const issuer = await startTokenIssuer();
+  try {
+    const gateway = await box.startGateway({ AUTH_JWT_ISSUER: issuer.url, AUTH_JWT_AUDIENCE: audience });
+    const answers = ({ message }: { message: string }): Answered => ({
+      action: 'accept',
+      content: message.startsWith('Allow') ? { decision: 'approve' } : { name: 'Ada' },
+    });
+    const client = await connect(gateway.url, { key: await issuer.token({ claims: { scope: 'tools' } }), answers });
+    await eventually(async () => JSON.stringify(await client.request('tools/list')).includes('book_modern'));
+    for (const [tool, args] of Object.entries({ write_file: { path: 'token.txt', content: 'x' }, book_modern: {} })) {
+      const { taskId } = await client.begin(tool, args);
+      await expect.poll(async () => (await client.get(taskId)).status, patient).toBe('input_required');
+      expect(await box.rows('select state from runs where id = $1', [taskId])).toEqual([{ state: 'running' }]);
+      expect((await client.result(taskId)).isError).toBeUndefined();
+    }
+    await client.close();
+  } finally {
+    await issuer.stop();
+  }
 });

@@ -5,7 +5,7 @@ import type { NameMapping } from '#libs/names/map-names.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { pageOf } from './page-of.js';
-import { maybeTask } from './tasks/task-wish.js';
+import { canBeTask } from './tasks/task-wish.js';
 
 /** In `_meta` of a listed tool: the name of its configured server. */
 export const serverMetaKey = 'signalbox/server';
@@ -46,7 +46,7 @@ export function toMcpTool(tool: CatalogTool, { names, appMetaOf }: ListedNaming)
     inputSchema: objectSchema(inputSchema),
     ...(isOfObjects(outputSchema) ? { outputSchema: objectSchema(outputSchema) } : {}),
     annotations,
-    ...(maybeTask(tool) ? { execution: { taskSupport: 'optional' as const } } : {}),
+    ...(canBeTask(tool) ? { execution: { taskSupport: 'optional' as const } } : {}),
     _meta: {
       ...(tool.appMeta === undefined ? {} : appMetaOf(tool)),
       [serverMetaKey]: server,

@@ -3,7 +3,6 @@
 import {
   type CallToolResult,
   inputResponse,
-  isInputRequiredResult,
   MissingRequiredClientCapabilityError,
   ProtocolError,
   ProtocolErrorCode,
@@ -49,8 +48,8 @@ export function serveTasks(server: Server, ports: ServeTaskPorts): void {
   server.setRequestHandler('tasks/get', { params: named }, ({ taskId }, request) =>
     serve(request, async (from) => {
       const task = await tasks.find(taskId, from.caller);
-      const asked = await tasks.waits(task, from.caller);
-      return isModern(server) ? detailed(ports, task, from) : toLegacyTask(task, asked);
+      if (isModern(server)) return detailed(ports, task, from);
+      return toLegacyTask(task, await tasks.waits(task, from.caller));
     }),
   );
   server.setRequestHandler('tasks/cancel', { params: named }, ({ taskId }, request) =>
@@ -128,8 +127,7 @@ function result(ports: ServeTaskPorts, taskId: string, { asking, caller }: TaskR
     for (const wait of await tasks.waits(task, caller)) {
       if (known.has(wait.id) || !isAskable(wait, asking)) continue;
       known.add(wait.id);
-      const asked = await askForApproval(wait, approvals, { ...asking, taskId }, caller);
-      if (isInputRequiredResult(asked)) break;
+      await askForApproval(wait, approvals, { ...asking, taskId }, caller);
     }
     return undefined;
   });

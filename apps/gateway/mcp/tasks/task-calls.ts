@@ -65,10 +65,13 @@ export class TaskCalls {
   async begin({ ttlMs, ...call }: NewTask, caller: RequestContext, take: TakeTurnEvents): Promise<BegunTask> {
     const { turns, keptMs, logger } = this.ports;
     const { sessionId, ...own } = call;
+    const request = turnOfOwnCall({ ...own, timeoutMs: undefined, from: 'model' }, sessionId);
+    // A task is let go of while it waits for people; but nobody could go on with that of a token, which is stored nowhere.
+    if (caller.keyId === undefined && caller.access !== undefined) request.approval = 'hold';
     const stop = new AbortController();
     const started = await turns.start({
-      request: turnOfOwnCall({ ...own, timeoutMs: undefined, from: 'model' }, sessionId),
-      // The task goes on when its request has been answered, and is let go of while it waits for people.
+      request,
+      // The task goes on when its request has been answered.
       context: { ...caller, questions: 'return', signal: stop.signal, abort: (reason) => stop.abort(reason) },
       idempotencyKey: undefined,
       taskTtlMs: Math.round(Math.min(Math.max(ttlMs ?? keptMs, leastTtlMs), keptMs)),

@@ -33,11 +33,11 @@ export function taskWish({ task }: TaskParams, { server, request }: AskingCall):
 }
 
 /** No other gateway has the headers of the caller, which such a tool needs. */
-export const maybeTask = (tool: CatalogTool): boolean => realTool(tool).forwardHeaders === undefined;
+export const canBeTask = (tool: CatalogTool): boolean => realTool(tool).forwardHeaders === undefined;
 
 /** Undefined: the call is made without a task. @throws ProtocolError for a client of 2025-11-25, which has been told so by the list */
 export function wishFor(tool: CatalogTool, wish: TaskWish): TaskWish | undefined {
-  if (maybeTask(tool)) return wish;
+  if (canBeTask(tool)) return wish;
   if (wish.patienceMs > 0) return undefined;
   throw new ProtocolError(ProtocolErrorCode.MethodNotFound, `'${tool.name}' cannot be called as a task`);
 }
