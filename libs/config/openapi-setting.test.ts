@@ -36,6 +36,6 @@ verifies('openapi.secrets', 'a key in the query of base_url is not printed, and 
   expect(JSON.stringify(config)).not.toContain('canary');
   expect(secretValues(config)).toContain('canary-query-key');
   expect(serverAddress(config.mcpServers['crm']!)).toBe(base_url);
-  const literal = text.replace('\${KEY}', 'canary-query-key');
+  const literal = text.replace('${KEY}', 'canary-query-key');
   expect(() => readConfig({ environment: {}, file: { path: 'signalbox.yaml', text: literal } })).toThrow(ConfigError);
 });
