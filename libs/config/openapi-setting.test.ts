@@ -3,6 +3,8 @@ import { expect } from 'vitest';
 import { verifies } from '../../test/verifies.js';
 import { ConfigError } from './config-error.js';
 import { readConfig } from './read-config.js';
+import { secretValues } from './secrets.js';
+import { serverAddress } from './servers/server-address.js';
 
 const read = (server: object) => readConfig({ environment: { MCP_SERVERS: JSON.stringify({ crm: server }) } });
 const openapi = './crm.yaml';
@@ -25,4 +27,15 @@ verifies('openapi.checked', 'settings that go together, and those that do not', 
     expect(() => read(server)).toThrow(ConfigError);
     expect(() => read(server)).toThrow(problem);
   }
+});
+
+verifies('openapi.secrets', 'a key in the query of base_url is not printed, and not in the file', () => {
+  const text = `mcpServers: { crm: { openapi: ./crm.yaml, base_url: "${base_url}?api_key=\${KEY}" } }`;
+  const config = readConfig({ environment: { KEY: 'canary-query-key' }, file: { path: 'signalbox.yaml', text } });
+  expect(config.mcpServers['crm']!.base_url).toContain('canary-query-key');
+  expect(JSON.stringify(config)).not.toContain('canary');
+  expect(secretValues(config)).toContain('canary-query-key');
+  expect(serverAddress(config.mcpServers['crm']!)).toBe(base_url);
+  const literal = text.replace('${KEY}', 'canary-query-key');
+  expect(() => readConfig({ environment: {}, file: { path: 'signalbox.yaml', text: literal } })).toThrow(ConfigError);
 });

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Config, ServerConfig } from '#libs/config/schema.js';
-import { documentFile, isAddress } from '#libs/config/servers/server-address.js';
+import { documentFile, isAddress, serverAddress } from '#libs/config/servers/server-address.js';
 import { AddressGuard } from '#libs/http-client/address-guard.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
@@ -63,7 +63,7 @@ export function openApi(
   const { config, configDirectory, workspaces } = parts;
   const { tools } = config;
   // Both are refused without `base_url`.
-  const named = { ...server, url: server.base_url ?? '' };
+  const named = { ...server, url: serverAddress(server) ?? '' };
   const statement = statementOf(named, parts);
   const document = new ApiDocument(documentPlace(server, configDirectory), apiOptions(server, config.limits));
   const bounds = {
@@ -74,7 +74,7 @@ export function openApi(
     onBound: (bound: ServerBound) => parts.onBound?.(name, bound),
   };
   const open: OpenServer = async (user, signal) => {
-    const api = await document.read(AbortSignal.any([signal, AbortSignal.timeout(server.start_timeout_ms)]));
+    const api = await document.read(signal);
     const access = serverAccessOf(name, named, user, parts);
     const client = new OpenApiClient({
       baseUrl: api.baseUrl,
