@@ -145,7 +145,7 @@ verifies('audit.tampering-noticed', 'checkpoints that were removed', async () =>
 
 test('what is older than the latest rows is left alone, and so are chains that are quiet', async () => {
   const [changed] = await audited.write(1, { at: new Date(Date.now() - 60_000) });
-  await audited.write(20);
+  await audited.write(20, { at: new Date() });
   const other = openDatabase({ url: audited.url, poolSize: 1, timeoutMs: 5_000, applicationName: 'another' });
   try {
     await audited.sql(`update audit_events set name = 'x' where id = $1`, changed);
