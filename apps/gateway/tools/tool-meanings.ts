@@ -1,13 +1,14 @@
 // What tools mean, as embeddings, where a server for them is configured. They are learnt in the background, some tools of a server at a
 // time, and kept in the cache, so that other gateways and later starts do not ask again. Whatever is missing is found by words.
-import { createHash } from 'node:crypto';
 import type { Cache } from '#libs/backing/cache.js';
 import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { GrowingPause } from '#libs/concurrency/growing-pause.js';
 import { WorkSlices } from '#libs/concurrency/work-slices.js';
 import { bytesOf, cosine, embedAll, type Embeddings } from '#libs/embeddings/embedding.js';
+import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import { realTool } from './tool-of-call.js';
 
 /** Some texts of one request, and of one entry of the cache. */
 const batchTools = 32;
@@ -66,6 +67,7 @@ export class ToolMeanings {
     const near: { tool: CatalogTool; likeness: number }[] = [];
     for (const tool of tools) {
       await slices.next();
+      // What a toolset calls otherwise means the same.
       const bytes = this.vectors.get(realTool(tool));
       if (bytes?.length === vector.length) near.push({ tool, likeness: cosine(vector, bytes) });
     }
@@ -112,9 +114,7 @@ export class ToolMeanings {
   private async learnBatch(tools: readonly CatalogTool[]): Promise<void> {
     const { embeddings } = this.parts;
     const texts = tools.map(textOf);
-    const key = `tool_meanings:${createHash('sha256')
-      .update(JSON.stringify([embeddings.model, texts]))
-      .digest('hex')}`;
+    const key = `tool_meanings:${canonicalHash([embeddings.model, texts])}`;
     const known = await this.cached(key, tools.length);
     this.closing.signal.throwIfAborted();
     const vectors = known ?? (await this.embedded(texts));
@@ -142,9 +142,6 @@ export class ToolMeanings {
     await this.parts.cache.set(key, text, keptMs, abortAfter(cacheMs)).catch(() => undefined);
   }
 }
-
-/** What a toolset calls otherwise means the same. */
-const realTool = (tool: CatalogTool): CatalogTool => tool.aliasOf ?? tool;
 
 const textOf = ({ server, tool, title = '', description }: CatalogTool): string =>
   [`${server}: ${tool}`, title, description].join('\n').slice(0, maxText);

@@ -89,8 +89,9 @@ export class ToolsController {
     const whose = isAdministrator(request) ? undefined : caller.principal;
     const used = parts.has('usage') ? await this.usage.ofTools(whose) : undefined;
     reply.header('cache-control', 'private, no-store');
+    const asked = this.policy.mayNeedApprovals(caller, label);
     await sendList(reply, this.policy.catalogOf(caller).list(label), (tool) => ({
-      ...this.show(tool, this.policy.mayNeedApproval(tool, caller)),
+      ...this.show(tool, asked.tools.has(tool)),
       ...(parts.has('verdict') ? { verdict: this.policy.verdict(tool, caller) } : {}),
       ...(used === undefined
         ? {}

@@ -60,8 +60,8 @@ export async function callAsTask(
     .then(async () => {
       const params = toLegacyTask(await tasks.find(id, caller));
       await server.notification({ method: 'notifications/tasks/status', params });
-      // A client that is not there any more asks when it comes back.
     })
+    // A client that is not there any more asks when it comes back.
     .catch(() => undefined);
   return { task: toLegacyTask(task), content: [] };
 }

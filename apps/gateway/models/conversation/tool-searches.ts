@@ -21,7 +21,6 @@ const mostRemembered = 1_000;
 /** Decides which requests to one provider use the native form. */
 export class NativeToolSearch {
   private readonly refusing = new Set<string>();
-
   private readonly isOwn: boolean;
 
   /** Other servers of the same API may ignore what they do not know of it: only the vendor's own is asked without being told to. */
