@@ -1,12 +1,11 @@
 // So many tool servers in one process, a path each, made with the SDK: the catalog that is measured is theirs. Their definitions are those
 // of real servers under other names. Says where it listens, and ends with its parent.
 import { readdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { createMcpHandler, Server, type Tool } from '@modelcontextprotocol/server';
 import { installedPath } from '#libs/process/find-installed.js';
+import { httpServerOf } from '../test/support/serve-sdk-server.js';
 
 const [servers, toolsOfEach] = process.argv.slice(2).map(Number) as [number, number];
 const definitions = realDefinitions();
@@ -36,24 +35,7 @@ const handlers = Array.from({ length: servers }, (_none, at) => {
   });
 });
 
-const http = createServer((request, response) => {
-  const handler = handlers[Number(request.url!.slice(1))]!;
-  const body = request.method === 'POST' ? { body: Readable.toWeb(request), duplex: 'half' } : {};
-  const left = new AbortController();
-  response.on('close', () => left.abort());
-  const init = { method: request.method, headers: request.headers, signal: left.signal, ...body };
-  handler.fetch(new Request(`http://localhost${request.url}`, init as unknown as RequestInit)).then(
-    ({ status, headers, body: answer }) => {
-      response.writeHead(status, Object.fromEntries(headers));
-      if (answer === null) response.end();
-      else
-        Readable.fromWeb(answer as never)
-          .on('error', () => response.destroy())
-          .pipe(response);
-    },
-    () => response.destroy(),
-  );
-});
+const http = httpServerOf((path) => handlers[Number(path.slice(1))]!);
 http.keepAliveTimeout = 60_000;
 http.listen(0, '127.0.0.1', () => process.send!({ port: (http.address() as AddressInfo).port }));
 process.once('disconnect', () => process.exit(0));

@@ -1,5 +1,5 @@
 // Serves a server of the official SDK over HTTP, in the process of the test: both eras, without sessions.
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { createMcpHandler, type McpHttpHandler, type McpServer } from '@modelcontextprotocol/server';
@@ -10,26 +10,34 @@ export interface ServedSdkServer {
   close(): Promise<void>;
 }
 
-export async function serveSdkServer(newServer: () => McpServer): Promise<ServedSdkServer> {
-  const handler = createMcpHandler(newServer);
-  const http = createServer((request, response) => {
+/** A `node:http` server that answers by the handler for the path of each request. */
+export function httpServerOf(handlerOf: (path: string) => McpHttpHandler): Server {
+  return createServer((request, response) => {
     const body = request.method === 'POST' ? { body: Readable.toWeb(request), duplex: 'half' } : {};
     const left = new AbortController();
     response.on('close', () => left.abort());
     const init = { method: request.method, headers: request.headers, signal: left.signal, ...body };
-    handler.fetch(new Request(`http://localhost${request.url}`, init as unknown as RequestInit)).then(
-      ({ status, headers, body: answer }) => {
-        response.writeHead(status, Object.fromEntries(headers));
-        if (answer === null) response.end();
-        else {
-          Readable.fromWeb(answer as never)
-            .on('error', () => response.destroy())
-            .pipe(response);
-        }
-      },
-      () => response.destroy(),
-    );
+    const asked = new Request(`http://localhost${request.url}`, init as unknown as RequestInit);
+    handlerOf(request.url!)
+      .fetch(asked)
+      .then(
+        ({ status, headers, body: answer }) => {
+          response.writeHead(status, Object.fromEntries(headers));
+          if (answer === null) response.end();
+          else {
+            Readable.fromWeb(answer as never)
+              .on('error', () => response.destroy())
+              .pipe(response);
+          }
+        },
+        () => response.destroy(),
+      );
   });
+}
+
+export async function serveSdkServer(newServer: () => McpServer): Promise<ServedSdkServer> {
+  const handler = createMcpHandler(newServer);
+  const http = httpServerOf(() => handler);
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
