@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { Approval } from '../../clients/typescript/src/index.js';
 import { ConsoleWorld } from '../support/browser/console-world.js';
 import { noChromium } from '../support/browser/find-chromium.js';
-import type { Person } from '../support/browser/test-browser.js';
+import { looks, type Person } from '../support/browser/test-browser.js';
 import { fixture } from '../support/tool-servers.js';
 import { verifies } from '../verifies.js';
 
@@ -176,24 +176,22 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
   for (const language of ['en', 'zh'] as const) {
     verifies('console.accessible', `approvals, ${language}`, async () => {
       const { id } = await ask(`${override}gpj.${language}.exe`);
-      for (const theme of ['light', 'dark'] as const) {
-        for (const width of [390, 1_280]) {
-          const person = await world.asPerson('boss', { language, theme, width });
-          await person.open('approvals');
-          await cardOf(person, `⟨U+202E⟩gpj.${language}.exe`).first().waitFor();
-          await person.page.keyboard.press('j');
-          await person.page
-            .getByRole('button', { name: language === 'en' ? 'Edit' : '编辑', exact: true })
-            .first()
-            .waitFor();
-          await person.expectAccessible();
-          await person.expectNoOverflow();
-          await person.picture(`approvals-${language}-${theme}-${width}`);
-          if (width === 390) {
-            for (const name of language === 'en' ? ['Approve', 'Deny', 'Edit'] : ['批准', '拒绝', '编辑']) {
-              const button = cardOf(person, `gpj.${language}.exe`).getByRole('button', { name, exact: true });
-              expect((await button.boundingBox())!.height).toBeGreaterThanOrEqual(36);
-            }
+      for (const { theme, width } of looks[language]) {
+        const person = await world.asPerson('boss', { language, theme, width });
+        await person.open('approvals');
+        await cardOf(person, `⟨U+202E⟩gpj.${language}.exe`).first().waitFor();
+        await person.page.keyboard.press('j');
+        await person.page
+          .getByRole('button', { name: language === 'en' ? 'Edit' : '编辑', exact: true })
+          .first()
+          .waitFor();
+        await person.expectAccessible();
+        await person.expectNoOverflow();
+        await person.picture(`approvals-${language}-${theme}-${width}`);
+        if (width === 390) {
+          for (const name of language === 'en' ? ['Approve', 'Deny', 'Edit'] : ['批准', '拒绝', '编辑']) {
+            const button = cardOf(person, `gpj.${language}.exe`).getByRole('button', { name, exact: true });
+            expect((await button.boundingBox())!.height).toBeGreaterThanOrEqual(36);
           }
           await person.leave();
         }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { AuditRow } from '../../clients/typescript/src/index.js';
 import { ConsoleWorld } from '../support/browser/console-world.js';
 import { noChromium } from '../support/browser/find-chromium.js';
-import type { Person } from '../support/browser/test-browser.js';
+import { looks, type Person } from '../support/browser/test-browser.js';
 import { verifies } from '../verifies.js';
 
 const suite = `audit${noChromium === undefined ? '' : ` (${noChromium})`}`;
@@ -245,29 +245,27 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     verifies('console.accessible', `audit, ${language}`, async () => {
       const [row] = await rows({ session: 'other' });
       const since = new Date(Date.now() - 86_400_000).toISOString();
-      for (const theme of ['light', 'dark'] as const) {
-        for (const width of [390, 1_280]) {
-          const person = await world.asPerson('root', { language, theme, width });
-          const { page } = person;
-          await person.open(`audit?session=other&since=${since}`);
-          await page.getByText('write_file').first().waitFor();
-          await page.getByRole('button', { name: language === 'en' ? 'Verify' : '验证', exact: true }).click();
-          await page
-            .getByRole('button', { name: language === 'en' ? 'Close' : '关闭', exact: true })
-            .first()
-            .waitFor();
-          await person.expectAccessible();
-          await person.expectNoOverflow();
-          await person.picture(`audit-${language}-${theme}-${width}`);
-          await person.open(`audit?id=${row!.id}`);
-          await page.getByRole('tab', { name: language === 'en' ? 'Chain' : '链', exact: true }).click();
-          await page.getByRole('button', { name: language === 'en' ? 'Prove this row' : '证明此行' }).click();
-          await page.getByLabel(language === 'en' ? 'Public key' : '公钥').waitFor();
-          await person.expectAccessible();
-          await person.expectNoOverflow();
-          await person.picture(`audit-row-${language}-${theme}-${width}`);
-          await person.leave();
-        }
+      for (const { theme, width } of looks[language]) {
+        const person = await world.asPerson('root', { language, theme, width });
+        const { page } = person;
+        await person.open(`audit?session=other&since=${since}`);
+        await page.getByText('write_file').first().waitFor();
+        await page.getByRole('button', { name: language === 'en' ? 'Verify' : '验证', exact: true }).click();
+        await page
+          .getByRole('button', { name: language === 'en' ? 'Close' : '关闭', exact: true })
+          .first()
+          .waitFor();
+        await person.expectAccessible();
+        await person.expectNoOverflow();
+        await person.picture(`audit-${language}-${theme}-${width}`);
+        await person.open(`audit?id=${row!.id}`);
+        await page.getByRole('tab', { name: language === 'en' ? 'Chain' : '链', exact: true }).click();
+        await page.getByRole('button', { name: language === 'en' ? 'Prove this row' : '证明此行' }).click();
+        await page.getByLabel(language === 'en' ? 'Public key' : '公钥').waitFor();
+        await person.expectAccessible();
+        await person.expectNoOverflow();
+        await person.picture(`audit-row-${language}-${theme}-${width}`);
+        await person.leave();
       }
     });
   }

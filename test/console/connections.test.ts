@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { Signalbox } from '../../clients/typescript/src/index.js';
 import { noChromium } from '../support/browser/find-chromium.js';
-import { type Person, type PersonOptions, TestBrowser } from '../support/browser/test-browser.js';
+import { looks, type Person, type PersonOptions, TestBrowser } from '../support/browser/test-browser.js';
 import { type ConnectedGateway, openConnectedGateway } from '../support/connected-gateway.js';
 import { verifies } from '../verifies.js';
 
@@ -204,32 +204,30 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
   for (const language of ['en', 'zh'] as const) {
     verifies('console.accessible', `connections and the pages of a sign-in, ${language}`, async () => {
       await api('bob').connections.giveHeaders('desk', { 'X-Key': 'secret' });
-      for (const theme of ['light', 'dark'] as const) {
-        for (const width of [390, 1_280]) {
-          const person = await asPerson('bob', { language, theme, width, expected: /40[04]/ });
-          const { page } = person;
-          const check = async (name: string) => {
-            await person.expectAccessible();
-            await person.expectNoOverflow();
-            await person.picture(`connections-${name}-${language}-${theme}-${width}`);
-          };
-          await person.open('connections');
-          await page.getByRole('article').first().waitFor();
-          await check('view');
-          await page.getByRole('button', { name: language === 'en' ? /^Replace/ : /^替换/ }).click();
-          await page.getByRole('dialog').waitFor();
-          await check('secrets');
-          await page.goto(await begin('bob'));
-          await page.getByRole('button').waitFor();
-          await check('open');
-          await page.getByRole('button').click();
-          await page.getByText('ada@example.com').waitFor();
-          await check('done');
-          await page.reload();
-          await page.getByText('not_found').waitFor();
-          await check('over');
-          await person.leave();
-        }
+      for (const { theme, width } of looks[language]) {
+        const person = await asPerson('bob', { language, theme, width, expected: /40[04]/ });
+        const { page } = person;
+        const check = async (name: string) => {
+          await person.expectAccessible();
+          await person.expectNoOverflow();
+          await person.picture(`connections-${name}-${language}-${theme}-${width}`);
+        };
+        await person.open('connections');
+        await page.getByRole('article').first().waitFor();
+        await check('view');
+        await page.getByRole('button', { name: language === 'en' ? /^Replace/ : /^替换/ }).click();
+        await page.getByRole('dialog').waitFor();
+        await check('secrets');
+        await page.goto(await begin('bob'));
+        await page.getByRole('button').waitFor();
+        await check('open');
+        await page.getByRole('button').click();
+        await page.getByText('ada@example.com').waitFor();
+        await check('done');
+        await page.reload();
+        await page.getByText('not_found').waitFor();
+        await check('over');
+        await person.leave();
       }
     });
   }

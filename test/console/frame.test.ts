@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { noChromium } from '../support/browser/find-chromium.js';
-import { patienceMs, type Person, TestBrowser } from '../support/browser/test-browser.js';
+import { looks, patienceMs, type Person, TestBrowser } from '../support/browser/test-browser.js';
 import { freePort } from '../support/services/free-port.js';
 import { type Signalbox, startSignalbox } from '../support/services/start-signalbox.js';
 import { verifies } from '../verifies.js';
@@ -63,17 +63,15 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
   }
   for (const language of ['en', 'zh'] as const) {
     verifies('console.accessible', `Home and Models, ${language}`, async () => {
-      for (const theme of ['light', 'dark'] as const) {
-        for (const width of [390, 1_280]) {
-          const person = await browser.asPerson({ language, theme, width });
-          for (const view of ['', 'models']) {
-            await person.open(view);
-            await person.expectAccessible();
-            await person.expectNoOverflow();
-            await person.picture(`${view === '' ? 'home' : view}-${language}-${theme}-${width}`);
-          }
-          await person.leave();
+      for (const { theme, width } of looks[language]) {
+        const person = await browser.asPerson({ language, theme, width });
+        for (const view of ['', 'models']) {
+          await person.open(view);
+          await person.expectAccessible();
+          await person.expectNoOverflow();
+          await person.picture(`${view === '' ? 'home' : view}-${language}-${theme}-${width}`);
         }
+        await person.leave();
       }
     });
   }

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { ConsoleWorld } from '../support/browser/console-world.js';
 import { noChromium } from '../support/browser/find-chromium.js';
-import { type Person, TestBrowser } from '../support/browser/test-browser.js';
+import { looks, type Person, TestBrowser } from '../support/browser/test-browser.js';
 import { eventually } from '../support/eventually.js';
 import { startSignalboxHere } from '../support/services/start-signalbox.js';
 import { verifies } from '../verifies.js';
@@ -242,25 +242,23 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
   for (const language of ['en', 'zh'] as const) {
     verifies('console.accessible', `Keys, ${language}`, async () => {
       const [row] = (await world.api('root').operations.keys({ text: 'laptop' })).data;
-      for (const theme of ['light', 'dark'] as const) {
-        for (const width of [390, 1_280]) {
-          const person = await world.asPerson('root', { language, theme, width });
-          const check = async (name: string) => {
-            await person.expectAccessible();
-            await person.expectNoOverflow();
-            await person.picture(`${name}-${language}-${theme}-${width}`);
-          };
-          await person.open('keys');
-          await person.page.getByText('laptop').first().waitFor();
-          await check('keys');
-          await person.page.getByRole('button', { name: language === 'en' ? 'Create a key' : '创建密钥' }).click();
-          await person.page.getByRole('dialog').waitFor();
-          await check('keys-form');
-          await person.open(`keys?id=${row!.id}`);
-          await person.page.getByText(row!.id).last().waitFor();
-          await check('keys-one');
-          await person.leave();
-        }
+      for (const { theme, width } of looks[language]) {
+        const person = await world.asPerson('root', { language, theme, width });
+        const check = async (name: string) => {
+          await person.expectAccessible();
+          await person.expectNoOverflow();
+          await person.picture(`${name}-${language}-${theme}-${width}`);
+        };
+        await person.open('keys');
+        await person.page.getByText('laptop').first().waitFor();
+        await check('keys');
+        await person.page.getByRole('button', { name: language === 'en' ? 'Create a key' : '创建密钥' }).click();
+        await person.page.getByRole('dialog').waitFor();
+        await check('keys-form');
+        await person.open(`keys?id=${row!.id}`);
+        await person.page.getByText(row!.id).last().waitFor();
+        await check('keys-one');
+        await person.leave();
       }
     });
   }

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { ConsoleWorld } from '../support/browser/console-world.js';
 import { noChromium } from '../support/browser/find-chromium.js';
-import type { Person } from '../support/browser/test-browser.js';
+import { looks, type Person } from '../support/browser/test-browser.js';
 import { type ScriptedAnswer, type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.js';
 import { verifies } from '../verifies.js';
 
@@ -187,21 +187,19 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
 
   for (const language of ['en', 'zh'] as const) {
     verifies('console.accessible', `models, ${language}`, async () => {
-      for (const theme of ['light', 'dark'] as const) {
-        for (const width of [390, 1_280]) {
-          const person = await world.asPerson('root', { language, theme, width });
-          for (const [name, path] of [
-            ['models', 'models'],
-            ['test', 'models?model=up/m'],
-          ] as const) {
-            await person.open(path);
-            await person.page.getByRole('article', { name: 'up', exact: true }).waitFor({ state: 'attached' });
-            await person.expectAccessible();
-            await person.expectNoOverflow();
-            await person.picture(`${name}-${language}-${theme}-${width}`);
-          }
-          await person.leave();
+      for (const { theme, width } of looks[language]) {
+        const person = await world.asPerson('root', { language, theme, width });
+        for (const [name, path] of [
+          ['models', 'models'],
+          ['test', 'models?model=up/m'],
+        ] as const) {
+          await person.open(path);
+          await person.page.getByRole('article', { name: 'up', exact: true }).waitFor({ state: 'attached' });
+          await person.expectAccessible();
+          await person.expectNoOverflow();
+          await person.picture(`${name}-${language}-${theme}-${width}`);
         }
+        await person.leave();
       }
     });
   }

@@ -4,6 +4,7 @@ import { ConsoleWorld } from '../support/browser/console-world.js';
 import { noChromium } from '../support/browser/find-chromium.js';
 import { eventually } from '../support/eventually.js';
 import { type OfferingServer, startOfferingServer } from '../support/offering-server.js';
+import { looks } from '../support/browser/test-browser.js';
 import { verifies } from '../verifies.js';
 
 const suite = `offers${noChromium === undefined ? '' : ` (${noChromium})`}`;
@@ -104,22 +105,20 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
 
   for (const language of ['en', 'zh'] as const) {
     verifies('console.accessible', `offers, ${language}`, async () => {
-      for (const theme of ['light', 'dark'] as const) {
-        for (const width of [390, 1_280]) {
-          const person = await world.asPerson('root', { language, theme, width });
-          for (const [name, path, text] of [
-            ['resources', 'tools?tab=resources', 'doc://readme'],
-            ['resource', 'tools?tab=resources&resource=doc%3A%2F%2Freadme', 'About doc://readme'],
-            ['prompt', 'tools?tab=prompts&prompt=review', 'language'],
-          ] as const) {
-            await person.open(path);
-            await person.page.getByText(text).first().waitFor();
-            await person.expectAccessible();
-            await person.expectNoOverflow();
-            await person.picture(`${name}-${language}-${theme}-${width}`);
-          }
-          await person.leave();
+      for (const { theme, width } of looks[language]) {
+        const person = await world.asPerson('root', { language, theme, width });
+        for (const [name, path, text] of [
+          ['resources', 'tools?tab=resources', 'doc://readme'],
+          ['resource', 'tools?tab=resources&resource=doc%3A%2F%2Freadme', 'About doc://readme'],
+          ['prompt', 'tools?tab=prompts&prompt=review', 'language'],
+        ] as const) {
+          await person.open(path);
+          await person.page.getByText(text).first().waitFor();
+          await person.expectAccessible();
+          await person.expectNoOverflow();
+          await person.picture(`${name}-${language}-${theme}-${width}`);
         }
+        await person.leave();
       }
     });
   }

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { ConsoleWorld } from '../support/browser/console-world.js';
 import { noChromium } from '../support/browser/find-chromium.js';
-import type { Person } from '../support/browser/test-browser.js';
+import { looks, type Person } from '../support/browser/test-browser.js';
 import { eventually } from '../support/eventually.js';
 import { verifies } from '../verifies.js';
 
@@ -188,23 +188,21 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
 
   for (const language of ['en', 'zh'] as const) {
     verifies('console.accessible', `policy, ${language}`, async () => {
-      for (const theme of ['light', 'dark'] as const) {
-        for (const width of [390, 1_280]) {
-          const person = await world.asPerson('root', { language, theme, width });
-          for (const [tab, text] of [
-            ['rules', 'no-deletions'],
-            ['explain', 'JSON'],
-            ['draft', 'no-deletions'],
-            ['unused', 'workspace/move_file'],
-          ] as const) {
-            await person.open(`policy?tab=${tab}`);
-            await person.page.getByText(text).first().waitFor();
-            await person.expectAccessible();
-            await person.expectNoOverflow();
-            await person.picture(`policy-${tab}-${language}-${theme}-${width}`);
-          }
-          await person.leave();
+      for (const { theme, width } of looks[language]) {
+        const person = await world.asPerson('root', { language, theme, width });
+        for (const [tab, text] of [
+          ['rules', 'no-deletions'],
+          ['explain', 'JSON'],
+          ['draft', 'no-deletions'],
+          ['unused', 'workspace/move_file'],
+        ] as const) {
+          await person.open(`policy?tab=${tab}`);
+          await person.page.getByText(text).first().waitFor();
+          await person.expectAccessible();
+          await person.expectNoOverflow();
+          await person.picture(`policy-${tab}-${language}-${theme}-${width}`);
         }
+        await person.leave();
       }
     });
   }

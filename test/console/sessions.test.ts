@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { ConsoleWorld, statusOfCall } from '../support/browser/console-world.js';
 import { noChromium } from '../support/browser/find-chromium.js';
-import type { Person } from '../support/browser/test-browser.js';
+import { looks, type Person } from '../support/browser/test-browser.js';
 import { verifies } from '../verifies.js';
 
 const suite = `sessions${noChromium === undefined ? '' : ` (${noChromium})`}`;
@@ -163,20 +163,18 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
 
   for (const language of ['en', 'zh'] as const) {
     verifies('console.accessible', `sessions, ${language}`, async () => {
-      for (const theme of ['light', 'dark'] as const) {
-        for (const width of [390, 1_280]) {
-          const person = await world.asPerson('ada', { language, theme, width });
-          await person.open('sessions');
-          await rowOf(person, 'desk').waitFor();
-          await person.expectAccessible();
-          await person.picture(`sessions-${language}-${theme}-${width}`);
-          await person.open('sessions/desk?path=notes%2Fplan.md');
-          await person.page.getByRole('heading', { name: 'Plan', exact: true }).waitFor();
-          await person.expectAccessible();
-          await person.expectNoOverflow();
-          await person.picture(`session-${language}-${theme}-${width}`);
-          await person.leave();
-        }
+      for (const { theme, width } of looks[language]) {
+        const person = await world.asPerson('ada', { language, theme, width });
+        await person.open('sessions');
+        await rowOf(person, 'desk').waitFor();
+        await person.expectAccessible();
+        await person.picture(`sessions-${language}-${theme}-${width}`);
+        await person.open('sessions/desk?path=notes%2Fplan.md');
+        await person.page.getByRole('heading', { name: 'Plan', exact: true }).waitFor();
+        await person.expectAccessible();
+        await person.expectNoOverflow();
+        await person.picture(`session-${language}-${theme}-${width}`);
+        await person.leave();
       }
     });
   }

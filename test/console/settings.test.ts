@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { ConsoleWorld } from '../support/browser/console-world.js';
 import { noChromium } from '../support/browser/find-chromium.js';
-import type { Person } from '../support/browser/test-browser.js';
+import { looks, type Person } from '../support/browser/test-browser.js';
 import { verifies } from '../verifies.js';
 
 const suite = `settings${noChromium === undefined ? '' : ` (${noChromium})`}`;
@@ -106,16 +106,14 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
 
   for (const language of ['en', 'zh'] as const) {
     verifies('console.accessible', `settings, ${language}`, async () => {
-      for (const theme of ['light', 'dark'] as const) {
-        for (const width of [390, 1_280]) {
-          const person = await world.asPerson('root', { language, theme, width });
-          await person.open('settings?group=models');
-          await row(person, 'models.providers.up.api_key').waitFor();
-          await person.expectAccessible();
-          await person.expectNoOverflow();
-          await person.picture(`settings-${language}-${theme}-${width}`);
-          await person.leave();
-        }
+      for (const { theme, width } of looks[language]) {
+        const person = await world.asPerson('root', { language, theme, width });
+        await person.open('settings?group=models');
+        await row(person, 'models.providers.up.api_key').waitFor();
+        await person.expectAccessible();
+        await person.expectNoOverflow();
+        await person.picture(`settings-${language}-${theme}-${width}`);
+        await person.leave();
       }
     });
   }

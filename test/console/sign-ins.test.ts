@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { type Approval, Signalbox } from '../../clients/typescript/src/index.js';
 import { ChatPerson } from '../support/browser/chat-person.js';
 import { noChromium } from '../support/browser/find-chromium.js';
-import { type Person, type PersonOptions, TestBrowser } from '../support/browser/test-browser.js';
+import { looks, type Person, type PersonOptions, TestBrowser } from '../support/browser/test-browser.js';
 import { type ConnectedGateway, openConnectedGateway } from '../support/connected-gateway.js';
 import { eventually } from '../support/eventually.js';
 import { messagesOf, rounds } from '../support/scripts.js';
@@ -203,31 +203,29 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
         const name = language === 'en' ? link : '在新标签页中登录 hub';
         await park('ada');
         const { run_id: run } = await runOfAda();
-        for (const theme of ['light', 'dark'] as const) {
-          for (const width of [390, 1_280]) {
-            const person = await asPerson('ada', { language, theme, width });
-            const check = async (who: Person, what: string) => {
-              await who.expectAccessible();
-              await who.expectNoOverflow();
-              await who.picture(`sign-ins-${what}-${language}-${theme}-${width}`);
-            };
-            await person.open('approvals');
-            const first = cards(person).first().getByRole('link', { name });
-            await first.waitFor();
-            expect((await first.boundingBox())!.height).toBeGreaterThanOrEqual(width === 390 ? 36 : 30);
-            await check(person, 'approvals');
-            await person.open(`runs/${run}`);
-            await person.page
-              .getByRole('row')
-              .filter({ hasText: /Sign-in at hub|登录 hub/ })
-              .click();
-            await person.page.getByRole('region', { name: /Sign-in at hub|登录 hub/ }).waitFor();
-            await check(person, 'run');
-            await chatOf(person, language);
-            await person.page.getByRole('link', { name }).waitFor();
-            await check(person, 'chat');
-            await person.leave();
-          }
+        for (const { theme, width } of looks[language]) {
+          const person = await asPerson('ada', { language, theme, width });
+          const check = async (who: Person, what: string) => {
+            await who.expectAccessible();
+            await who.expectNoOverflow();
+            await who.picture(`sign-ins-${what}-${language}-${theme}-${width}`);
+          };
+          await person.open('approvals');
+          const first = cards(person).first().getByRole('link', { name });
+          await first.waitFor();
+          expect((await first.boundingBox())!.height).toBeGreaterThanOrEqual(width === 390 ? 36 : 30);
+          await check(person, 'approvals');
+          await person.open(`runs/${run}`);
+          await person.page
+            .getByRole('row')
+            .filter({ hasText: /Sign-in at hub|登录 hub/ })
+            .click();
+          await person.page.getByRole('region', { name: /Sign-in at hub|登录 hub/ }).waitFor();
+          await check(person, 'run');
+          await chatOf(person, language);
+          await person.page.getByRole('link', { name }).waitFor();
+          await check(person, 'chat');
+          await person.leave();
         }
         for (const { id: each } of (await api('ada').approvals.list({ state: 'waiting' })).data) {
           await api('ada').approvals.decide(each, { decision: 'deny' });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { ConsoleWorld } from '../support/browser/console-world.js';
 import { noChromium } from '../support/browser/find-chromium.js';
-import type { Person } from '../support/browser/test-browser.js';
+import { looks, type Person } from '../support/browser/test-browser.js';
 import { eventually } from '../support/eventually.js';
 import { fixture } from '../support/tool-servers.js';
 import { verifies } from '../verifies.js';
@@ -190,25 +190,23 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
 
   for (const language of ['en', 'zh'] as const) {
     verifies('console.accessible', `tools, ${language}`, async () => {
-      for (const theme of ['light', 'dark'] as const) {
-        for (const width of [390, 1_280]) {
-          const person = await world.asPerson('root', { language, theme, width });
-          for (const [name, path] of [
-            ['tools', 'tools'],
-            ['tool', 'tools?tool=write_file'],
-            ['servers', 'tools?tab=servers'],
-          ] as const) {
-            await person.open(path);
-            await person.page
-              .getByText(name === 'servers' ? 'confined' : 'write_file')
-              .first()
-              .waitFor();
-            await person.expectAccessible();
-            await person.expectNoOverflow();
-            await person.picture(`${name}-${language}-${theme}-${width}`);
-          }
-          await person.leave();
+      for (const { theme, width } of looks[language]) {
+        const person = await world.asPerson('root', { language, theme, width });
+        for (const [name, path] of [
+          ['tools', 'tools'],
+          ['tool', 'tools?tool=write_file'],
+          ['servers', 'tools?tab=servers'],
+        ] as const) {
+          await person.open(path);
+          await person.page
+            .getByText(name === 'servers' ? 'confined' : 'write_file')
+            .first()
+            .waitFor();
+          await person.expectAccessible();
+          await person.expectNoOverflow();
+          await person.picture(`${name}-${language}-${theme}-${width}`);
         }
+        await person.leave();
       }
     });
   }

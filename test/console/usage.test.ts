@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { ConsoleWorld } from '../support/browser/console-world.js';
 import { noChromium } from '../support/browser/find-chromium.js';
-import type { Person } from '../support/browser/test-browser.js';
+import { looks, type Person } from '../support/browser/test-browser.js';
 import { verifies } from '../verifies.js';
 
 const suite = `Usage${noChromium === undefined ? '' : ` (${noChromium})`}`;
@@ -217,18 +217,16 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
 
   for (const language of ['en', 'zh'] as const) {
     verifies('console.accessible', `Usage, ${language}`, async () => {
-      for (const theme of ['light', 'dark'] as const) {
-        for (const width of [390, 1_280]) {
-          const person = await world.asPerson('root', { language, theme, width, height: 1_500 });
-          await person.open('usage');
-          await person.page.getByText('openai/gpt-4.1').first().waitFor();
-          await person.page.getByText('eve').first().waitFor();
-          await person.page.locator('canvas').nth(3).waitFor();
-          await person.picture(`usage-${language}-${theme}-${width}`);
-          await person.expectAccessible();
-          await person.expectNoOverflow();
-          await person.leave();
-        }
+      for (const { theme, width } of looks[language]) {
+        const person = await world.asPerson('root', { language, theme, width, height: 1_500 });
+        await person.open('usage');
+        await person.page.getByText('openai/gpt-4.1').first().waitFor();
+        await person.page.getByText('eve').first().waitFor();
+        await person.page.locator('canvas').nth(3).waitFor();
+        await person.picture(`usage-${language}-${theme}-${width}`);
+        await person.expectAccessible();
+        await person.expectNoOverflow();
+        await person.leave();
       }
     });
   }

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, vi } from 'vitest';
 import { postJson } from '../support/read-sse.js';
 import { freePort } from '../support/services/free-port.js';
 import { toolsReady } from '../support/services/start-signalbox.js';
@@ -37,6 +37,8 @@ interface Deployment {
 
 /** Six processes start in it, on a machine that may be busy. */
 const lifeMs = 120_000;
+/** As long as a pod may fail its probes before it is restarted. */
+const probedMs = 30_000;
 const running: Program[] = [];
 let files: ContainerFiles;
 let web: HeldWeb;
@@ -254,8 +256,14 @@ async function healthy(plan: ContainerPlan, portSetting: string, port: number): 
   for (const path of plan.probes) {
     // As kubelet asks: by the pod's address.
     const headers = { host: `10.1.2.3:${port}` };
-    const answer = await rawRequest(`http://127.0.0.1:${port}`, { method: 'GET', path, headers });
-    expect([path, answer.status]).toEqual([path, 200]);
+    // Until it answers so: a check has 300 ms, which a process that has just started may not have on a busy machine.
+    await vi.waitFor(
+      async () => {
+        const answer = await rawRequest(`http://127.0.0.1:${port}`, { method: 'GET', path, headers });
+        expect([path, answer.status]).toEqual([path, 200]);
+      },
+      { timeout: probedMs, interval: 100 },
+    );
   }
 }
 

@@ -148,7 +148,7 @@ async function call(sub: string, { server = 'crm', roles = ['dev'], gateway = 0,
   const token = await issuer.token({ claims: { sub, roles } });
   const body = { name: tools[server], arguments: {}, session_id: session };
   const answer = await post(box.gateways[gateway]!.url, '/api/tools/call', body, { authorization: `Bearer ${token}` });
-  expect(answer.status).toBe(200);
+  expect(answer).toMatchObject({ status: 200 });
   return JSON.stringify(answer.body);
 }
 const callsOf = (sub: string, server = 'crm') =>

@@ -34,6 +34,21 @@ export interface PersonOptions {
   origins?: readonly string[];
 }
 
+/**
+ * In which themes and widths a view is looked at in a language: over both languages, every two of language, theme and width come
+ * together once.
+ */
+export const looks = {
+  en: [
+    { theme: 'light', width: 390 },
+    { theme: 'dark', width: 1_280 },
+  ],
+  zh: [
+    { theme: 'dark', width: 390 },
+    { theme: 'light', width: 1_280 },
+  ],
+} as const;
+
 export class TestBrowser {
   private readonly persons: Person[] = [];
 
