@@ -78,7 +78,7 @@ export class TurnMeasure {
   ended(): void {
     const { summary, clock, turn, measuring } = this;
     summary.durationMs = performance.now() - this.startedAt;
-    summary.overheadMs = Math.max(0, summary.durationMs - clock.busyMs());
+    summary.overheadMs = toMicroseconds(Math.max(0, summary.durationMs - clock.busyMs()));
     clock.close();
     count(turn, summary, measuring.metrics);
     measuring.accounts?.turnEnded(turn.context, summary.durationMs);
@@ -97,7 +97,7 @@ export class TurnMeasure {
       case 'content':
       case 'reasoning':
       case 'tool_call':
-        summary.firstTokenMs ??= performance.now() - this.startedAt;
+        summary.firstTokenMs ??= toMicroseconds(performance.now() - this.startedAt);
         break;
       case 'tool_progress':
         if (event.status !== 'waiting_approval') this.ran.add(event.callId);
@@ -134,6 +134,9 @@ export class TurnMeasure {
     if (by !== null) this.measuring.metrics.chatStopped.inc({ by });
   }
 }
+
+/** The log shows these figures to people. */
+const toMicroseconds = (ms: number): number => Math.round(ms * 1_000) / 1_000;
 
 function count({ request, context }: MeasuredTurn, summary: Summary, metrics: Metrics): void {
   const { dialect, stream } = request;
