@@ -10,6 +10,8 @@ export interface Caller {
   access: Access;
   /** The tool call that acts for the caller, with a call token. */
   parentCall: string | undefined;
+  /** The toolsets at whose addresses a token may be used, if it was issued for these alone. */
+  toolsets?: readonly string[];
 }
 
 export type SignIn = { caller: Caller } | SignInFailure;

@@ -62,6 +62,10 @@ export function readConfigWithOrigins(source: ConfigSource): { config: Config; o
   }
 
   const originOf = (path: Path) => nearestOrigin(path, origins);
+  refusePrototypes(
+    tree,
+    (path) => void problems.push({ ...unusableName, key: formatKey(path), origin: originOf(path) }),
+  );
   const parsed = configSchema.safeParse(tree);
   // Report each key only once: after an earlier problem its value is meaningless.
   const reported = new Set(problems.map(({ key }) => key));
@@ -73,6 +77,17 @@ export function readConfigWithOrigins(source: ConfigSource): { config: Config; o
   const config = makeUnprintable(parsed.data);
   originsOfConfig.set(config, origins);
   return { config, origins };
+}
+
+const unusableName = { message: 'is a name that objects have themselves: choose another' };
+
+/** The schemas would drop what has this name without a word. */
+function refusePrototypes(value: unknown, problem: (path: Path) => void, path: Path = []): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, inner] of Object.entries(value)) {
+    if (key === '__proto__') problem([...path, key]);
+    else refusePrototypes(inner, problem, [...path, key]);
+  }
 }
 
 /** A variable's text and its source. An empty variable counts as unset, because Compose passes unset ones as empty. */

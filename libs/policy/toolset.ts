@@ -12,7 +12,7 @@ export interface ShownAs {
 export type ToolsetEntry = string | ({ tool: string } & ShownAs);
 export type ToolsetSettings = Readonly<Record<string, readonly ToolsetEntry[]>>;
 
-type NamedTool = Readonly<{ server: string; tool: string }>;
+export type NamedTool = Readonly<{ server: string; tool: string }>;
 
 interface Rule {
   glob: ToolGlob;

@@ -129,6 +129,9 @@ export const toolErrorCodes = [
 
 export type ToolErrorCode = (typeof toolErrorCodes)[number];
 
+export const isToolErrorCode = (code: string): code is ToolErrorCode =>
+  (toolErrorCodes as readonly string[]).includes(code);
+
 export interface TextProblem {
   message: string;
   /** The key as written, such as `rules.0.tool`. */

@@ -58,11 +58,11 @@ async function checkOrExplain(): Promise<CheckedConfiguration | string> {
 
 /** The verdict of `config check`. With what is wrong there, a start goes on without it. */
 function describeConfiguration({ findings }: CheckedConfiguration): Finding[] {
-  const problems = findings.filter(({ isWrong }) => isWrong);
-  const verdict = problems.length === 0 ? ok : note;
+  const told = findings.filter(({ state }) => state !== 'ok');
+  const verdict = told.some(({ state }) => state === 'wrong') ? note : ok;
   return [
     verdict(`the configuration ${verdictOn(findings)} (${findings[0]!.message})`),
-    ...problems.map(({ what, message }) => note(`${what}: ${message}`)),
+    ...told.map(({ what, message }) => note(`${what}: ${message}`)),
   ];
 }
 

@@ -8,11 +8,13 @@ import { listSettings } from '#libs/config/printing/list-settings.js';
 import type { Config } from '#libs/config/schema.js';
 import { misnamedModels, targetsOf } from '../../apps/gateway/models/routing/check-models.js';
 import { checkServers } from './check-servers.js';
+import { checkToolsets } from './check-toolsets.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface ConfigurationFinding {
-  isWrong: boolean;
+  /** `note`: nothing is wrong yet. */
+  state: 'ok' | 'note' | 'wrong';
   /** The path of the setting, or a part of the configuration. */
   what: string;
   message: string;
@@ -41,6 +43,11 @@ export async function checkedConfiguration(given?: Environment): Promise<Checked
     ...(await checkServers(config, environment)).map(({ name, refused, note }) =>
       refused === undefined ? fine(`mcpServers.${name}`, note) : wrong(`mcpServers.${name}`, refused),
     ),
+    ...(await checkToolsets(config)).map(({ name, note, unmatched }) => ({
+      state: unmatched.length === 0 ? ('ok' as const) : ('note' as const),
+      what: `toolsets.${name}`,
+      message: unmatched.length === 0 ? note : `${note}; no tool that is known matches ${unmatched.join(', ')}`,
+    })),
   ];
   return { config, origins, findings };
 }
@@ -49,7 +56,7 @@ export async function checkedConfiguration(given?: Environment): Promise<Checked
 export async function checkConfiguration(given?: Environment): Promise<{ text: string; status: 0 | 1 }> {
   try {
     const { config, origins, findings } = await checkedConfiguration(given);
-    const isFine = !findings.some(({ isWrong }) => isWrong);
+    const isFine = !findings.some(({ state }) => state === 'wrong');
     const verdict = `The configuration ${verdictOn(findings)}.`;
     const text = [printConfig(config, origins), '', ...linesOf(findings, origins), '', verdict].join('\n');
     return { text, status: isFine ? 0 : 1 };
@@ -60,13 +67,13 @@ export async function checkConfiguration(given?: Environment): Promise<{ text: s
 }
 
 export function verdictOn(findings: readonly ConfigurationFinding[]): string {
-  const problems = findings.filter(({ isWrong }) => isWrong).length;
+  const problems = findings.filter(({ state }) => state === 'wrong').length;
   if (problems === 0) return 'is fine';
   return problems === 1 ? 'has a problem' : `has ${problems} problems`;
 }
 
-const fine = (what: string, message: string): ConfigurationFinding => ({ isWrong: false, what, message });
-const wrong = (what: string, message: string): ConfigurationFinding => ({ isWrong: true, what, message });
+const fine = (what: string, message: string): ConfigurationFinding => ({ state: 'ok', what, message });
+const wrong = (what: string, message: string): ConfigurationFinding => ({ state: 'wrong', what, message });
 
 function envFileFinding(): ConfigurationFinding[] {
   const file = envFileInForce();
@@ -96,9 +103,9 @@ function whither(models: Config['models']): string {
 
 function linesOf(findings: readonly ConfigurationFinding[], origins: Origins): string[] {
   const width = Math.max(...findings.map(({ what }) => what.length));
-  return findings.map(({ isWrong, what, message }) => {
-    const origin = isWrong ? origins.get(what.replace(/\[\d+\]$/, '')) : undefined;
-    return `${isWrong ? 'wrong' : 'ok   '}  ${what.padEnd(width)}  ${message}${origin === undefined ? '' : ` (${origin})`}`;
+  return findings.map(({ state, what, message }) => {
+    const origin = state === 'wrong' ? origins.get(what.replace(/\[\d+\]$/, '')) : undefined;
+    return `${state.padEnd(5)}  ${what.padEnd(width)}  ${message}${origin === undefined ? '' : ` (${origin})`}`;
   });
 }
 

@@ -95,6 +95,30 @@ verifies('tools.search-found', 'journaled and audited with its query; wrong argu
   expect(JSON.parse(found['arguments'] as string)).toEqual({ query: 'charge 收费', limit: 1 });
 });
 
+verifies(
+  'tools.search-governed',
+  'in a chat: shown with a server, counted by tool, the same when it is read again',
+  async () => {
+    const gateway = here.box.gateways[0]!.url;
+    const counted = async () => {
+      const text = await (await fetch(`${gateway}/metrics`)).text();
+      const line = /^signalbox_tool_calls_total\{server="signalbox",tool="find_tools",outcome="ok"\} (\d+)$/m.exec(
+        text,
+      );
+      return Number(line?.[1] ?? 0);
+    };
+    const before = await counted();
+    follow(find('lookup'), done);
+    const headers = { 'idempotency-key': 'governed' };
+    const asked = { headers, body: { session_id: 'governed' } };
+    const first = await chat(asked);
+    const servers = ({ body }: typeof first) => body.tool_execution!.calls.map(({ server }) => server);
+    expect(servers(first)).toEqual(['signalbox']);
+    expect(servers(await chat({ ...asked, gateway: 1 }))).toEqual(['signalbox']);
+    expect(await counted()).toBe(before + 1);
+  },
+);
+
 verifies('tools.search-found', 'one that needs an approval, in the turn that answers it', async () => {
   follow(find('refund'), call('refund', 5), done);
   const body = { session_id: 'asks' };

@@ -164,9 +164,14 @@ const send = async (path: string, body: object) => {
 verifies('tools.search-found', 'by the Messages API, whole and streamed', async () => {
   const toolset = { type: 'mcp_toolset', mcp_server_name: 'many' };
   const request = { ...ask('claude/claude-opus-4-5'), max_tokens: 1_000, tools: [toolset] };
-  const { content } = JSON.parse(await send('/v1/messages', request)) as { content: { type: string; name: string }[] };
-  const calls = content.filter(({ type }) => type === 'mcp_tool_use').map(({ name }) => name);
-  expect(calls).toEqual(['find_tools', 'list_invoices']);
+  const { content } = JSON.parse(await send('/v1/messages', request)) as {
+    content: { type: string; name: string; server_name: string }[];
+  };
+  const calls = content.filter(({ type }) => type === 'mcp_tool_use');
+  expect(calls.map(({ name, server_name }) => [name, server_name])).toEqual([
+    ['find_tools', 'signalbox'],
+    ['list_invoices', 'many'],
+  ]);
   const streamed = await send('/v1/messages', { ...request, stream: true });
   expect(streamed).toContain('"name":"list_invoices"');
   expect(streamed).toContain('message_stop');
@@ -176,9 +181,14 @@ verifies('tools.search-found', 'by the Messages API, whole and streamed', async 
 verifies('tools.search-found', 'by the Responses API, whole, streamed, and in a later response', async () => {
   const request = { model: 'openai/gpt-5.5', tools: [manyTools], input: 'Go.' };
   const respond = (more: object) => send('/v1/responses', { ...request, ...more });
-  const first = JSON.parse(await respond({})) as { id: string; output: { type: string; name: string }[] };
-  const calls = first.output.filter(({ type }) => type === 'mcp_call').map(({ name }) => name);
+  const first = JSON.parse(await respond({})) as {
+    id: string;
+    output: { type: string; name: string; server_label: string }[];
+  };
+  const ran = first.output.filter(({ type }) => type === 'mcp_call');
+  const calls = ran.map(({ name }) => name);
   expect(calls).toEqual(['find_tools', 'list_invoices']);
+  expect(ran.map(({ server_label }) => server_label)).toEqual(['signalbox', 'many']);
   expect(await respond({ stream: true })).toContain('response.completed');
   expect(refusals()).toEqual([]);
   const claude = JSON.parse(await respond({ model: 'claude/claude-opus-4-5', previous_response_id: first.id })) as {

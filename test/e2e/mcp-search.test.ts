@@ -90,6 +90,36 @@ for (const name of Object.keys(mcpClients) as (keyof typeof mcpClients)[]) {
     }),
   );
 
+  verifies('tools.search-governed', `/mcp?mode=search, ${name}: a call that is audited`, () =>
+    withClients(url, [name], async (client) => {
+      const rowOf = async (id: unknown) =>
+        path.services.rows(
+          `select kind, name, server, state, success, principal, arguments, error_code from audit_events where call_id = $1`,
+          [id],
+        );
+      const row = { kind: 'tool_call', server: '', state: 'completed', success: true, principal: 'local' };
+      const found = await client.call({ name: 'find_tools', arguments: { query: 'say it again', limit: 1 } });
+      expect(await rowOf(found._meta?.['signalbox/call_id'])).toEqual([
+        { ...row, name: 'find_tools', arguments: '{"query":"say it again","limit":1}', error_code: null },
+      ]);
+      const described = await client.call({ name: 'describe_tool', arguments: { name: 'echo' } });
+      expect(await rowOf(described._meta?.['signalbox/call_id'])).toEqual([
+        { ...row, name: 'describe_tool', arguments: '{"name":"echo"}', error_code: null },
+      ]);
+      const refused = async () =>
+        path.services.rows<{ name: string; error_code: string }>(
+          `select name, error_code from audit_events where server = '' and state = 'failed' order by at`,
+        );
+      const before = (await refused()).length;
+      await client.call({ name: 'find_tools', arguments: {} });
+      await client.call({ name: 'describe_tool', arguments: { name: 'none' } }).catch(() => undefined);
+      expect((await refused()).slice(before)).toEqual([
+        { name: 'find_tools', error_code: 'invalid_tool_arguments' },
+        { name: 'describe_tool', error_code: 'tool_not_found' },
+      ]);
+    }),
+  );
+
   verifies('mcp.search-refused', name, () =>
     withClients(url, [name], async (client) => {
       const failed = async (tool: string, args: object) => {

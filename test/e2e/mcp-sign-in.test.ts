@@ -29,7 +29,7 @@ beforeAll(async () => {
     environment: {
       AUTH_JWT_ISSUER: issuer.url,
       AUTH_JWT_AUDIENCE: audience,
-      TOOLSETS: JSON.stringify({ clerk: ['workspace/write_*'] }),
+      TOOLSETS: JSON.stringify({ clerk: ['workspace/write_*'], reader: ['workspace/read_*'] }),
       ALLOWED_ORIGINS: 'https://inspector.example',
     },
   });
@@ -124,8 +124,8 @@ const ask = async (address: string, init: RequestInit = {}) => {
     body: text.startsWith('{') ? (JSON.parse(text) as object) : undefined,
   };
 };
-const initialize = (url: string, headers: Record<string, string> = {}) =>
-  ask(`${url}/mcp`, {
+const initialize = (url: string, headers: Record<string, string> = {}, path = '/mcp') =>
+  ask(url + path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
     body: JSON.stringify({
@@ -215,10 +215,32 @@ verifies('access.token-resource', 'the addresses of this gateway, if they are co
     (await initialize(url, bearer(await tokens.token({ claims: { iss: issuer.url, aud } })))).status;
   expect(await status(box.url, `${box.url}/mcp`)).toBe(200);
   expect(await status(box.url, `${box.url}/sse`)).toBe(200);
-  expect(await status(box.url, `${box.url}/mcp/clerk`)).toBe(200);
   expect(await status(box.url, audience)).toBe(200);
   for (const other of [box.url, `${box.url}/mcp/x`, `${plain}/mcp`]) expect(await status(box.url, other)).toBe(401);
   expect(await status(plain, `${plain}/mcp`)).toBe(401);
+});
+
+verifies('access.token-resource-set', 'at its address only, unless the token is for more', async () => {
+  const holding = async (...aud: string[]) => bearer(await tokens.token({ claims: { iss: issuer.url, aud } }));
+  const status = async (headers: Record<string, string>, path: string) =>
+    (await initialize(box.url, headers, path)).status;
+  const clerk = await holding(`${box.url}/mcp/clerk`, 'https://elsewhere.example');
+  expect(await status(clerk, '/mcp/clerk')).toBe(200);
+  const elsewhere = await initialize(box.url, clerk, '/mcp/reader');
+  expect(elsewhere).toMatchObject({
+    status: 401,
+    challenge: challengeOf(box.url, 'error="invalid_token", ', '/mcp/reader'),
+  });
+  expect(await status(clerk, '/mcp')).toBe(401);
+  for (const path of ['/sse', '/v1/models', '/api/tools', '/api/sessions', '/no/such/path'])
+    expect([path, (await ask(box.url + path, { headers: clerk })).status]).toEqual([path, 401]);
+  expect(await status(clerk, '/mcp/clerk')).toBe(200);
+  for (const more of [`${box.url}/mcp`, audience]) {
+    const whole = await holding(`${box.url}/mcp/clerk`, more);
+    for (const path of ['/mcp/clerk', '/mcp/reader', '/mcp']) expect(await status(whole, path)).toBe(200);
+  }
+  const both = await holding(`${box.url}/mcp/clerk`, `${box.url}/mcp/reader`);
+  expect([await status(both, '/mcp/reader'), await status(both, '/mcp')]).toEqual([200, 401]);
 });
 
 test('a page of an allowed origin reads the challenge and the documents', async () => {

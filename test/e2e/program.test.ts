@@ -136,6 +136,30 @@ verifies('operations.doctor', 'the verdict of config check', async () => {
   expect(doctor.stdout).toMatch(/^note +models\.default: 'gpt-5\.2' does not name a provider/m);
 });
 
+verifies(
+  'toolsets.configured',
+  'config check and doctor name entries that match no tool, with a database and without',
+  async () => {
+    const entries = ['workspace/read_*', 'workspace/raed_file', '!gone/*', '*/copy_*'];
+    const TOOLSETS = JSON.stringify({ reads: entries, whole: ['workspace/*'] });
+    const variables = { TOOLSETS, DATABASE_URL: box.databaseUrl };
+    const [doctor, check, alone] = [
+      await signalbox(['doctor'], variables),
+      await signalbox(['config', 'check'], variables),
+      await signalbox(['config', 'check'], { TOOLSETS }),
+    ];
+    const unmatched = 'no tool that is known matches workspace/raed_file, !gone/*, */copy_*';
+    expect(check.stdout).toMatch(/^ok +toolsets\.whole +tools: \d+$/m);
+    expect(check.stdout).toContain('note   toolsets.reads');
+    expect(check.stdout).toContain(unmatched);
+    expect(doctor.stdout).toMatch(
+      /^note +toolsets\.reads: tools: \d+; no tool that is known matches workspace\/raed_file/m,
+    );
+    expect(alone.stdout).toMatch(/toolsets\.reads +entries: 4; no tool that is known matches !gone\/\*$/m);
+    expect([check.code, alone.code]).toEqual([0, 0]);
+  },
+);
+
 verifies('operations.doctor', 'what stops a start, with what to do, and status 1', async () => {
   const { port } = new URL(box.workers[0]!.url);
   const [away, taken, takenByWorker, full, wrong] = await Promise.all([

@@ -19,6 +19,8 @@ export const accessRequirements = {
   'access.token-keys': "an issuer's new key is taken at once, and invented key ids do not reach it",
   'access.token-person': "a token about somebody opens what that owner's keys made, and nothing of others",
   'access.token-refused': 'a token of another audience, issuer, time, algorithm or key is refused',
+  'access.token-resource-set':
+    'a token that the issuer has bound to the address of one toolset is accepted there and nowhere else',
   'access.token-resource': "a token that the issuer has bound to this gateway's own address is accepted",
   'access.wrong-keys':
     'after 120 wrong keys a minute, on all gateways, an address is refused with 429; failures are audited, right keys go on',

@@ -9,6 +9,8 @@ export const operationsRequirements = {
     'npm run config check prints what is in force, secrets masked, with origins, or every problem',
   'operations.config-every-key-by-environment': 'every key can be set by an environment variable with a regular name',
   'operations.config-loopback': 'outside loopback without keys the start is refused unless AUTH_MODE=off is said',
+  'operations.config-names':
+    'a name in the configuration that objects have themselves is refused by its path or works, and is never dropped',
   'operations.config-origins': 'every value knows where it came from',
   'operations.config-pasted-servers': 'mcpServers of Claude Desktop and Cursor can be pasted',
   'operations.config-precedence': 'the environment wins over the file, the file over the defaults',

@@ -215,6 +215,8 @@ export const toolRequirements = {
     'above a bound of tools or tokens a model is offered find_tools, and what it found, in place of the tools of servers; below it, and by the names that a request lists, the tools',
   'tools.search-found':
     'find_tools finds what the caller may use, as a call that is journaled, audited and shown; what it found can be called from then on, under the policy, in every family and dialect',
+  'tools.search-governed':
+    'searches of models and of MCP clients are calls: shown with the gateway as their server, audited, logged and counted',
   'tools.search-kept':
     'what a session found stays offered in it, after a restart and by another gateway, and to no other session or principal',
   'tools.search-meaning':

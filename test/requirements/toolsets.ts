@@ -3,7 +3,7 @@ export const toolsetRequirements = {
   'toolsets.names':
     'a set shows a tool under a name and description of its own; no two of its tools have the same name, whatever the servers call theirs',
   'toolsets.configured':
-    'a set that is written wrongly, or named as a server is, keeps the process from starting and names the entry; one that matches nothing is logged',
+    'a set that is written wrongly, or named as a server is, keeps the process from starting and names the entry; one that matches nothing is logged, and told by config check and doctor',
   'toolsets.mcp':
     'MCP clients of both eras, on the SDKs 1.x and 2.x, list and call at /mcp/<set> exactly the tools of the set, under its names',
   'toolsets.mcp-apart':

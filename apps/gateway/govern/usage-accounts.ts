@@ -35,6 +35,7 @@ export interface UsageAccountsParts {
   logger: Logger;
 }
 
+type CountedTool = Pick<CatalogTool, 'server' | 'tool'>;
 type Payer = NonNullable<ModelCall['paidBy']>;
 
 const noTokens = { promptTokens: 0, completionTokens: 0, nanoUsd: 0 };
@@ -56,8 +57,8 @@ export class UsageAccounts {
     this.add(paidBy, { model: name, tool: '', requests, calls: 0, ...noTokens });
   }
 
-  /** Counts a tool call when it runs: in a worker, or from the cache. */
-  toolCall(context: Pick<CallContext, 'principal' | 'keyId' | 'runId'>, { server, tool }: CatalogTool): void {
+  /** Counts a tool call when it runs: in a worker, from the cache, or in the gateway itself. */
+  toolCall(context: Pick<CallContext, 'principal' | 'keyId' | 'runId'>, { server, tool }: CountedTool): void {
     const requests = context.runId === undefined ? 1 : 0;
     this.add(context, { model: '', tool: `${server}/${tool}`, requests, calls: 1, ...noTokens });
   }
@@ -65,7 +66,7 @@ export class UsageAccounts {
   /** Counts the end of a tool call. */
   toolCallEnded(
     context: Pick<CallContext, 'principal' | 'keyId'>,
-    { server, tool }: CatalogTool,
+    { server, tool }: CountedTool,
     failed: boolean,
   ): void {
     this.parts.traffic?.call(context.principal, failed);

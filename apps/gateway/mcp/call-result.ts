@@ -2,7 +2,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { callMetaKeys, errorCodeMetaKey } from '#libs/mcp-server/call-meta.js';
 import { failedResult } from '#libs/mcp-server/served-tool.js';
-import { AppError, toolErrorCodes } from '#libs/schemas/errors.js';
+import { AppError, isToolErrorCode } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import type { EndedToolCall } from '../turn/dispatch/call-tool.js';
 
@@ -38,5 +38,5 @@ const notThere: ReadonlySet<string> = new Set(['tool_not_found', 'tool_forbidden
 /** Whether a call was refused because of the request, not because of the gateway's state. */
 function isToolFailure(error: unknown): error is AppError {
   if (!(error instanceof AppError) || notThere.has(error.code)) return false;
-  return (toolErrorCodes as readonly string[]).includes(error.code);
+  return isToolErrorCode(error.code);
 }

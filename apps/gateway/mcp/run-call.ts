@@ -29,7 +29,7 @@ export interface ToolCallParams {
 }
 
 export interface RunCallPorts extends TaskPorts {
-  calls: Pick<DirectCalls, 'prepare' | 'settled'>;
+  calls: Pick<DirectCalls, 'prepare' | 'settled' | 'answer'>;
   approvals: WaitDecisions;
 }
 

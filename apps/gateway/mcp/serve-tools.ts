@@ -3,6 +3,7 @@ import type { CallToolResult, InputRequiredResult, Server, ServerContext, Tool }
 import { z } from 'zod';
 import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import { leaveUnanswered } from '#libs/mcp-server/endpoint/leave-unanswered.js';
+import type { JsonObject } from '#libs/schemas/json.js';
 import { appExtension, isForModels } from '#libs/mcp-server/tool-app.js';
 import type { CatalogOf } from '../govern/tool-policy.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
@@ -10,6 +11,7 @@ import { realTool } from '../tools/tool-of-call.js';
 import { toolNotFound } from '../turn/dispatch/call-tool.js';
 import { listedTools } from '../turn/offer/listed-tools.js';
 import { answer, type AnswerPorts } from './answer-request.js';
+import { callerOf, cancelSignal } from './caller-of.js';
 import { listedNames } from './listed-names.js';
 import { type ListedNaming, listPage, toMcpTool } from './list-tools.js';
 import { shownAppMeta } from './offers/app-resources.js';
@@ -65,6 +67,10 @@ async function call(
     ? await answerSearch(params, {
         find: (query, limit) => find(ports, request, { query, limit }),
         describe: (name) => describe(ports, request, name),
+        answer: ({ name, arguments: args = {} }, work) => {
+          const { caller, sessionId } = callerOf({ server, request });
+          return ports.calls.answer({ name, sessionId, arguments: args as JsonObject }, caller, work);
+        },
       })
     : params;
   if ('content' in wanted) return wanted;
@@ -84,7 +90,8 @@ async function find(
   { query, limit }: { query: string; limit: number },
 ): Promise<Tool[]> {
   const named = naming(ports);
-  const options = { limit, isShown: isForModels, signal: request.mcpReq.signal };
+  const signal = cancelSignal(request, exchangeOf(request.http?.req));
+  const options = { limit, isShown: isForModels, signal };
   const found = await catalogFor(ports, request).search(query, options);
   return found.map((tool) => toMcpTool(tool, named));
 }

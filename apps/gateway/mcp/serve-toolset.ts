@@ -35,6 +35,7 @@ export function portsOfToolset<Ports extends NarrowedPorts>(ports: Ports, toolse
     calls: {
       prepare: (call, from) => calls.prepare({ ...call, among: { find } }, from),
       settled: (wait, from) => calls.settled(wait, from),
+      answer: (call, from, work) => calls.answer(call, from, work),
     },
   };
 }

@@ -5,8 +5,8 @@ import type { ChatMessage } from '#libs/schemas/message.js';
 import type { StopCause } from '#libs/schemas/turn-event.js';
 import type { ModelRequest, ModelRouter } from '../models/model-provider.js';
 import { type AssembledMessage, MessageAssembler } from './assemble-message.js';
-import { toolSearchForm } from './offer/tool-search.js';
-import { offeredTool, type ToolOffer } from './offer-tools.js';
+import { gatewayLabel, toolSearchForm } from './offer/tool-search.js';
+import { isSearch, offeredTool, type ToolOffer } from './offer-tools.js';
 import { startEvent, type Turn, type TurnRecord } from './turn.js';
 import type { OwnCall, TurnRequest } from './turn-request.js';
 
@@ -113,7 +113,7 @@ function assembler(turn: Turn, stoppedBy: StopCause | null, record: TurnRecord):
     numbering: state.numbering,
     isClientCall: stoppedBy === null ? (name: string) => isClientCall(offer, name) : undefined,
     emit: (events) => record.emit(events),
-    serverOf: (name) => offeredTool(offer, name)?.tool?.server,
+    serverOf: (name) => offeredTool(offer, name)?.tool?.server ?? (isSearch(offer, name) ? gatewayLabel : undefined),
     onStart: (model) => startEvent(turn, model),
   });
 }

@@ -67,6 +67,10 @@ const definitionsOf = (offered: Iterable<OfferedTool>) => [...offered].map(({ de
 export const offeredTool = ({ tools, search }: ToolOffer, name: string): OfferedTool | undefined =>
   tools.get(name) ?? search?.toolOf(name);
 
+/** Whether a call of this name looks for tools, and the gateway answers it. */
+export const isSearch = ({ search }: ToolOffer, name: string): boolean =>
+  name === findToolsName && search !== undefined;
+
 /** The one tool, under the name that the caller wrote and under its own; nothing for an unknown tool, which planning refuses. */
 function offerOwnCall({ name, timeoutMs, from }: OwnCall, catalog: ToolCatalog): ToolOffer {
   const tools = new Map<string, OfferedTool>();

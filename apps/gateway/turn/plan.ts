@@ -5,7 +5,7 @@ import type { PolicyDecision } from '#libs/policy/decision.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { failedOutcome } from '#libs/schemas/tool-outcome.js';
 import { type Stop, noticeForModel } from '#libs/limits/stop-notice.js';
 import type { ApprovalRoom } from '../govern/approval-room.js';
 import { type Decide, deniedOutcome } from '../govern/decide.js';
@@ -15,8 +15,8 @@ import { toolOfCall } from '../tools/tool-of-call.js';
 import type { Call, RunnableCall } from './call.js';
 import type { ToolRunner } from './dispatch/tool-runner.js';
 import type { OfferedTool } from './offer/offered-tool.js';
-import { findToolsName, findToolsOwner, type ToolSearch } from './offer/tool-search.js';
-import { offeredTool, type ToolOffer } from './offer-tools.js';
+import { findToolsOwner, type ToolSearch } from './offer/tool-search.js';
+import { isSearch, offeredTool, type ToolOffer } from './offer-tools.js';
 
 /** An offered tool that runs here. */
 type ServerTool = OfferedTool & { tool: CatalogTool };
@@ -27,13 +27,9 @@ export interface PlanPorts {
   approvalRoom: Pick<ApprovalRoom, 'approvalOf'>;
   /** A tool that the caller was not offered, because the policy denies it for any arguments. */
   deniedTool: (name: string, caller: RequestContext) => CatalogTool | undefined;
-  runner: Pick<ToolRunner, 'plan'>;
+  runner: Pick<ToolRunner, 'plan' | 'answer'>;
   notes: Pick<AuditNotes, 'write'>;
-  /** Answers a call of `find_tools` in a replay, which finds what was found. */
-  findTools?: FindTools;
 }
-
-export type FindTools = (call: Call, args: JsonObject, search: ToolSearch) => ToolOutcome | Promise<ToolOutcome>;
 
 export interface PlanInput {
   offer: ToolOffer;
@@ -68,7 +64,7 @@ function planOne(
   const stop = admit();
   call.of('server', context, stop === undefined ? offered?.tool : undefined);
   if (stop !== undefined) call.refuse(failedOutcome('denied', 'tool_denied', noticeForModel(stop)));
-  else if (call.name === findToolsName && offer.search !== undefined) return planSearch(call, offer.search, ports);
+  else if (isSearch(offer, call.name)) return planSearch(call, offer.search!, ports);
   else if (offered?.tool === undefined) planUnknown(call, context, ports);
   else return planOffered(call, offered as ServerTool, ports);
   return undefined;
@@ -102,8 +98,7 @@ async function planSearch(call: Call, search: ToolSearch, ports: PlanPorts): Pro
   const validated = validate(call, findToolsOwner, ports);
   if (!validated.ok) return call.refuse(failedOutcome('failed', 'invalid_tool_arguments', validated.message));
   const { arguments: args } = validated;
-  const outcome = ports.findTools?.(call, args, search) ?? search.answer(args, call.context.signal);
-  call.answer(args, await outcome);
+  await ports.runner.answer(call, args, () => search.answer(args, call.context.signal));
 }
 
 /** A tool that the caller was not offered. */

@@ -4,6 +4,7 @@ import type { EventLog, NumberedEvent, StoredCall, StoredRound, StoredRun } from
 import { AppError } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import type { TurnAnswer } from './fold-turn.js';
+import { shownServer } from './offer/tool-search.js';
 import { roundSeparator, toShownResult } from './turn-state.js';
 import { askedBy } from './wait.js';
 import { type FollowOptions, type FollowPorts, followRun, type RunReader } from './follow.js';
@@ -114,13 +115,14 @@ function callEvent(
   numbering: { index: number; clientIndex: number },
 ): Extract<TurnEvent, { type: 'tool_call' }> {
   const asked = round.toolCalls.find(({ id }) => id === call.id)?.function.arguments;
+  const server = call.kind === 'client' ? '' : shownServer(call);
   return {
     type: 'tool_call',
     index: numbering.index++,
     clientIndex: call.kind === 'client' ? numbering.clientIndex++ : null,
     id: call.id,
     name: call.name,
-    ...(call.kind === 'client' || call.server === '' ? {} : { server: call.server }),
+    ...(server === '' ? {} : { server }),
     arguments: asked ?? JSON.stringify(call.arguments),
   };
 }

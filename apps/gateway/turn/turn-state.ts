@@ -11,6 +11,7 @@ import { addUsage, noUsage, type Usage } from '#libs/schemas/usage.js';
 import type { Warning } from '#libs/schemas/warning.js';
 import { boundStop, type Stop } from '#libs/limits/stop-notice.js';
 import type { CallNumbering } from './assemble-message.js';
+import { shownServer } from './offer/tool-search.js';
 import type { Call } from './call.js';
 
 /** Separates the texts of two rounds when they are combined. */
@@ -92,10 +93,10 @@ export class TurnState {
       workspace_path: `/mcp_workspaces/${sessionId}`,
       rounds: this.round,
       stopped_by: stoppedBy,
-      calls: this.ended.map(({ id, toolName, server, outcome, round }) => ({
+      calls: this.ended.map(({ id, name, toolName, server, outcome, round }) => ({
         id,
         name: toolName,
-        server,
+        server: shownServer({ name, server, outcome }),
         success: outcome!.state === 'completed',
         duration_ms: Math.round(outcome!.durationMs),
         cached: outcome!.cached ?? false,

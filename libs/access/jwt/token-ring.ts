@@ -37,8 +37,11 @@ const form = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/;
 
 export interface TokenRingParts {
   settings: JwtSettings;
-  /** Audiences besides the configured ones: addresses of this gateway, to which an issuer binds tokens (RFC 8707). */
-  resources?: () => readonly string[];
+  /**
+   * Audiences besides the configured ones: addresses of this gateway, to which an issuer binds tokens (RFC 8707), with the toolset that
+   * an address is of.
+   */
+  resources?: () => ReadonlyMap<string, string | undefined>;
   /** A token was verified. Must not throw. */
   onVerified?: ((caller: Caller, token: string) => void) | undefined;
   logger: Logger;
@@ -99,11 +102,12 @@ export class TokenRing {
   }
 
   private async verify(token: string, id: string): Promise<SignIn> {
-    const { settings, resources } = this.parts;
+    const { settings } = this.parts;
+    const resources = this.parts.resources?.() ?? new Map<string, undefined>();
     try {
       const { payload, protectedHeader } = await jwtVerify(token, this.keys.find, {
         issuer: settings.issuer,
-        audience: [settings.audience, resources?.() ?? []].flat(),
+        audience: [settings.audience, ...resources.keys()].flat(),
         algorithms,
         clockTolerance: toleranceSeconds,
         requiredClaims: ['sub', 'exp'],
@@ -111,7 +115,9 @@ export class TokenRing {
       const principal = principalOf(payload);
       const { typ } = protectedHeader;
       if (principal === undefined || (typ !== undefined && !types.has(typ.toLowerCase()))) return this.refuse(id);
-      const caller = { principal, keyId: undefined, access: this.accessOf(payload), parentCall: undefined };
+      const toolsets = onlySetsOf(payload, [settings.audience].flat(), resources);
+      const access = this.accessOf(payload);
+      const caller = { principal, keyId: undefined, access, parentCall: undefined, ...(toolsets && { toolsets }) };
       const signIn = { caller };
       // Moves the token behind those verified earlier: the oldest is dropped first.
       this.tokens.delete(id);
@@ -148,6 +154,18 @@ export class TokenRing {
     this.accesses.set(key, access);
     return access;
   }
+}
+
+/** The sets to whose addresses alone a verified token is bound; undefined if it is for the whole gateway. */
+function onlySetsOf(
+  { aud = [] }: JWTPayload,
+  audiences: readonly string[],
+  resources: ReadonlyMap<string, string | undefined>,
+): string[] | undefined {
+  const given = [aud].flat();
+  const isWhole = (each: string) =>
+    audiences.includes(each) || (resources.has(each) && resources.get(each) === undefined);
+  return given.some(isWhole) ? undefined : given.flatMap((each) => resources.get(each) ?? []);
 }
 
 const reasons: Partial<Record<string, SignInFailure['reason']>> = {

@@ -10,12 +10,15 @@ export function publicAddress({ public_url: url, host, port }: ServerSettings): 
 }
 
 /**
- * The addresses that are this gateway's alone, as the resources of an OAuth issuer. None without `server.public_url`: many
- * machines have the same address on loopback.
+ * The addresses that are this gateway's alone, as the resources of an OAuth issuer, each with the toolset that it is of, if any. None without
+ * `server.public_url`: many machines have the same address on loopback.
  */
-export function ownResources(server: ServerSettings, toolsets: readonly string[]): string[] {
-  if (server.public_url === undefined) return [];
-  return ['mcp', 'sse', ...toolsets.map((name) => `mcp/${name}`)].map(
-    (endpoint) => `${publicAddress(server)}/${endpoint}`,
-  );
+export function ownResources(server: ServerSettings, toolsets: readonly string[]): Map<string, string | undefined> {
+  if (server.public_url === undefined) return new Map();
+  const address = publicAddress(server);
+  return new Map([
+    [`${address}/mcp`, undefined],
+    [`${address}/sse`, undefined],
+    ...toolsets.map((name) => [`${address}/mcp/${name}`, name] as const),
+  ]);
 }

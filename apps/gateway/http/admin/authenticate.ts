@@ -38,6 +38,9 @@ export interface AuthenticationParts {
 /** The only route that a call token opens. */
 const chatRoute = 'POST /v1/chat/completions';
 
+const isOfSet = ({ routeOptions: { url }, params }: FastifyRequest, toolsets: readonly string[]): boolean =>
+  url === '/mcp/:toolset' && toolsets.includes((params as { toolset: string }).toolset);
+
 /** The exact reason is only in the audit. */
 function messageOf({ reason }: SignInFailure): string {
   if (reason === 'token_expired') return 'This token has expired';
@@ -108,6 +111,8 @@ export class Authentication {
   ): Promise<never> | undefined {
     if ('reason' in signIn) return this.refuse(request, signIn, isOurs && signIn.reason !== 'token_invalid');
     const { caller } = signIn;
+    if (caller.toolsets !== undefined && !isOfSet(request, caller.toolsets))
+      return this.refuse(request, { reason: 'token_audience', principal: caller.principal });
     const scope = access === 'operator' ? 'admin' : access;
     if (caller.parentCall !== undefined) {
       if (`${request.method} ${request.routeOptions.url}` !== chatRoute) {

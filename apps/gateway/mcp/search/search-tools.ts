@@ -1,10 +1,13 @@
 // The three tools of `mode=search`, which take few tokens however many tools the catalog has: one finds tools, one describes a tool,
-// and one stands for the call of any other. They run nothing themselves.
+// and one stands for the call of any other. They run nothing themselves; what the first two do is a call as any.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { problems } from '#libs/mcp-server/served-tool.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { toFailure } from '../call-result.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import type { EndedToolCall } from '../../turn/dispatch/call-tool.js';
+import { toCallResult, toFailure } from '../call-result.js';
 import type { ToolCallParams } from '../run-call.js';
 
 const maxFound = 50;
@@ -47,6 +50,8 @@ export interface SearchedTools {
   find(query: string, limit: number): Promise<Tool[]>;
   /** @throws AppError tool_not_found */
   describe(name: string): Tool;
+  /** Runs a search as a call. */
+  answer(call: ToolCallParams, work: () => Promise<ToolOutcome>): Promise<Omit<EndedToolCall, 'tool'>>;
 }
 
 /**
@@ -59,12 +64,17 @@ export async function answerSearch(
 ): Promise<CallToolResult | ToolCallParams> {
   try {
     switch (params.name) {
-      case 'find_tools': {
-        const { query, limit } = read(findInput, params);
-        return toResult({ tools: (await tools.find(query, limit)).map(toFound) });
-      }
+      case 'find_tools':
+        return toCallResult(
+          await tools.answer(params, async () => {
+            const { query, limit } = read(findInput, params);
+            return toOutcome({ tools: (await tools.find(query, limit)).map(toFound) });
+          }),
+        );
       case 'describe_tool':
-        return toResult({ tool: tools.describe(read(describeInput, params).name) });
+        return toCallResult(
+          await tools.answer(params, async () => toOutcome({ tool: tools.describe(read(describeInput, params).name) })),
+        );
       case 'call_tool':
         return read(callInput, { ...params, arguments: withObject(params.arguments) });
       default:
@@ -77,9 +87,11 @@ export async function answerSearch(
 
 const toFound = ({ name, description, inputSchema }: Tool) => ({ name, description, inputSchema });
 
-const toResult = (structuredContent: Record<string, unknown>): CallToolResult => ({
-  content: [{ type: 'text', text: JSON.stringify(structuredContent) }],
-  structuredContent,
+const toOutcome = (structured: Record<string, unknown>): ToolOutcome => ({
+  state: 'completed',
+  blocks: [{ type: 'text', text: JSON.stringify(structured) }],
+  structuredContent: structured as JsonObject,
+  durationMs: 0,
 });
 
 /** @throws AppError invalid_tool_arguments */

@@ -10,7 +10,7 @@ import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { PolicyDecision } from '#libs/policy/decision.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
-import { AppError } from '#libs/schemas/errors.js';
+import { AppError, isToolErrorCode } from '#libs/schemas/errors.js';
 import { type JsonObject, jsonObjectOf } from '#libs/schemas/json.js';
 import { mintCallId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
@@ -41,6 +41,9 @@ export interface ToolCallRequest {
   /** Who wrote the arguments; only a model's are converted. */
   from?: 'model';
 }
+
+/** A call that the gateway itself answers: no tool of a server. */
+export type OwnToolCall = Pick<ToolCallRequest, 'name'> & { sessionId: string; arguments: JsonObject };
 
 export interface EndedToolCall {
   id: string;
@@ -217,6 +220,32 @@ export class DirectCalls {
     if (found === undefined) throw new AppError('approval_not_found', 'This call has no such approval');
     if (found.state === 'waiting') throw new ApprovalNeeded(found);
     return this.settled(found, context);
+  }
+
+  /**
+   * Answers a call of a tool of the gateway's own. It is journaled, audited and measured as any; a failure of the tool is, too.
+   * @throws AppError what `work` throws; store_unavailable
+   */
+  async answer(
+    { name, sessionId, arguments: args }: OwnToolCall,
+    from: RequestContext,
+    work: () => Promise<ToolOutcome>,
+  ): Promise<Omit<EndedToolCall, 'tool'>> {
+    const context: CallContext = { ...from, callId: mintCallId(true), sessionId, priority: 'interactive' };
+    const call = new Call(context.callId, name).of('server', context);
+    let failure: AppError | undefined;
+    await this.ports.runner.answer(call, args, async () => {
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof AppError) || !isToolErrorCode(error.code)) throw error;
+        failure = error;
+        return failedOutcome(error.code === 'cancelled' ? 'cancelled' : 'failed', error.code, error.message);
+      }
+    });
+    await this.ports.journal.plan(call.row, call.audit);
+    if (failure !== undefined) throw failure;
+    return { id: call.id, sessionId, outcome: call.outcome! };
   }
 
   private planned(context: CallContext, tool: CatalogTool, args: JsonObject, policyRule?: string): RunnableCall {

@@ -8,6 +8,7 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { forever, runnableCall } from '../../../../test/support/runnable-call.js';
 import { verifies } from '../../../../test/verifies.js';
+import { Call } from '../call.js';
 import { ToolCallMeasure } from './measure-tool-calls.js';
 
 const tool = { server: 'workspace', tool: 'read_file', name: 'read_file' } as CatalogTool;
@@ -46,6 +47,22 @@ verifies('operations.metrics-tool-call', 'server, tool, outcome, time in the wor
   const refused = await run(new AppError('queue_full', 'full'));
   expect(refused.text).toContain('outcome="queue_full"} 1');
   expect(refused.text).toContain('signalbox_errors_total{type="overloaded_error",code="queue_full"} 1');
+});
+
+verifies('tools.search-governed', 'a search is counted and logged as a tool of the gateway', async () => {
+  const lines: LogFields[] = [];
+  const logger = { ...silentLogger, info: (fields: LogFields) => void lines.push(fields) };
+  const metrics = createMetrics({ processMetrics: false });
+  const measure = new ToolCallMeasure({ metrics, clocks: new TurnClocks(), logger, logContent: false });
+  const call = new Call('call_2', 'find_tools').of('server', context);
+  const ended = measure.start(call);
+  call.answer({ query: 'canary-argument' }, completed);
+  ended(completed);
+  expect(await metrics.registry.metrics()).toContain(
+    'signalbox_tool_calls_total{server="signalbox",tool="find_tools",outcome="ok"} 1',
+  );
+  expect(lines).toMatchObject([{ tool: 'find_tools', metadata: { server: 'signalbox', outcome: 'ok' } }]);
+  expect(JSON.stringify(lines)).not.toContain('canary');
 });
 
 verifies('operations.metrics-bounded', 'tools past the limit are other', async () => {

@@ -11,7 +11,8 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { UsageAccounts } from '../../govern/usage-accounts.js';
 import { ApprovalNeeded } from '../../govern/approval-needed.js';
-import type { RunnableCall } from '../call.js';
+import type { Call } from '../call.js';
+import { gatewayLabel } from '../offer/tool-search.js';
 
 export interface ToolMeasuring {
   metrics: Metrics;
@@ -26,26 +27,27 @@ export class ToolCallMeasure {
   constructor(private readonly measuring: ToolMeasuring) {}
 
   /** Returns the function to call when the call has ended, with its outcome or the error. */
-  start(call: RunnableCall): (outcome: ToolOutcome | undefined, error?: unknown) => void {
+  start(call: Call): (outcome: ToolOutcome | undefined, error?: unknown) => void {
     const startedAt = performance.now();
-    this.measuring.accounts?.toolCall(call.context, call.tool);
+    const tool = call.tool ?? { server: gatewayLabel, tool: call.name, name: call.name };
+    this.measuring.accounts?.toolCall(call.context, tool);
     const leave = this.measuring.clocks.enter(call.context.runId);
     return (outcome, error) => {
       leave();
       // The call continues without this process.
       if (error instanceof ApprovalNeeded) return;
-      this.report(call, { outcome, error, durationMs: performance.now() - startedAt });
+      this.report(call, { tool, outcome, error, durationMs: performance.now() - startedAt });
     };
   }
 
-  private report(call: RunnableCall, end: MeasuredEnd): void {
+  private report(call: Call, end: MeasuredEnd): void {
     const { context } = call;
     const { metrics, logger } = this.measuring;
-    const { outcome, error, durationMs } = end;
+    const { tool, outcome, error, durationMs } = end;
     const result = outcome === undefined ? toAppError(error).code : (outcome.error?.code ?? 'ok');
-    const labels = labelsOf(metrics, call.tool);
+    const labels = labelsOf(metrics, tool);
     metrics.toolCalls.inc({ ...labels, outcome: result });
-    this.measuring.accounts?.toolCallEnded(context, call.tool, result !== 'ok' && result !== 'cancelled');
+    this.measuring.accounts?.toolCallEnded(context, tool, result !== 'ok' && result !== 'cancelled');
     if (outcome === undefined) metrics.countError(error);
     else if (outcome.error !== undefined) metrics.countToolError(outcome.error);
     // A call that never reached a worker has no time of its own.
@@ -55,21 +57,20 @@ export class ToolCallMeasure {
     }
     logger.info(
       {
-        tool: call.tool.name,
+        tool: tool.name,
         ...requestFields(context),
         duration: durationMs,
         ...(error === undefined ? {} : { error }),
-        metadata: { ...this.describe(call, outcome), callId: call.id, outcome: result },
+        metadata: { server: tool.server, ...this.describe(call, outcome), callId: call.id, outcome: result },
       },
       'tool call',
     );
   }
 
-  private describe(call: RunnableCall, outcome: ToolOutcome | undefined): Record<string, unknown> {
+  private describe(call: Call, outcome: ToolOutcome | undefined): Record<string, unknown> {
     const text = call.argumentsText;
     const { logContent } = this.measuring;
     return {
-      server: call.tool.server,
       arguments: {
         names: Object.keys(call.arguments),
         bytes: Buffer.byteLength(text),
@@ -89,13 +90,16 @@ export class ToolCallMeasure {
   }
 }
 
+type MeasuredTool = Pick<CatalogTool, 'server' | 'tool' | 'name'>;
+
 interface MeasuredEnd {
+  tool: MeasuredTool;
   outcome: ToolOutcome | undefined;
   error: unknown;
   durationMs: number;
 }
 
-function labelsOf(metrics: Metrics, { server, tool }: CatalogTool): { server: string; tool: string } {
+function labelsOf(metrics: Metrics, { server, tool }: MeasuredTool): { server: string; tool: string } {
   const name = `${server}/${tool}`;
   return metrics.tools.label(name, true) === name ? { server, tool } : { server: 'other', tool: 'other' };
 }

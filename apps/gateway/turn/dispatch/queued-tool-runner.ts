@@ -177,6 +177,19 @@ export class QueuedToolRunner implements ToolRunner {
       );
   }
 
+  async answer(call: Call, args: JsonObject, work: () => Promise<ToolOutcome>): Promise<void> {
+    const measured = this.measure.start(call);
+    const since = steadyNow();
+    try {
+      const outcome = { ...(await work()), durationMs: Math.round(steadyNow() - since) };
+      call.answer(args, outcome);
+      measured(outcome);
+    } catch (error) {
+      measured(undefined, error);
+      throw error;
+    }
+  }
+
   async skip({ id: callId, audit }: RunnableCall, outcome: ToolOutcome): Promise<void> {
     await this.parts.journal.end({ ...audit, callId, outcome });
   }

@@ -31,6 +31,11 @@ export interface ToolRunner {
    * sign in at the tool server: the call is then parked, and is planned again once it may run.
    */
   run(call: RunnableCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome>;
+  /**
+   * Ends a call that the gateway itself answers with its outcome, before it is journaled. No worker runs it; it is measured as
+   * those that run. @throws what `work` throws
+   */
+  answer(call: Call, args: JsonObject, work: () => Promise<ToolOutcome>): Promise<void>;
   /** Ends a planned call that must not run. @throws AppError store_unavailable */
   skip(call: RunnableCall, outcome: ToolOutcome): Promise<void>;
   /** Whether any worker was seen lately; answered from memory. */

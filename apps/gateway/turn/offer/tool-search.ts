@@ -1,5 +1,6 @@
 // The tool `find_tools`, which a model is offered in place of more server tools than its request should carry. What it found, and
 // what the conversation names, is offered from the next model call on; the gateway itself answers its calls.
+import type { StoredCall } from '#libs/runs/run-store.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { CatalogTool, ToolDefinition } from '#libs/schemas/tool-definition.js';
@@ -10,6 +11,13 @@ import { foundText, namedIn, namesFound } from './found-tools.js';
 import type { OfferedTool } from './offered-tool.js';
 
 export const findToolsName = 'find_tools';
+
+/** As whose tools those of the gateway itself are shown and counted. The journal has no server for them. */
+export const gatewayLabel = 'signalbox';
+
+/** Whose tool a call of a server was. A search that was not offered is a call of an unknown tool. */
+export const shownServer = ({ name, server, outcome }: Pick<StoredCall, 'name' | 'server' | 'outcome'>): string =>
+  name === findToolsName && server === '' && outcome?.error?.code !== 'tool_not_found' ? gatewayLabel : server;
 
 /** Those that were named last are offered. Others can be found again. */
 const maxOffered = 40;

@@ -10,8 +10,6 @@ import { failedOutcome, type ReplayedCall, type ToolOutcome } from '#libs/schema
 import type { Decide } from '../../govern/decide.js';
 import type { Call, RunnableCall } from '../call.js';
 import type { ToolRunner } from '../dispatch/tool-runner.js';
-import { findToolsName } from '../offer/tool-search.js';
-import type { FindTools } from '../plan.js';
 
 /** A draft of the policy, for the caller of the recorded run. */
 export type JudgeCall = (...call: Parameters<Decide>) => PolicyDecision;
@@ -52,17 +50,17 @@ export class RecordedCalls implements ToolRunner {
     return call as RunnableCall;
   }
 
-  /** A search that was not recorded is made now: it reads the catalog and nothing else. */
-  readonly findTools: FindTools = (call, args, search) => {
+  /** A search finds what was found. One that was not recorded is made now: it reads the catalog and nothing else. */
+  async answer(call: Call, args: JsonObject, work: () => Promise<ToolOutcome>): Promise<void> {
     const hash = canonicalHash(args);
     const at = this.left.findIndex(
-      ({ name, state, arguments: sent }) =>
-        name === findToolsName && state === 'completed' && canonicalHash(sent) === hash,
+      ({ name, server, state, arguments: sent }) =>
+        name === call.name && server === '' && state === 'completed' && canonicalHash(sent) === hash,
     );
     const [recorded] = at === -1 ? [] : this.left.splice(at, 1);
     this.replayed.set(call.id, { result: recorded === undefined ? 'none' : 'same' });
-    return recorded === undefined ? search.answer(args, call.context.signal) : asRecorded(recorded.outcome!);
-  };
+    call.answer(args, recorded === undefined ? await work() : asRecorded(recorded.outcome!));
+  }
 
   private take(tool: CatalogTool, args: JsonObject, drafted: Effect | undefined) {
     const hash = canonicalHash(args);

@@ -148,7 +148,6 @@ export function replayPorts(
     runner: recorded,
     decide: recorded.decide,
     deniedTool: () => undefined,
-    findTools: recorded.findTools,
     notes: { write: () => Promise.resolve() },
     approvalRoom: { approvalOf: nothingIsAsked },
     approvals: { decided: nothingIsAsked, notify: () => undefined },
