@@ -5,6 +5,7 @@ import { type AuditEvent, Prisma } from '#libs/postgres/prisma-client/client.js'
 import { storedText } from '#libs/postgres/stored-text.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
+import { judgedRows } from './past-calls.js';
 
 export interface AuditFilter {
   since?: Date | undefined;
@@ -16,7 +17,7 @@ export interface AuditFilter {
   tool?: string | undefined;
   /** `success`, `failure`, a state or an error code. */
   outcome?: string | undefined;
-  /** The rule of the policy, or default, that decided: tool calls only. */
+  /** The rule of the policy, or default, that decided a call, or a read of a resource or prompt. */
   rule?: string | undefined;
   kind?: string | undefined;
   run?: string | undefined;
@@ -120,7 +121,7 @@ function conditionsOf({ since, until, session, principal, tool, outcome, rule, k
   if (session !== undefined) found.push(Prisma.sql`session_id = ${storedText(session)}`);
   if (ofServer !== undefined) found.push(Prisma.sql`tool = ${storedText(ofServer)}`);
   if (principal !== undefined) found.push(Prisma.sql`principal = ${storedText(principal)}`);
-  if (rule !== undefined) found.push(Prisma.sql`(kind = 'tool_call' and policy_rule = ${storedText(rule)})`);
+  if (rule !== undefined) found.push(Prisma.sql`(${Prisma.raw(judgedRows)} and policy_rule = ${storedText(rule)})`);
   const [first, ...others] = found;
   if (server !== undefined) others.push(Prisma.sql`server = ${storedText(server)}`);
   if (outcome === 'success' || outcome === 'failure') others.push(Prisma.sql`success = ${outcome === 'success'}`);

@@ -1,4 +1,5 @@
-// Reads the calls of a time from the audit, page by page, with no more columns than a policy needs to judge them.
+// Reads the calls of a time from the audit, and the reads of resources and prompts, page by page, with no more columns than a policy needs
+// to judge them.
 import type { Database } from '#libs/postgres/open-database.js';
 import type { PastCall } from '#libs/policy/judge-past-call.js';
 
@@ -16,13 +17,18 @@ export interface PastCallsQuery {
   pageRows?: number;
 }
 
-const columns = `id, at, call_id as "callId", principal, key_id as "keyId", server, tool, arguments,
+/** Conditions of the rows that the policy decided. Each is that of an index by rule and time. */
+export const callRows = "kind = 'tool_call'";
+export const readRows = "kind in ('resource_read', 'prompt_get')";
+export const judgedRows = `(${callRows} or ${readRows})`;
+
+const columns = `case kind when 'resource_read' then 'resource' when 'prompt_get' then 'prompt' else 'tool' end as kind, id, at, call_id as "callId", principal, key_id as "keyId", server, tool, arguments,
   arguments_digest as "argumentsDigest", error_code as "errorCode", policy_rule as "policyRule",
   approval_id as "approvalId"`;
 const oldestFirst = `/* audit.past-calls */ select ${columns} from audit_events
-  where kind = 'tool_call' and (at, id) > ($1, $2::uuid) and at >= $1 and at < $3 order by at, id limit $4`;
+  where ${judgedRows} and (at, id) > ($1, $2::uuid) and at >= $1 and at < $3 order by at, id limit $4`;
 const newestFirst = `/* audit.newest-calls */ select ${columns} from audit_events
-  where kind = 'tool_call' and (at, id) < ($1, $2::uuid) and at <= $1 and at >= $3 order by at desc, id desc limit $4`;
+  where ${judgedRows} and (at, id) < ($1, $2::uuid) and at <= $1 and at >= $3 order by at desc, id desc limit $4`;
 
 const lowestId = '00000000-0000-0000-0000-000000000000';
 

@@ -108,6 +108,8 @@ export class CompiledPolicy {
     const many = this.ofManyTools.filter((index) => this.rules[index]!.isForTool(tool));
     const indexes = [...(this.ofOneTool.get(key) ?? []), ...many].sort((left, right) => left - right);
     const rules = indexes.map((index) => this.rules[index]!);
+    // Simulations judge as many resources as the audit has.
+    if (this.ofTool.size >= maxKept) this.ofTool.clear();
     this.ofTool.set(key, rules);
     return rules;
   }
@@ -118,7 +120,7 @@ const keyOf = ({ kind, server, tool }: Judged): string =>
   kind === undefined ? `${server}/${tool}` : ` ${kind} ${server}/${tool}`;
 
 /** Nobody can approve that a resource is read or a prompt is used, so what needs an approval is denied. */
-const effectOn = ({ kind }: Judged, { effect }: CompiledRule): Effect =>
+export const effectOn = ({ kind }: Judged, { effect }: CompiledRule): Effect =>
   kind !== undefined && effect === 'require_approval' ? 'deny' : effect;
 
 /** Callers with equal keys are equal to every rule. */

@@ -1,7 +1,7 @@
 // Explains a decision: every rule up to the one that decides, and why the others do not match. Also works with incomplete
 // information (a past call, of which the audit keeps only a part), and then names what is missing.
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { CompiledPolicy, CompiledRule } from './compile-policy.js';
+import { type CompiledPolicy, type CompiledRule, effectOn } from './compile-policy.js';
 import { type JudgedCaller, judgedKinds, type JudgedTool, type PolicyDecision } from './decision.js';
 
 export interface AskedCall {
@@ -35,7 +35,8 @@ export function explain(policy: CompiledPolicy, call: AskedCall): Explanation {
     if (missing !== undefined) return { tried, missing: `the rule '${rule.name}' depends on ${missing}` };
     const differs = whyNot(rule, call);
     if (differs === undefined) {
-      const { name, effect, reason } = rule;
+      const { name, reason } = rule;
+      const effect = effectOn(call.tool, rule);
       tried.push({ rule: name, matched: true });
       return { tried, decision: { effect, rule: name, ...(reason === undefined ? {} : { reason }) } };
     }
@@ -50,8 +51,8 @@ export function decideAsKnown(policy: CompiledPolicy, call: AskedCall): Pick<Exp
     const missing = whatIsMissing(rule, call);
     if (missing !== undefined) return { missing: `the rule '${rule.name}' depends on ${missing}` };
     if (whyNot(rule, call) !== undefined) continue;
-    const { name, effect, reason } = rule;
-    return { decision: { effect, rule: name, ...(reason === undefined ? {} : { reason }) } };
+    const { name, reason } = rule;
+    return { decision: { effect: effectOn(call.tool, rule), rule: name, ...(reason === undefined ? {} : { reason }) } };
   }
   return { decision: policy.defaultFor(call.tool, call.args) };
 }

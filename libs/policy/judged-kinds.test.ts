@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import { readConfig } from '#libs/config/read-config.js';
 import { verifies } from '../../test/verifies.js';
 import { CompiledPolicy } from './compile-policy.js';
 import type { JudgedTool } from './decision.js';
 import { explain } from './explain.js';
+import { judgePastCall, type PastCall } from './judge-past-call.js';
 
 function policyOf(rules: object[], defaults = 'by_origin'): CompiledPolicy {
   const file = { path: 'signalbox.yaml', text: JSON.stringify({ policy: { default: defaults, rules } }) };
@@ -63,4 +65,43 @@ verifies('policy.resources', 'conditions see the URI, and the explanation says w
   expect([decide('doc://plans/a'), decide('doc://other')]).toEqual(['deny', 'allow']);
   const { tried } = explain(policy, { tool: item('docs', 'a'), args: {}, caller: { principal: 'ann', roles: [] } });
   expect(tried).toEqual([{ rule: 'plans', matched: false, because: 'it is for the resource docs/*', differs: 'tool' }]);
+});
+
+verifies('policy.reads-counted', 'a past read is judged by what was read, if the audit has that in full', async () => {
+  const read = (kind: PastCall['kind'], args: object, given: Partial<PastCall> = {}): PastCall => {
+    const text = JSON.stringify(args);
+    const argumentsDigest = createHash('sha256').update(text).digest('hex');
+    const row = { principal: 'ann', keyId: null, server: 'docs', errorCode: null, policyRule: null, approvalId: null };
+    const tool = kind === 'prompt' ? 'prompts/get' : 'resources/read';
+    return { ...row, kind, tool, arguments: text, argumentsDigest, ...given };
+  };
+  const policy = policyOf([
+    { name: 'plans', resource: 'docs/doc://plans/*', effect: 'deny' },
+    { name: 'asked', prompt: 'docs/review', effect: 'require_approval' },
+  ]);
+  const judge = (call: PastCall) => judgePastCall(policy, call, () => undefined);
+  expect(judge(read('resource', { uri: 'doc://plans/a' }))).toEqual({
+    kind: 'changed',
+    was: 'allow',
+    now: 'deny',
+    rule: 'plans',
+  });
+  expect(judge(read('resource', { uri: 'doc://other' }))).toEqual({
+    kind: 'same',
+    now: 'allow',
+    rule: 'default:resource',
+  });
+  const refused = { errorCode: 'tool_denied', policyRule: 'earlier' };
+  expect(judge(read('prompt', { name: 'review', arguments: {} }, refused))).toMatchObject({
+    kind: 'same',
+    now: 'deny',
+  });
+  expect(judge(read('prompt', { name: 'other' }, refused))).toMatchObject({ kind: 'changed', was: 'refused' });
+  expect(judge(read('resource', { uri: 'doc://[redacted]' }, { argumentsDigest: 'x' }))).toMatchObject({
+    kind: 'unknown',
+  });
+  // Nobody had it.
+  expect(judge(read('resource', { uri: 'doc://none' }, { server: null, errorCode: 'not_found' }))).toEqual({
+    kind: 'undecided',
+  });
 });

@@ -175,7 +175,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await eventually(async () => (await world.api('root').operations.toolChanges()).changes.length === 2, 30_000);
     await page.reload();
     const change = page.getByRole('article', { name: 'rough/echo' });
-    await change.getByText('schema or annotations').waitFor();
+    await change.getByText('schema, arguments or annotations').waitFor();
     await change.getByText(markup).waitFor();
     await change.getByRole('button', { name: 'Accept' }).click();
     await change.waitFor({ state: 'detached' });

@@ -34,7 +34,8 @@ beforeAll(async () => {
     { name: 'no-secrets', resource: 'library/doc://secret/*', effect: 'deny' },
     { name: 'no-archive-prompts', prompt: 'archive/*', effect: 'deny' },
   ];
-  const mcpServers = { library: { url: library.url }, archive: { url: archive.url } };
+  const tools = { changes: { new: 'allow' } };
+  const mcpServers = { library: { url: library.url, tools }, archive: { url: archive.url } };
   services = await openServices(
     { TOOLS_MAX_READ_BYTES: '2000000' },
     JSON.stringify({ policy: { default: 'allow', rules }, mcpServers }),

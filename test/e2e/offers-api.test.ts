@@ -20,7 +20,11 @@ beforeAll(async () => {
   library = await startOfferingServer();
   archive = await startOfferingServer({ name: 'archive', largeLength: 3_000_000 });
   directory = await temporaryDirectory();
-  const rules = [{ name: 'no-secrets', resource: 'library/doc://secret/*', effect: 'deny' }];
+  const rules = [
+    { name: 'no-secrets', resource: 'library/doc://secret/*', effect: 'deny' },
+    { name: 'reviews', prompt: 'archive/review', effect: 'allow' },
+    { name: 'never-read', resource: 'none/*', effect: 'allow' },
+  ];
   const mcpServers = { library: { url: library.url }, archive: { url: archive.url } };
   const file = join(directory.path, 'signalbox.yaml');
   writeFileSync(file, JSON.stringify({ policy: { default: 'allow', rules }, mcpServers }));
@@ -205,4 +209,82 @@ verifies('chat.offer-parts-once', 'the run keeps what was read, and a retry with
   expect(library.asked.length).toBe(asked + 1);
   const replay = await send(`/api/runs/${first.runId}/replay`, body);
   expect(replay).toMatchObject({ status: 400, error: { param: 'messages' } });
+});
+
+verifies('policy.reads-counted', 'hits, unused rules, the audit of a rule, and a draft', async () => {
+  const { offers, operations } = client;
+  const { policy } = operations;
+  const uri = 'doc://readme';
+  const before = await policy.show();
+  await offers.read({ uri });
+  for (const name of ['archive__review', 'review']) await offers.prompt({ name, arguments: { language: 'ruby' } });
+  await expect(offers.read({ uri: 'doc://secret/plan' })).rejects.toMatchObject({ code: 'not_found' });
+  const after = await policy.show();
+  const hitsOf = ({ defaults, rules }: typeof after, rule: string) =>
+    [...defaults.map((each) => ({ ...each, name: each.rule })), ...rules].find(({ name }) => name === rule)?.hits ?? 0;
+  for (const rule of ['no-secrets', 'reviews', 'default:resource', 'default:prompt'])
+    expect(hitsOf(after, rule) - hitsOf(before, rule)).toBe(1);
+  const { data } = await operations.audit({ rule: 'no-secrets' });
+  expect(data).toMatchObject([{ kind: 'resource_read', error_code: 'tool_denied' }].concat(data.slice(1) as never));
+
+  const draft = `rules:
+  - { name: secrets, resource: 'library/doc://secret/*', effect: allow }
+  - { name: no-reading, resource: 'library/*', effect: deny }
+  - { name: no-ruby, prompt: 'library/*', arguments: [{ path: $.arguments.language, equals: ruby }], effect: deny }`;
+  const listed: object[] = [];
+  let end: object = {};
+  for await (const event of policy.simulate({ policy: draft })) {
+    if (event.type === 'call') listed.push(event);
+    if (event.type === 'done') end = event;
+  }
+  expect(listed.slice(0, 3)).toMatchObject([
+    { tool: 'resources/read', was: 'refused', now: 'allow', rule: 'secrets' },
+    { tool: 'prompts/get', was: 'allow', now: 'deny', rule: 'no-ruby' },
+    { tool: 'resources/read', was: 'allow', now: 'deny', rule: 'no-reading' },
+  ]);
+  expect(end).toMatchObject({ counts: { unknown: 0 } });
+  expect((await policy.unused()).rules).toEqual(['never-read']);
+});
+
+verifies('tools.prompts-decided', 'by the API: held until it is accepted, then offered and counted', async () => {
+  const { operations, offers } = client;
+  const metric = async (outcome: string) => {
+    const text = await (await fetch(`${box.url}/metrics`)).text();
+    const pattern = new RegExp(`^signalbox_tool_changes_total\\{grade="wording",outcome="${outcome}"\\} (\\d+)$`, 'm');
+    return Number(pattern.exec(text)?.[1] ?? 0);
+  };
+  const described = async () => (await offers.prompts({ server: 'library' })).data.map((each) => each.description);
+  archive.changes.prompt('added');
+  library.changes.review('Reviews code, and sends it');
+  await eventually(async () => (await operations.toolChanges()).changes.length === 2, 20_000);
+  expect(await described()).toEqual(['Reviews code']);
+  const { changes } = await operations.toolChanges();
+  expect(changes).toMatchObject([
+    { kind: 'prompt', id: 'prompt:archive/added', change: 'new', approved: null },
+    {
+      kind: 'prompt',
+      id: 'prompt:library/review',
+      change: 'wording',
+      approved: { definition: { description: 'Reviews code' } },
+      held: { definition: { description: 'Reviews code, and sends it' } },
+    },
+  ]);
+  const page = await operations.toolChanges({ limit: 1, after: changes[0]!.id });
+  expect(page).toMatchObject({ changes: [{ tool: 'review' }], has_more: false });
+  expect(await send('/api/prompts/get', { name: 'added' })).toMatchObject({ status: 404 });
+  // Its name alone is that of a tool, which has no such change.
+  const { server, tool, hash } = changes[1]!;
+  await expect(operations.decideToolChanges('accept', [{ server, tool, hash }])).rejects.toMatchObject({
+    code: 'tool_change_not_found',
+  });
+  const [added, review] = changes;
+  expect(await operations.decideToolChanges('accept', [review!])).toEqual([
+    { kind: 'prompt', server: 'library', tool: 'review', change: 'wording' },
+  ]);
+  await eventually(async () => (await described())[0] === 'Reviews code, and sends it', 2_000);
+  expect(await operations.decideToolChanges('reject', [added!])).toMatchObject([{ server: 'archive', tool: 'added' }]);
+  await expect(
+    operations.decideToolChanges('accept', [{ kind: 'instructions', server: 'archive', hash }]),
+  ).rejects.toMatchObject({ message: expect.stringContaining('the instructions of server') });
+  expect([await metric('held'), await metric('accepted'), await metric('rejected')]).toEqual([0, 1, 0]);
 });

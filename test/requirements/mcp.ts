@@ -52,7 +52,7 @@ export const mcpRequirements = {
   'mcp.logging':
     'an MCP client of either era gets what a tool server logs during its call, from the level that it wants',
   'mcp.instructions':
-    'an MCP client is given the instructions of the servers of which it sees anything; changed ones are held back like the wording of a tool',
+    'an MCP client is given the instructions of the servers of which it sees anything; changed ones are held back as changed tools are',
   'mcp.lists-changed': 'an MCP client that listens is told when resources and prompts change, and lists them',
   'mcp.sse': 'clients of 2024 (HTTP+SSE) are served at /sse by the same code, and get their answers on its stream',
   'mcp.stdio': 'npm run mcp:stdio is an MCP server on standard input and output, and the gateway behind it',

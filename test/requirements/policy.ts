@@ -27,6 +27,8 @@ export const policyRequirements = {
     'the narrowest rule that allows a call that waited can be drafted, and changes nothing by itself',
   'policy.shown':
     'administrators see the rules in force, where they are written, and how often each decided, as the audit has it',
+  'policy.reads-counted':
+    'rules of resources and prompts count the reads that they decided, and a draft is simulated over past reads too',
   'policy.simulation-ends': 'a simulation whose reader leaves stops reading the audit',
   'policy.simulation-fast': 'a draft is simulated over 100,000 calls in seconds, while chats are answered',
   'policy.simulated-by-api': 'the API simulates a draft of the policy as npm run policy simulate does',

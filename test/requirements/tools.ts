@@ -28,6 +28,10 @@ export const toolRequirements = {
   'tools.calls-that-read': 'a call that only reads by its arguments counts as one: GET and HEAD of fetch',
   'tools.changes-held':
     'a definition that changed is held back until an operator accepts it: what is offered is the approved one',
+  'tools.prompts-held':
+    'a prompt, and the instructions of a server, are pinned as tools are: what changed is held back, by the same settings',
+  'tools.prompts-decided':
+    'an operator accepts or rejects held prompts and instructions where changes of tools are decided',
   'tools.cost':
     'what the definition of each tool costs a model is shown by the API and the console, which sums it by server',
   'tools.crash-noticed': 'a tool server that ends fails its running calls at once, the next call starts a new one',

@@ -12,6 +12,8 @@ export interface OfferingServer {
   changes: {
     resource(name: string): void;
     prompt(name: string): void;
+    /** Another description of the prompt `review`. */
+    review(description: string): void;
     instructions(text: string): void;
     updated(uri: string): void;
   };
@@ -28,7 +30,12 @@ export interface Offered {
 export async function startOfferingServer(given: Offered = {}): Promise<OfferingServer> {
   const { name = 'library', largeLength = 1_000 } = given;
   const asked: string[] = [];
-  const more = { resources: [] as string[], prompts: [] as string[], instructions: given.instructions };
+  const more = {
+    resources: [] as string[],
+    prompts: [] as string[],
+    review: 'Reviews code',
+    instructions: given.instructions,
+  };
 
   function newServer(): McpServer {
     const server = new McpServer(
@@ -64,7 +71,7 @@ export async function startOfferingServer(given: Offered = {}): Promise<Offering
     server.registerPrompt(
       'review',
       {
-        description: 'Reviews code',
+        description: more.review,
         argsSchema: z.object({
           language: completable(z.string(), (value) =>
             ['python', 'perl', 'ruby'].filter((each) => each.startsWith(value)),
@@ -115,6 +122,10 @@ export async function startOfferingServer(given: Offered = {}): Promise<Offering
       },
       prompt: (each) => {
         more.prompts.push(each);
+        handler.notify.promptsChanged();
+      },
+      review: (description) => {
+        more.review = description;
         handler.notify.promptsChanged();
       },
       instructions: (text) => {

@@ -4,7 +4,8 @@ import { allowsTool } from '#libs/access/access.js';
 import type { Access } from '#libs/schemas/call-context.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import { callerKeyOf, CompiledPolicy } from '#libs/policy/compile-policy.js';
-import type { Effect, JudgedCaller, JudgedTool, PolicySource } from '#libs/policy/decision.js';
+import type { Effect, JudgedCaller, PolicySource } from '#libs/policy/decision.js';
+import { judgedItem, type OfferedItem } from '#libs/policy/judged-item.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ChangedLists, SearchOptions, ToolCatalog, WatchedToolCatalog } from '../tools/tool-catalog.js';
 import type { Decide } from './decide.js';
@@ -19,13 +20,6 @@ export type KeyedCaller = JudgedCaller & { access?: Access; parentCall?: string 
 export interface AskedTools {
   tools: ReadonlySet<CatalogTool>;
   version: string;
-}
-
-/** A resource, with the URI of its server, or a prompt, with the name of its server. */
-export interface OfferedItem {
-  kind: 'resource' | 'prompt';
-  server: string;
-  name: string;
 }
 
 export type MayUse = (item: OfferedItem, caller: KeyedCaller) => boolean;
@@ -115,7 +109,7 @@ export class ToolPolicy {
   readonly mayUse: MayUse = (item, { access, parentCall, ...caller }) =>
     parentCall === undefined &&
     allowsTool(access, { server: item.server, tool: '' }) &&
-    !this.policy.isDenied(judged(item), caller);
+    !this.policy.isDenied(judgedItem(item), caller);
 
   /** Called when the catalog or the policy, and so the listed tools, may have changed. Returns a function that stops listening. */
   readonly onChange = (listener: (changed: ChangedLists) => void): (() => void) => {
@@ -127,15 +121,6 @@ export class ToolPolicy {
     };
   };
 }
-
-/** The item as the policy judges it. */
-export const judged = ({ kind, server, name }: OfferedItem): JudgedTool => ({
-  kind,
-  server,
-  tool: name,
-  readOnly: true,
-  annotations: {},
-});
 
 const noTools: ToolCatalog = {
   find: () => undefined,

@@ -2,10 +2,10 @@
 import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
-import type { ChangeDecision, ToolChange, ToolChanges } from '#libs/runs/catalog/tool-changes.js';
+import type { ChangeDecision, ChangedDefinition, ToolChange, ToolChanges } from '#libs/runs/catalog/tool-changes.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
-import type { ChangeGrade, ChangeOutcome } from '#libs/schemas/tool-change.js';
+import { type ChangeGrade, type ChangeOutcome, shownDefinition } from '#libs/schemas/tool-change.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import { auditContext } from '../turn/call.js';
 
@@ -16,7 +16,7 @@ export interface DecisionParts {
   logger: Logger;
 }
 
-export type DecidedChange = { server: string; tool: string; grade: ChangeGrade };
+export type DecidedChange = ChangedDefinition & { grade: ChangeGrade };
 
 const announceMs = 2_000;
 const namesInLog = 50;
@@ -53,9 +53,11 @@ export class ToolChangeDecisions {
     { principal, requestId }: RequestContext,
   ): void {
     for (const { grade } of decided) this.parts.onDecided(grade, outcome);
-    const tools = decided.slice(0, namesInLog).map(({ server, tool, grade }) => `${server}/${tool} (${grade})`);
+    const tools = decided
+      .slice(0, namesInLog)
+      .map(({ kind, server, tool, grade }) => `${server}/${shownDefinition(kind, tool)} (${grade})`);
     const metadata = { outcome, tools, count: decided.length };
-    this.parts.logger.info({ userId: principal, requestId, metadata }, 'changed tools were accepted or rejected');
+    this.parts.logger.info({ userId: principal, requestId, metadata }, 'changed definitions were accepted or rejected');
   }
 
   /** Never throws: without the announcement gateways find the change at their next poll. */
@@ -68,10 +70,10 @@ export class ToolChangeDecisions {
   }
 }
 
-function changeNotFound({ server, tool }: ChangeDecision, index: number): AppError {
+function changeNotFound({ kind, server, tool }: ChangeDecision, index: number): AppError {
   return new AppError(
     'tool_change_not_found',
-    `No held-back change of tool '${tool}' of server '${server}' has this hash: list the changes again`,
+    `No held-back change of ${kind === 'instructions' ? 'the instructions' : `${kind} '${tool}'`} of server '${server}' has this hash: list the changes again`,
     { param: `changes[${index}]` },
   );
 }

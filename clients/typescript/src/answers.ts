@@ -1101,7 +1101,9 @@ export interface Tool {
 }
 
 export interface ToolChange {
+  kind: 'tool' | 'prompt' | 'instructions';
   server: string;
+  /** The name of the tool or prompt; empty for instructions. */
   tool: string;
   change: 'cosmetic' | 'wording' | 'contract' | 'new' | 'removed';
   state: 'pending' | 'rejected';

@@ -22,6 +22,8 @@ import { PolicyResource } from './policy.js';
 import { readEvents } from './read-events.js';
 import type { CursorOptions, Page, PageOptions } from './resources.js';
 
+export type DecidedToolChange = Pick<ToolChange, 'kind' | 'server' | 'tool' | 'change'>;
+
 export interface AuditFilters {
   since?: string | undefined;
   until?: string | undefined;
@@ -115,15 +117,17 @@ export class Operations {
     return this.http.json({ method: 'GET', path: '/api/tools/changes', query: { limit, after } }, options);
   }
 
-  /** All of them or none. */
+  /** All of them or none. Without `kind` it is a tool; instructions have no name in `tool`. */
   async decideToolChanges(
     decision: 'accept' | 'reject',
-    changes: readonly { server: string; tool: string; hash: string | null }[],
+    changes: readonly (Pick<ToolChange, 'server' | 'hash'> & Partial<Pick<ToolChange, 'kind' | 'tool'>>)[],
     options?: CallOptions,
-  ): Promise<{ server: string; tool: string; change: ToolChange['change'] }[]> {
-    const { decided } = await this.http.json<{
-      decided: { server: string; tool: string; change: ToolChange['change'] }[];
-    }>({ method: 'POST', path: '/api/tools/changes', json: { decision, changes } }, options);
+  ): Promise<DecidedToolChange[]> {
+    const reviewed = changes.map(({ kind, server, tool, hash }) => ({ kind, server, tool, hash }));
+    const { decided } = await this.http.json<{ decided: DecidedToolChange[] }>(
+      { method: 'POST', path: '/api/tools/changes', json: { decision, changes: reviewed } },
+      options,
+    );
     return decided;
   }
 

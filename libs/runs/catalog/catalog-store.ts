@@ -1,9 +1,9 @@
-// The tools of all servers: approved definitions are offered, later changes may wait for an operator. The catalog is stored so that
-// gateways know the tools while no worker runs, and so that approvals are not forgotten.
+// The tools and prompts of all servers: approved definitions are offered, later changes may wait for an operator. The catalog is stored
+// so that gateways know them while no worker runs, and so that approvals are not forgotten.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ChangeGrade } from '#libs/schemas/tool-change.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import type { ServerOffers } from './server-offers.js';
+import type { PublishedPrompt, ServerOffers } from './server-offers.js';
 
 /** A tool as a worker publishes it. Readers give names to equal tools of different servers. */
 export type PublishedTool = Omit<CatalogTool, 'name' | 'available'>;
@@ -12,13 +12,13 @@ export type PublishedTool = Omit<CatalogTool, 'name' | 'available'>;
 export interface HeldChange {
   grade: ChangeGrade;
   decision: 'pending' | 'rejected';
-  /** Hash of the definition held back; null if the tool was removed. */
+  /** Hash of the definition held back; null if it was removed. */
   hash: string | null;
 }
 
-/** The stored state of a tool, without its definitions. */
+/** The stored state of a tool, or of a prompt, without its definitions. */
 export interface KnownTool {
-  /** The server's own name of the tool. */
+  /** The server's own name of it. */
   tool: string;
   position: number;
   /** Hash of the approved definition; null for a new tool, which has none. */
@@ -32,8 +32,8 @@ export interface KnownTool {
   heldPublishedHash: string | null;
 }
 
-/** The new state of one tool. */
-export interface ToolWrite {
+/** The new state of one tool, or of a prompt. */
+export interface ToolWrite<Published = PublishedTool> {
   tool: string;
   position: number;
   listed: boolean;
@@ -41,8 +41,8 @@ export interface ToolWrite {
   before?: Pick<KnownTool, 'definitionHash' | 'held'>;
   /** Absent: the approved definition stays. */
   approved?: { definition: JsonObject; hash: string };
-  published: { tool: PublishedTool; hash: string } | null;
-  held: (HeldChange & { definition: JsonObject | null; published: ToolWrite['published'] }) | null;
+  published: { tool: Published; hash: string } | null;
+  held: (HeldChange & { definition: JsonObject | null; published: ToolWrite<Published>['published'] }) | null;
   /** A change just detected, for the audit. */
   seen?: { grade: ChangeGrade; outcome: 'allowed' | 'held'; hash: string | null; was: string | null };
 }
@@ -64,19 +64,25 @@ export interface PublishedCatalog {
   offers(server: string): Promise<ServerOffers | undefined>;
 }
 
-/** For processes that list the servers. @throws AppError store_unavailable */
-export interface CatalogStore extends PublishedCatalog {
+/** The pinned definitions of one kind. @throws AppError store_unavailable */
+export interface DefinitionStore<Published> {
+  known(server: string): Promise<KnownTool[]>;
+  /** The approved definitions of these. */
+  definitions(server: string, names: readonly string[]): Promise<Map<string, JsonObject>>;
+  /** Writes in pieces of bounded size. Resolves with the number of those written: all others had changed meanwhile. */
+  write(server: string, writes: readonly ToolWrite<Published>[]): Promise<number>;
+  /** Removes what was new and held back, and no longer exists. */
+  forget(server: string, names: readonly string[]): Promise<void>;
+}
+
+/** For processes that list the servers. Its own definitions are the tools. @throws AppError store_unavailable */
+export interface CatalogStore extends PublishedCatalog, DefinitionStore<PublishedTool> {
+  /** Prompts and instructions. */
+  readonly prompts: DefinitionStore<PublishedPrompt>;
   /** Registers the server; `firstListing`: none of its tools has been seen before. */
   place(server: string, order: number): Promise<{ firstListing: boolean }>;
-  known(server: string): Promise<KnownTool[]>;
-  /** The approved definitions of these tools. */
-  definitions(server: string, tools: readonly string[]): Promise<Map<string, JsonObject>>;
-  /** Writes in pieces of bounded size. Resolves with the number of written tools: all others had changed meanwhile. */
-  write(server: string, tools: readonly ToolWrite[]): Promise<number>;
-  /** Publishes what the server offers besides tools; readers read it again if it has changed. */
-  writeOffers(server: string, offers: ServerOffers): Promise<void>;
-  /** Removes new tools that were held back and no longer exist. */
-  forget(server: string, tools: readonly string[]): Promise<void>;
+  /** Publishes what the server offers besides tools; readers read it again if it, or a pinned definition of it, has changed. */
+  writeOffers(server: string, offers: ServerOffers, pinnedChanged: boolean): Promise<void>;
   /** All listed tools are written: the server is available; `changed`: readers must read its tools again. */
   settle(server: string, changed: boolean): Promise<void>;
   markUnavailable(server: string): Promise<void>;

@@ -149,16 +149,16 @@ test('the output schema is that of the approved definition', async () => {
   await heldServer('promising', 'read');
   expect(await catalog.outputSchema('promising', hash('a'))).toEqual({ title: 'first' });
   expect(await catalog.outputSchema('promising', hash('b'))).toBeUndefined();
-  await changes.decide('accept', [{ server: 'promising', tool: 'read', hash: hash('b') }], by);
+  await changes.decide('accept', [{ kind: 'tool' as const, server: 'promising', tool: 'read', hash: hash('b') }], by);
   expect(await catalog.outputSchema('promising', hash('b'))).toEqual({ title: 'second' });
 });
 
 verifies('tools.changes-decided', 'accepted once, audited once, offered from then on', async () => {
   await heldServer('accepting', 'read');
   const before = (await catalog.servers()).find(({ server }) => server === 'accepting')!.revision;
-  const change = { server: 'accepting', tool: 'read', hash: hash('b') };
+  const change = { kind: 'tool' as const, server: 'accepting', tool: 'read', hash: hash('b') };
   expect(await changes.decide('accept', [change], by)).toEqual({
-    decided: [{ server: 'accepting', tool: 'read', grade: 'wording' }],
+    decided: [{ kind: 'tool' as const, server: 'accepting', tool: 'read', grade: 'wording' }],
   });
   expect(await changes.decide('accept', [change], by)).toEqual({ decided: [] });
   expect(await hashesOf('accepting')).toEqual([hash('b')]);
@@ -174,12 +174,12 @@ verifies('tools.changes-decided', 'accepted once, audited once, offered from the
 verifies('tools.changes-decided', 'rejected, and accepted after all', async () => {
   await heldServer('rejecting', 'read');
   const pending = await changes.countPending();
-  const change = { server: 'rejecting', tool: 'read', hash: hash('b') };
+  const change = { kind: 'tool' as const, server: 'rejecting', tool: 'read', hash: hash('b') };
   expect((await changes.decide('reject', [change], by)).decided).toHaveLength(1);
   expect(await changes.decide('reject', [change], by)).toEqual({ decided: [] });
   expect(await changes.countPending()).toBe(pending - 1);
   expect(await hashesOf('rejecting')).toEqual([hash('a')]);
-  const page = await changes.list({ limit: 1, after: { server: 'rejecting', tool: 'a' } });
+  const page = await changes.list({ limit: 1, after: { kind: 'tool' as const, server: 'rejecting', tool: 'a' } });
   expect(page).toMatchObject([
     {
       server: 'rejecting',
@@ -195,12 +195,12 @@ verifies('tools.changes-decided', 'rejected, and accepted after all', async () =
 
 verifies('tools.changes-decided', 'all or none, and only what was looked at', async () => {
   await heldServer('several', 'one', 'two');
-  const one = { server: 'several', tool: 'one', hash: hash('b') };
+  const one = { kind: 'tool' as const, server: 'several', tool: 'one', hash: hash('b') };
   for (const wrong of [
-    { server: 'several', tool: 'two', hash: hash('c') },
-    { server: 'several', tool: 'two', hash: null },
-    { server: 'several', tool: 'three', hash: hash('b') },
-    { server: 'nobody', tool: 'two', hash: hash('b') },
+    { kind: 'tool' as const, server: 'several', tool: 'two', hash: hash('c') },
+    { kind: 'tool' as const, server: 'several', tool: 'two', hash: null },
+    { kind: 'tool' as const, server: 'several', tool: 'three', hash: hash('b') },
+    { kind: 'tool' as const, server: 'nobody', tool: 'two', hash: hash('b') },
   ]) {
     expect(await changes.decide('accept', [one, wrong], by)).toEqual({ decided: [], missing: 1 });
   }
@@ -215,7 +215,7 @@ verifies('tools.changes-decided', 'a removal', async () => {
   const { approved: _approved, ...same } = approved('losing', 'read');
   await catalog.write('losing', [{ ...same, before: before!, listed: false, held }]);
   expect(await hashesOf('losing')).toEqual([hash('a')]);
-  const change = { server: 'losing', tool: 'read', hash: null };
+  const change = { kind: 'tool' as const, server: 'losing', tool: 'read', hash: null };
   expect((await changes.decide('accept', [change], by)).decided).toMatchObject([{ grade: 'removed' }]);
   expect(await changes.decide('accept', [change], by)).toEqual({ decided: [] });
   expect(await hashesOf('losing')).toEqual([]);

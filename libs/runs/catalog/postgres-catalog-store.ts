@@ -1,62 +1,23 @@
-// The catalog on PostgreSQL: one row per server, one per tool. Only differences are written, in bounded statements.
-import type { CatalogTool as CatalogToolRow } from '#libs/postgres/prisma-client/client.js';
+// The catalog on PostgreSQL: one row per server, one per tool, one per prompt.
 import type { Database } from '#libs/postgres/open-database.js';
-import { arrayOf, storedJson, storedJsonOrNull, storedText } from '#libs/postgres/stored-text.js';
+import { storedJson, storedText } from '#libs/postgres/stored-text.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
-import { uuidv7 } from '#libs/schemas/identifiers.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
-import type { ChangeGrade } from '#libs/schemas/tool-change.js';
-import type { CatalogServerState, CatalogStore, KnownTool, PublishedTool, ToolWrite } from './catalog-store.js';
-import type { ServerOffers } from './server-offers.js';
+import type { CatalogServerState, CatalogStore, PublishedTool } from './catalog-store.js';
+import { pageRows, PostgresDefinitions } from './postgres-definitions.js';
+import { type PublishedPrompt, type ServerOffers, withPrompts } from './server-offers.js';
 
-const pieceBytes = 512 * 1024;
-const pieceRows = 500;
-const pageRows = 1_000;
-/** How many removed tools of a server are remembered. */
+/** How many removed tools, and removed prompts, of a server are remembered. */
 const goneKept = 10_000;
 
-const writeTools = `/* catalog.write */ with
-  input as (
-    select * from jsonb_to_recordset($2::jsonb) as tool (tool text, "position" int, listed boolean, known boolean,
-      before_hash text, before_change text, before_decision text, before_held text, definition text, hash text,
-      published text, published_hash text, change text, decision text, held_definition text, held_hash text,
-      held_published text, held_published_hash text, audit_id uuid, seen jsonb)),
-  changed as (
-    update catalog_tools as row set "position" = input."position", listed = input.listed,
-      definition = coalesce(input.definition::json, row.definition),
-      definition_hash = coalesce(input.hash, row.definition_hash),
-      approved_at = case when input.hash is null then row.approved_at else clock_timestamp() end,
-      published = input.published::json, published_hash = input.published_hash, change = input.change,
-      decision = input.decision, held_definition = input.held_definition::json, held_hash = input.held_hash,
-      held_published = input.held_published::json, held_published_hash = input.held_published_hash,
-      changed_at = case when (row.change, row.held_hash) is not distinct from (input.change, input.held_hash)
-        then row.changed_at else clock_timestamp() end
-    from input
-    where row.server = $1 and row.tool = input.tool and input.known
-      and (row.definition_hash, row.change, row.decision, row.held_hash) is not distinct from
-        (input.before_hash, input.before_change, input.before_decision, input.before_held)
-    returning row.tool),
-  added as (
-    insert into catalog_tools (server, tool, "position", listed, definition, definition_hash, approved_at, published,
-      published_hash, change, decision, held_definition, held_hash, held_published, held_published_hash)
-    select $1, tool, "position", listed, definition::json, hash,
-      case when hash is null then null else clock_timestamp() end, published::json, published_hash, change, decision,
-      held_definition::json, held_hash, held_published::json, held_published_hash
-    from input where not known
-    on conflict do nothing returning tool),
-  written as (select tool from changed union all select tool from added),
-  audited as (
-    insert into audit_events (id, at, kind, request_id, principal, server, tool, definition_hash, arguments, success, state)
-    select audit_id, clock_timestamp(), 'definition_change', '', '', $1, tool, seen->>'hash',
-      jsonb_build_object('grade', seen->>'grade', 'was', seen->>'was')::text, true, seen->>'outcome'
-    from input join written using (tool) where seen is not null and $3::boolean)
-  select count(*)::int as written from written`;
+const forgetGone = (table: 'catalog_tools' | 'catalog_prompts') => `
+    delete from ${table} where server = $1 and not listed and change is null and tool in (
+      select tool from ${table} where server = $1 and not listed and change is null
+      order by changed_at desc offset ${goneKept})`;
 
 const settleServer = `/* catalog.settle */ with
-  forgotten as (
-    delete from catalog_tools where server = $1 and not listed and change is null and tool in (
-      select tool from catalog_tools where server = $1 and not listed and change is null
-      order by changed_at desc offset ${goneKept}))
+  forgotten_tools as (${forgetGone('catalog_tools')}),
+  forgotten_prompts as (${forgetGone('catalog_prompts')})
   update catalog_servers set available = true, updated_at = clock_timestamp(),
     first_listed_at = coalesce(first_listed_at, clock_timestamp()), revision = revision + case when $2 then 1 else 0 end
   where server = $1`;
@@ -66,14 +27,12 @@ export interface CatalogStoreOptions {
   audit?: boolean;
 }
 
-export class PostgresCatalogStore implements CatalogStore {
-  private readonly audit: boolean;
+export class PostgresCatalogStore extends PostgresDefinitions<PublishedTool> implements CatalogStore {
+  readonly prompts: PostgresDefinitions<PublishedPrompt>;
 
-  constructor(
-    private readonly database: Database,
-    { audit = true }: CatalogStoreOptions = {},
-  ) {
-    this.audit = audit;
+  constructor(database: Database, { audit = true }: CatalogStoreOptions = {}) {
+    super('catalog_tools', database, audit);
+    this.prompts = new PostgresDefinitions('catalog_prompts', database, audit);
   }
 
   async place(server: string, order: number): Promise<{ firstListing: boolean }> {
@@ -86,75 +45,37 @@ export class PostgresCatalogStore implements CatalogStore {
     return { firstListing: rows[0]!.first };
   }
 
-  async known(server: string): Promise<KnownTool[]> {
-    const known: KnownTool[] = [];
-    for (;;) {
-      const after = known.at(-1)?.tool ?? '';
-      const rows = await this.database.call((prisma) =>
-        prisma.catalogTool.findMany({
-          where: { server: storedText(server), tool: { gt: after } },
-          orderBy: { tool: 'asc' },
-          take: pageRows,
-          omit: { definition: true, published: true, heldDefinition: true, heldPublished: true },
-        }),
-      );
-      known.push(...rows.map(toKnownTool));
-      if (rows.length < pageRows) return known;
-    }
-  }
-
-  async definitions(server: string, tools: readonly string[]): Promise<Map<string, JsonObject>> {
-    const found = new Map<string, JsonObject>();
-    for (let at = 0; at < tools.length; at += pieceRows) {
-      const names = tools.slice(at, at + pieceRows).map(storedText);
-      const rows = await this.database.call((prisma) =>
-        prisma.catalogTool.findMany({
-          where: { server: storedText(server), tool: { in: names } },
-          select: { tool: true, definition: true },
-        }),
-      );
-      for (const { tool, definition } of rows) if (definition !== null) found.set(tool, definition as JsonObject);
-    }
-    return found;
-  }
-
-  async write(server: string, tools: readonly ToolWrite[]): Promise<number> {
-    let written = 0;
-    for (const piece of inPieces(tools)) {
-      const [row] = await this.database.call((prisma) =>
-        prisma.$queryRawUnsafe<{ written: number }[]>(writeTools, storedText(server), arrayOf(piece), this.audit),
-      );
-      written += row!.written;
-    }
-    return written;
-  }
-
-  async writeOffers(server: string, offers: ServerOffers): Promise<void> {
+  async writeOffers(server: string, offers: ServerOffers, pinnedChanged: boolean): Promise<void> {
     await this.database.call(
       (prisma) => prisma.$executeRaw`/* catalog.offers */
         with written as (
           insert into catalog_offers (server, offers, hash)
           values (${storedText(server)}, ${storedJson(offers)}::json, ${canonicalHash(offers)})
           on conflict (server) do update set offers = excluded.offers, hash = excluded.hash
-          where catalog_offers.hash <> excluded.hash
+          where catalog_offers.hash <> excluded.hash or ${pinnedChanged}
           returning server)
         update catalog_servers set revision = revision + 1 where server in (select server from written)`,
     );
   }
 
   async offers(server: string): Promise<ServerOffers | undefined> {
-    const row = await this.database.call((prisma) =>
-      prisma.catalogOffers.findUnique({ where: { server: storedText(server) } }),
-    );
-    return row === null ? undefined : (row.offers as unknown as ServerOffers);
-  }
-
-  async forget(server: string, tools: readonly string[]): Promise<void> {
-    for (let at = 0; at < tools.length; at += pieceRows) {
-      const names = tools.slice(at, at + pieceRows).map(storedText);
-      const where = { server: storedText(server), tool: { in: names }, definitionHash: null };
-      await this.database.call((prisma) => prisma.catalogTool.deleteMany({ where }));
-    }
+    const where = { server: storedText(server) };
+    const [row, pinned] = await Promise.all([
+      this.database.call((prisma) => prisma.catalogOffers.findUnique({ where })),
+      this.database.call((prisma) =>
+        prisma.catalogPrompt.findMany({
+          where,
+          orderBy: [{ position: 'asc' }, { tool: 'asc' }],
+          select: { published: true },
+        }),
+      ),
+    ]);
+    if (row === null) return undefined;
+    const offers = row.offers as unknown as ServerOffers;
+    // A worker of a version before this one pins nothing.
+    if (pinned.length === 0) return offers;
+    const published = pinned.flatMap((each) => (each.published === null ? [] : [each.published as PublishedPrompt]));
+    return withPrompts(offers, published);
   }
 
   async settle(server: string, changed: boolean): Promise<void> {
@@ -222,56 +143,4 @@ export class PostgresCatalogStore implements CatalogStore {
     const schema = (row.definition as JsonObject)['outputSchema'];
     return isJsonObject(schema) ? schema : null;
   }
-}
-
-type KnownRow = Omit<CatalogToolRow, 'definition' | 'published' | 'heldDefinition' | 'heldPublished'>;
-
-function toKnownTool({ change, decision, heldHash, ...row }: KnownRow): KnownTool {
-  const { tool, position, definitionHash, publishedHash, listed, heldPublishedHash } = row;
-  const held =
-    change === null
-      ? null
-      : { grade: change as ChangeGrade, decision: decision as 'pending' | 'rejected', hash: heldHash };
-  return { tool, position, definitionHash, publishedHash, listed, held, heldPublishedHash };
-}
-
-function toRow({ before, approved, published, held, seen, ...row }: ToolWrite): JsonObject {
-  return {
-    ...row,
-    tool: storedText(row.tool),
-    known: before !== undefined,
-    before_hash: before?.definitionHash ?? null,
-    before_change: before?.held?.grade ?? null,
-    before_decision: before?.held?.decision ?? null,
-    before_held: before?.held?.hash ?? null,
-    definition: approved === undefined ? null : storedJson(approved.definition),
-    hash: approved?.hash ?? null,
-    published: published === null ? null : storedJson(published.tool),
-    published_hash: published?.hash ?? null,
-    change: held?.grade ?? null,
-    decision: held?.decision ?? null,
-    held_definition: storedJsonOrNull(held?.definition),
-    held_hash: held?.hash ?? null,
-    held_published: storedJsonOrNull(held?.published?.tool),
-    held_published_hash: held?.published?.hash ?? null,
-    audit_id: uuidv7(),
-    seen: seen === undefined ? null : { ...seen },
-  };
-}
-
-/** A single row may exceed the piece size: it is then sent alone. */
-function* inPieces(tools: readonly ToolWrite[]): Generator<string[]> {
-  let piece: string[] = [];
-  let bytes = 0;
-  for (const tool of tools) {
-    const row = JSON.stringify(toRow(tool));
-    if (piece.length > 0 && (piece.length >= pieceRows || bytes + row.length > pieceBytes)) {
-      yield piece;
-      piece = [];
-      bytes = 0;
-    }
-    piece.push(row);
-    bytes += row.length;
-  }
-  if (piece.length > 0) yield piece;
 }

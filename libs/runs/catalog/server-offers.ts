@@ -19,3 +19,22 @@ export interface ServerOffers {
   /** It announces changes of single resources. */
   subscribes: boolean;
 }
+
+/** What is pinned of them as definitions of tools are. Instructions have no name. */
+export type PublishedPrompt = OfferedPrompt | (JsonObject & { instructions: string });
+
+export const nameOfPrompt = ({ name }: PublishedPrompt): string => (typeof name === 'string' ? name : '');
+
+/** The same with these prompts and instructions. */
+export function withPrompts(
+  { instructions: _listed, ...offers }: ServerOffers,
+  published: readonly PublishedPrompt[],
+): ServerOffers {
+  const isNamed = (each: PublishedPrompt): each is OfferedPrompt => nameOfPrompt(each) !== '';
+  const instructions = published.find((each) => !isNamed(each))?.['instructions'];
+  return {
+    ...offers,
+    ...(typeof instructions === 'string' ? { instructions } : {}),
+    prompts: published.filter(isNamed),
+  };
+}

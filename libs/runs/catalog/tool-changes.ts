@@ -1,32 +1,35 @@
 // Changed definitions that wait for an operator, and the operators' decisions about them.
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { ChangeGrade } from '#libs/schemas/tool-change.js';
+import type { ChangeGrade, DefinitionKind } from '#libs/schemas/tool-change.js';
 import type { AuditContext } from '../run-store.js';
 
-export interface ToolChange {
+/** Of which tool, prompt or instructions. */
+export interface ChangedDefinition {
+  kind: DefinitionKind;
   server: string;
-  /** The server's own name of the tool. */
+  /** The server's own name of it; instructions have none. */
   tool: string;
+}
+
+export interface ToolChange extends ChangedDefinition {
   grade: ChangeGrade;
   decision: 'pending' | 'rejected';
   changedAt: Date;
-  /** The definition offered meanwhile; null: the tool is new. */
+  /** The definition offered meanwhile; null: it is new. */
   approved: { hash: string; definition: JsonObject } | null;
-  /** The definition held back; null: the server removed the tool. */
+  /** The definition held back; null: the server removed it. */
   held: { hash: string; definition: JsonObject } | null;
 }
 
-export interface ChangeDecision {
-  server: string;
-  tool: string;
-  /** Hash of the definition that was reviewed; null for a removed tool. */
+export interface ChangeDecision extends ChangedDefinition {
+  /** Hash of the definition that was reviewed; null if it was removed. */
   hash: string | null;
 }
 
 /** @throws AppError store_unavailable */
 export interface ToolChanges {
-  /** Ordered by server and tool, starting after the given one. */
-  list(page: { limit: number; after?: { server: string; tool: string } }): Promise<ToolChange[]>;
+  /** The tools first, ordered by server and name, starting after the given one. */
+  list(page: { limit: number; after?: ChangedDefinition }): Promise<ToolChange[]>;
   /**
    * Decides about all given changes or none; a change that was already decided the same way counts as done. Resolves with the changes
    * decided just now, or with the index of the first change whose hash is not held back.
@@ -35,7 +38,7 @@ export interface ToolChanges {
     decision: 'accept' | 'reject',
     changes: readonly ChangeDecision[],
     by: AuditContext & { principal: string },
-  ): Promise<{ decided: { server: string; tool: string; grade: ChangeGrade }[]; missing?: number }>;
+  ): Promise<{ decided: (ChangedDefinition & { grade: ChangeGrade })[]; missing?: number }>;
   /** Number of changes that wait. */
   countPending(): Promise<number>;
 }

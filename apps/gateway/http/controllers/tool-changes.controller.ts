@@ -1,10 +1,11 @@
-// Lists changed tool definitions that are held back, and lets an operator accept or reject them.
+// Lists changed definitions of tools, prompts and instructions that are held back, and lets an operator accept or reject them.
 import { Body, Controller, Get, HttpCode, Post, Query, Req, UseGuards } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { OperatorGuard } from '#libs/health/operator.guard.js';
-import type { ToolChange } from '#libs/runs/catalog/tool-changes.js';
+import type { ChangedDefinition, ToolChange } from '#libs/runs/catalog/tool-changes.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
+import type { DefinitionKind } from '#libs/schemas/tool-change.js';
 import { ToolChangeDecisions } from '../../tools/tool-change-decisions.js';
 import { requestContext } from '../request-context.js';
 import { readPageLimit } from './page-limit.js';
@@ -35,19 +36,20 @@ export class ToolChangesController {
     @Body() { decision, changes }: DecideChangesDto,
   ): Promise<{ decided: JsonObject[] }> {
     const decided = await this.decisions.decide(decision, changes, requestContext(request));
-    return { decided: decided.map(({ server, tool, grade }) => ({ server, tool, change: grade })) };
+    return { decided: decided.map(({ kind, server, tool, grade }) => ({ kind, server, tool, change: grade })) };
   }
 }
 
-function show({ server, tool, grade, decision, changedAt, approved, held }: ToolChange): JsonObject {
+function show({ kind, server, tool, grade, decision, changedAt, approved, held }: ToolChange): JsonObject {
   return {
+    kind,
     server,
     tool,
     change: grade,
     state: decision,
     changed_at: changedAt.toISOString(),
     // The value for `after`.
-    id: `${server}/${tool}`,
+    id: `${kind === 'tool' ? '' : `${kind}:`}${server}/${tool}`,
     hash: held?.hash ?? null,
     approved,
     held,
@@ -55,10 +57,11 @@ function show({ server, tool, grade, decision, changedAt, approved, held }: Tool
 }
 
 /** A server's name has no slash, a tool's name may. */
-function readAfter(after: unknown): { server: string; tool: string } {
-  const [, server, tool] = (typeof after === 'string' && /^([\w-]{1,64})\/(.{1,512})$/s.exec(after)) || [];
+function readAfter(after: unknown): ChangedDefinition {
+  const idPattern = /^(?:(prompt|instructions):)?([\w-]{1,64})\/(.{0,512})$/s;
+  const [, kind = 'tool', server, tool] = (typeof after === 'string' && idPattern.exec(after)) || [];
   if (server === undefined || tool === undefined) {
     throw new AppError('invalid_value', 'after must be the id of a change', { param: 'after' });
   }
-  return { server, tool };
+  return { kind: kind as DefinitionKind, server, tool };
 }

@@ -11,6 +11,7 @@ import {
   ValidateIf,
   ValidateNested,
 } from 'class-validator';
+import { type DefinitionKind, definitionKinds } from '#libs/schemas/tool-change.js';
 
 const maxChanges = 1_000;
 
@@ -18,10 +19,15 @@ class ChangeDto {
   @Length(1, 64)
   server!: string;
 
-  @Length(1, 512)
-  tool!: string;
+  @IsIn(definitionKinds)
+  kind: DefinitionKind = 'tool';
 
-  /** The hash of the definition that the operator reviewed; null for a removed tool. */
+  /** The name of the tool or prompt; empty for instructions. */
+  @ValidateIf(({ kind, tool }: ChangeDto) => kind !== 'instructions' || tool !== '')
+  @Length(1, 512)
+  tool = '';
+
+  /** The hash of the definition that the operator reviewed; null for one that was removed. */
   @ValidateIf(({ hash }: ChangeDto) => hash !== null)
   @Matches(/^[0-9a-f]{64}$/, { message: 'hash must be the hash of a definition, or null' })
   hash!: string | null;

@@ -15,7 +15,9 @@ import { runOperations } from './run-operations.js';
 import {
   anything,
   approval,
+  decidedChange,
   requiredSignIn,
+  reviewedChange,
   endedCall,
   fileList,
   health,
@@ -66,7 +68,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   },
   'GET /api/tools/{path}': { summary: 'One tool; its name may contain slashes', answers: { 200: json(tool) } },
   'GET /api/tools/changes': {
-    summary: 'Changed tool definitions that are held back; for operators',
+    summary: 'Changed definitions of tools, prompts and instructions that are held back; for operators',
     query: { limit: pageLimit(50), after: text.describe('`id` of the last change of the previous page') },
     answers: { 200: json(listed('changes', toolChange)) },
   },
@@ -74,9 +76,9 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     summary: 'Accepts or rejects changed definitions, all of them or none; for operators',
     body: z.object({
       decision: z.enum(['accept', 'reject']),
-      changes: z.array(z.object({ server: text, tool: text, hash: text.nullable() })),
+      changes: z.array(reviewedChange),
     }),
-    answers: { 200: json(z.object({ decided: z.array(z.object({ server: text, tool: text, change: text })) })) },
+    answers: { 200: json(z.object({ decided: z.array(decidedChange) })) },
   },
   ...adminOperations,
   ...policyOperations,

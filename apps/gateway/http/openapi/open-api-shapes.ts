@@ -2,7 +2,7 @@
 // answer is checked against them outside of tests.
 import { z } from 'zod';
 import { waitStates } from '#libs/waits/wait.js';
-import { changeGrades } from '#libs/schemas/tool-change.js';
+import { changeGrades, definitionKinds } from '#libs/schemas/tool-change.js';
 
 /** A controller's return value: members may be undefined, which JSON leaves out. */
 export type Shown<Shape extends z.ZodType> = z.infer<Shape>;
@@ -218,9 +218,21 @@ export const shownApp = named('ShownApp', {
   tools: z.record(text, text).describe("Names of the tools that the app may call: its server's, and the gateway's"),
 });
 const definition = z.object({ hash: text, definition: anything }).nullable();
-export const toolChange = named('ToolChange', {
+const changedDefinition = {
+  kind: z.enum(definitionKinds),
   server: text,
-  tool: text,
+  tool: text.describe('The name of the tool or prompt; empty for instructions'),
+};
+/** Which changes a decision is about. */
+export const reviewedChange = z.object({
+  ...changedDefinition,
+  kind: changedDefinition.kind.optional().describe('Without it: tool'),
+  tool: changedDefinition.tool.optional(),
+  hash: text.nullable(),
+});
+export const decidedChange = z.object({ ...changedDefinition, change: z.enum(changeGrades) });
+export const toolChange = named('ToolChange', {
+  ...changedDefinition,
   change: z.enum(changeGrades),
   state: z.enum(['pending', 'rejected']),
   changed_at: text,

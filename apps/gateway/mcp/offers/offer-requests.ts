@@ -1,6 +1,7 @@
 // Asks a server for a resource, a prompt or a completion, as a call on the path of a tool call: decided, journaled, queued, audited.
 import type { AuditNote, AuditNotes } from '#libs/audit/audit-notes.js';
 import type { PolicyDecision } from '#libs/policy/decision.js';
+import { judgedItem, type OfferedItem } from '#libs/policy/judged-item.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -10,7 +11,7 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ServerMethod } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { type Decide, deniedOutcome } from '../../govern/decide.js';
-import { judged, type MayUse, type OfferedItem } from '../../govern/tool-policy.js';
+import type { MayUse } from '../../govern/tool-policy.js';
 import type { OfferingServer } from '../../tools/tool-catalog.js';
 import { Call, type RunnableCall } from '../../turn/call.js';
 import type { LateCancels } from '../../turn/dispatch/late-cancels.js';
@@ -58,7 +59,7 @@ export class OfferRequests {
     const item = { ...request.item, server: owner.server };
     const tool = toolOf(owner, method);
     const context: CallContext = { ...from, callId: mintCallId(true), sessionId, priority: 'interactive' };
-    const decision = decide(judged(item), params, context);
+    const decision = decide(judgedItem(item), params, context);
     const call = this.planned(context, tool, { params, decision });
     if (decision.effect !== 'allow' || !mayUse(item, context)) {
       call.refuse(

@@ -4,6 +4,7 @@ import { configuredServer } from '../../../../test/support/configured-server.js'
 import { verifies } from '../../../../test/verifies.js';
 import type { ConfiguredServer } from '../servers/configured-server.js';
 import { planPublication } from './plan-publication.js';
+import { toolsOf } from './published-tool.js';
 import { readDefinitions } from './read-definitions.js';
 
 const definition = { name: 'read', description: 'Reads.', inputSchema: { type: 'object' } };
@@ -23,6 +24,7 @@ const server = (given: Partial<ConfiguredServer> = {}) =>
 const firstOf = async (raw: object[], given: Partial<ConfiguredServer> = {}) =>
   planPublication({
     server: server(given),
+    pinned: toolsOf(server(given)),
     listed: await listedOf(...raw),
     known: [],
     approved: new Map(),
@@ -49,6 +51,7 @@ async function laterOf(raw: object[], changes: Partial<ConfiguredServer['changes
   const policy = { ...server().changes, ...changes };
   return planPublication({
     server: server({ changes: policy }),
+    pinned: toolsOf(server()),
     listed: await listedOf(...raw),
     known: [known],
     approved: new Map(known.definitionHash === null ? [] : [['read', definition]]),
@@ -205,7 +208,8 @@ test('a changed configuration counts for what is held back too', async () => {
   const changed = { ...definition, description: 'Deletes.' };
   const held = { grade: 'wording' as const, decision: 'pending' as const, hash: await hashOf(changed) };
   const plan = await planPublication({
-    server: server({ timeoutMs: 77 }),
+    server: server(),
+    pinned: toolsOf(server({ timeoutMs: 77 })),
     listed: await listedOf(changed),
     known: [await knownTool({ held })],
     approved: new Map([['read', definition]]),

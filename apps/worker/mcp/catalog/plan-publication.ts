@@ -1,44 +1,45 @@
 // Decides for a listing which definitions are approved, which changes wait for an operator, and what is offered. Pure.
-// A tool whose change is held back is offered with its approved definition; a new tool that is held back is not offered.
-import { z } from 'zod';
+// What has a change that is held back is offered with its approved definition; what is new and held back is not offered. So it is
+// for tools, prompts and instructions.
 import { WorkSlices } from '#libs/concurrency/work-slices.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
-import {
-  toolMetadataMetaKey,
-  toolReadOnlyWhenMetaKey,
-  toolReadsFileMetaKey,
-  toolSessionlessMetaKey,
-  toolTimeoutMetaKey,
-} from '#libs/mcp-server/call-meta.js';
-import type { KnownTool, PublishedTool, ToolWrite } from '#libs/runs/catalog/catalog-store.js';
-import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
-import { readAppMeta } from '#libs/mcp-server/tool-app.js';
-import type { ChangeGrade } from '#libs/schemas/tool-change.js';
-import type { ReadOnlyWhen } from '#libs/schemas/tool-definition.js';
-import { offeredName, settingOf, type ConfiguredServer } from '../servers/configured-server.js';
-import { gradeChange, readStored, type ListedDefinition, type ReadTool } from './read-definitions.js';
+import type { KnownTool, ToolWrite } from '#libs/runs/catalog/catalog-store.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { ChangeGrade, DefinitionKind } from '#libs/schemas/tool-change.js';
+import type { ConfiguredServer } from '../servers/configured-server.js';
+import { gradeChange, type ListedDefinition } from './read-definitions.js';
 
-export interface ListingInput {
-  server: ConfiguredServer;
+/** One kind of definitions: what is offered of them. */
+export interface Pinned<Published> {
+  kindOf: (name: string) => DefinitionKind;
+  publish: (definition: JsonObject, hash: string) => Published;
+  /** The name under which it is offered. */
+  nameOf: (published: Published) => string;
+  isOffered: (name: string) => boolean;
+}
+
+export interface ListingInput<Published> {
+  server: Pick<ConfiguredServer, 'changes'>;
+  pinned: Pinned<Published>;
   listed: readonly ListedDefinition[];
   known: readonly KnownTool[];
   approved: ReadonlyMap<string, JsonObject>;
-  /** No tool of this server has been seen before. */
+  /** Nothing of this kind of the server has been seen before. */
   firstListing: boolean;
 }
 
-export interface Publication {
+export interface Publication<Published> {
   /** Only differences from the stored definitions. */
-  writes: ToolWrite[];
-  /** New tools that were held back and are no longer listed. */
+  writes: ToolWrite<Published>[];
+  /** What was new and held back, and is no longer listed. */
   forgotten: string[];
-  published: PublishedTool[];
+  published: Published[];
   /** Whether gateways must read the catalog again. */
   changed: boolean;
   refused: string[];
 }
 
-/** Known tools whose approved definition differs from the listing, and is needed to compare them. */
+/** What is known and whose approved definition differs from the listing, and is needed to compare them. */
 export function needsDefinition(listed: readonly ListedDefinition[], known: readonly KnownTool[]): string[] {
   const hashes = new Map(listed.map(({ tool, hash }) => [tool, hash]));
   return known
@@ -46,16 +47,16 @@ export function needsDefinition(listed: readonly ListedDefinition[], known: read
     .map(({ tool }) => tool);
 }
 
-interface Decided extends Omit<ToolWrite, 'published' | 'before'> {
+interface Decided<Published> extends Omit<ToolWrite<Published>, 'published' | 'before'> {
   known?: KnownTool;
-  offered?: PublishedTool;
+  offered?: Published;
 }
 
-export async function planPublication(input: ListingInput): Promise<Publication> {
+export async function planPublication<Published>(input: ListingInput<Published>): Promise<Publication<Published>> {
   const turns = new WorkSlices();
-  const { server, listed, known } = input;
+  const { pinned, listed, known } = input;
   const byTool = new Map(known.map((each) => [each.tool, each]));
-  const decided: Decided[] = [];
+  const decided: Decided<Published>[] = [];
   for (const [position, each] of listed.entries()) {
     await turns.next();
     decided.push(decideListed(each, position, byTool.get(each.tool), input));
@@ -65,21 +66,22 @@ export async function planPublication(input: ListingInput): Promise<Publication>
   for (const each of gone) if (each.definitionHash !== null) decided.push(decideGone(each, input));
   const forgotten = gone.filter(({ definitionHash }) => definitionHash === null).map(({ tool }) => tool);
 
-  const published: PublishedTool[] = [];
+  const published: Published[] = [];
   const names = new Set<string>();
   const refused: string[] = [];
-  const writes: ToolWrite[] = [];
+  const writes: ToolWrite<Published>[] = [];
   let changed = false;
   for (const { known: before, offered, ...rest } of decided.sort((left, right) => left.position - right.position)) {
     await turns.next();
-    const isTwice = offered !== undefined && names.has(offered.tool);
-    if (isTwice) refused.push(`${offered.tool}: listed twice, the first one stays`);
-    const shown = offered === undefined || isTwice || !isOffered(rest.tool, server) ? undefined : offered;
-    if (shown !== undefined) {
-      names.add(shown.tool);
+    const name = offered === undefined ? undefined : pinned.nameOf(offered);
+    const isTwice = name !== undefined && names.has(name);
+    if (isTwice) refused.push(`${name}: listed twice, the first one stays`);
+    const shown = name === undefined || isTwice || !pinned.isOffered(rest.tool) ? undefined : offered;
+    if (name !== undefined && shown !== undefined) {
+      names.add(name);
       published.push(shown);
     }
-    const write: ToolWrite = {
+    const write: ToolWrite<Published> = {
       ...rest,
       ...(before === undefined ? {} : { before }),
       published: shown === undefined ? null : withHash(shown),
@@ -91,35 +93,35 @@ export async function planPublication(input: ListingInput): Promise<Publication>
   return { writes, forgotten, published, changed, refused };
 }
 
-function decideListed(
+function decideListed<Published>(
   { tool, definition, hash }: ListedDefinition,
   position: number,
   known: KnownTool | undefined,
-  input: ListingInput,
-): Decided {
-  const { server, firstListing } = input;
+  input: ListingInput<Published>,
+): Decided<Published> {
+  const { server, pinned, firstListing } = input;
   const at = { tool, position, listed: true, ...(known === undefined ? {} : { known }) };
-  const listedTool = () => publishedTool(readStored(definition), hash, server);
-  if (known?.definitionHash === hash) return { ...at, held: null, offered: listedTool() };
+  const listedNow = () => pinned.publish(definition, hash);
+  if (known?.definitionHash === hash) return { ...at, held: null, offered: listedNow() };
   const current = approvedOf(tool, known, input);
   const grade = current === undefined ? 'new' : gradeChange(current.definition, definition);
   const same = known?.held?.hash === hash ? known.held : undefined;
   const allowed = (firstListing && known === undefined) || server.changes[grade] === 'allow';
   if (allowed && same?.decision !== 'rejected') {
     const seen = firstListing && known === undefined ? {} : { seen: seenAs(grade, 'allowed', { hash, known }) };
-    return { ...at, approved: { definition, hash }, held: null, offered: listedTool(), ...seen };
+    return { ...at, approved: { definition, hash }, held: null, offered: listedNow(), ...seen };
   }
-  const held = isOffered(tool, server) ? withHash(listedTool()) : null;
+  const held = pinned.isOffered(tool) ? withHash(listedNow()) : null;
   return {
     ...at,
     held: { grade, decision: same?.decision ?? 'pending', hash, definition, published: held },
-    ...(current === undefined ? {} : { offered: publishedTool(readStored(current.definition), current.hash, server) }),
+    ...(current === undefined ? {} : { offered: pinned.publish(current.definition, current.hash) }),
     ...(same === undefined ? { seen: seenAs(grade, 'held', { hash, known }) } : {}),
   };
 }
 
-/** The definition stays stored, to be compared with a later tool of the same name. */
-function decideGone(known: KnownTool, input: ListingInput): Decided {
+/** The definition stays stored, to be compared with a later one of the same name. */
+function decideGone<Published>(known: KnownTool, input: ListingInput<Published>): Decided<Published> {
   const { tool, position } = known;
   const at = { tool, position, listed: false, known };
   const current = approvedOf(tool, known, input);
@@ -132,14 +134,14 @@ function decideGone(known: KnownTool, input: ListingInput): Decided {
   return {
     ...at,
     held: { grade: 'removed', decision: same?.decision ?? 'pending', hash: null, definition: null, published: null },
-    offered: publishedTool(readStored(current.definition), current.hash, input.server),
+    offered: input.pinned.publish(current.definition, current.hash),
     ...seen,
   };
 }
 
-const withHash = (tool: PublishedTool) => ({ tool, hash: canonicalHash(tool) });
+const withHash = <Published>(tool: Published) => ({ tool, hash: canonicalHash(tool) });
 
-function approvedOf(tool: string, known: KnownTool | undefined, { approved }: ListingInput) {
+function approvedOf(tool: string, known: KnownTool | undefined, { approved }: Pick<ListingInput<unknown>, 'approved'>) {
   const definition = approved.get(tool);
   return definition === undefined || known?.definitionHash == null
     ? undefined
@@ -154,7 +156,7 @@ function seenAs(
   return { grade, outcome, hash, was: known?.definitionHash ?? null };
 }
 
-function differs(write: ToolWrite, before: KnownTool | undefined): boolean {
+function differs(write: ToolWrite<unknown>, before: KnownTool | undefined): boolean {
   if (before === undefined || write.approved !== undefined) return true;
   return (
     write.listed !== before.listed ||
@@ -165,74 +167,4 @@ function differs(write: ToolWrite, before: KnownTool | undefined): boolean {
     (write.held?.published?.hash ?? null) !== before.heldPublishedHash ||
     (write.held?.decision ?? null) !== (before.held?.decision ?? null)
   );
-}
-
-function publishedTool(tool: ReadTool, definitionHash: string, server: ConfiguredServer): PublishedTool {
-  const { name, title, description, inputSchema, outputSchema, annotations = {} } = tool;
-  const meta = tool._meta ?? {};
-  const metadata = meta[toolMetadataMetaKey];
-  const appMeta = readAppMeta(meta);
-  const readOnly = (server.builtin || server.trusted) && annotations.readOnlyHint === true;
-  const readOnlyWhen = server.builtin ? readingCalls(meta) : undefined;
-  const idempotent = server.trusted && !server.builtin && annotations.idempotentHint === true;
-  const timeoutMs =
-    settingOf(server.tools.timeout_ms, name) ?? (server.builtin ? ownTimeout(meta) : undefined) ?? server.timeoutMs;
-  return {
-    server: server.name,
-    tool: offeredName(server, name),
-    ...(title === undefined ? {} : { title }),
-    description: description ?? '',
-    inputSchema,
-    ...(outputSchema === undefined ? {} : { outputSchema }),
-    annotations: definedOnly(annotations),
-    ...(isJsonObject(metadata) ? { metadata } : {}),
-    ...(appMeta === undefined ? {} : { appMeta }),
-    definitionHash,
-    safe: readOnly || idempotent || settingOf(server.tools.retry, name) === 'safe',
-    readOnly,
-    ...(readOnlyWhen === undefined ? {} : { readOnlyWhen }),
-    ...(server.scope === 'session' ? { stateful: true } : {}),
-    ...cacheOf(tool, server, readOnlyWhen !== undefined),
-    ...(server.forwardHeaders.length === 0 ? {} : { forwardHeaders: [...server.forwardHeaders] }),
-    ...(server.actsForCaller ? { actsForCaller: true } : {}),
-    ...(server.statement === undefined ? {} : { tellsCaller: true }),
-    isolation: server.isolation,
-    timeoutMs,
-    maxTimeoutMs: Math.max(timeoutMs, server.maxTimeoutMs),
-  };
-}
-
-/**
- * The operator decides which results are cached, but never those of tools that declare to change something, except for
- * their read-only calls. Results of builtin tools may depend on the session's files, so they are cached per session.
- */
-function cacheOf(
-  { name, annotations = {}, _meta: meta = {} }: ReadTool,
-  server: ConfiguredServer,
-  someCallsRead: boolean,
-): Pick<PublishedTool, 'cacheTtlMs' | 'cachePerSession' | 'readsFile'> {
-  const cacheTtlMs = settingOf(server.tools.cache_ttl_ms, name);
-  const changes = annotations.readOnlyHint === false || annotations.destructiveHint === true;
-  if (cacheTtlMs === undefined || (changes && !someCallsRead)) return {};
-  if (!server.builtin || meta[toolSessionlessMetaKey] === true) return { cacheTtlMs };
-  const readsFile = meta[toolReadsFileMetaKey];
-  return { cacheTtlMs, cachePerSession: true, ...(typeof readsFile === 'string' ? { readsFile } : {}) };
-}
-
-function readingCalls(meta: Record<string, unknown>): ReadOnlyWhen | undefined {
-  const read = z.record(z.string(), z.array(z.string())).safeParse(meta[toolReadOnlyWhenMetaKey]);
-  return read.success ? read.data : undefined;
-}
-
-function ownTimeout(meta: Record<string, unknown>): number | undefined {
-  const value = meta[toolTimeoutMetaKey];
-  return typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined;
-}
-
-function definedOnly(annotations: NonNullable<ReadTool['annotations']>): PublishedTool['annotations'] {
-  return Object.fromEntries(Object.entries(annotations).filter(([, value]) => value !== undefined));
-}
-
-function isOffered(name: string, { tools }: ConfiguredServer): boolean {
-  return (tools.include === undefined || tools.include.includes(name)) && tools.exclude?.includes(name) !== true;
 }

@@ -122,15 +122,15 @@ export function problemOfName(name: string): string | undefined {
 const mixesScripts = (name: string) => /\p{sc=Latin}/u.test(name) && /[\p{sc=Cyrillic}\p{sc=Greek}]/u.test(name);
 
 /**
- * How much a definition differs from the approved one. White space counts only in title and description: everything in
- * a schema is part of the contract.
+ * How much the definition of a tool, a prompt or instructions differs from the approved one. White space counts only in titles, descriptions
+ * and instructions: everything in a schema, and in the arguments of a prompt, is part of the contract.
  */
 export function gradeChange(approved: JsonObject, listed: JsonObject): 'cosmetic' | 'wording' | 'contract' {
   const contract = (definition: JsonObject) =>
-    canonicalJson(pick(definition, ['inputSchema', 'outputSchema', 'annotations']));
+    canonicalJson(pick(definition, ['inputSchema', 'outputSchema', 'annotations', 'arguments']));
   if (contract(approved) !== contract(listed)) return 'contract';
   const words = (definition: JsonObject) =>
-    JSON.stringify([definition['title'], definition['description']].map((text) => collapsed(text)));
+    JSON.stringify(['title', 'description', 'instructions'].map((member) => collapsed(definition[member])));
   return words(approved) === words(listed) ? 'cosmetic' : 'wording';
 }
 

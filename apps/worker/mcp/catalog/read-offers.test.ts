@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { configuredServer } from '../../../../test/support/configured-server.js';
 import { verifies } from '../../../../test/verifies.js';
 import type { ListedOffers } from '../servers/list-pages.js';
-import { readOffers, withHeldInstructions } from './read-offers.js';
+import { readOffers } from './read-offers.js';
 
 const server = configuredServer({
   isolation: 'remote',
@@ -52,22 +52,3 @@ verifies('tools.offers-read', 'all entries of a server together are bounded', as
   expect(offers.resources.length + refused.length).toBe(200);
   expect(offers.instructions).toHaveLength(16 * 1024);
 });
-
-verifies(
-  'mcp.instructions',
-  'the first are published; a change waits until the operator allows the wording',
-  async () => {
-    const said = (instructions?: string) => readOffers(server, listed({ instructions })).offers;
-    const hold = configuredServer({ ...server });
-    const allow = configuredServer({ ...server, changes: { ...server.changes, wording: 'allow' } });
-    const instructionsOf = (now: string | undefined, before: string | undefined | null, by = hold) => {
-      const { offers, held } = withHeldInstructions(said(now), before === null ? undefined : said(before), by);
-      return [offers.instructions, held];
-    };
-    expect(instructionsOf('first', null)).toEqual(['first', false]);
-    expect(instructionsOf('second', 'first')).toEqual(['first', true]);
-    expect(instructionsOf('second', undefined)).toEqual([undefined, true]);
-    expect(instructionsOf(undefined, 'first')).toEqual([undefined, false]);
-    expect(instructionsOf('second', 'first', allow)).toEqual(['second', false]);
-  },
-);

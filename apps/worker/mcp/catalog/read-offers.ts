@@ -103,22 +103,6 @@ interface Kind<Entry> {
   keyOf(entry: Entry): string;
 }
 
-/**
- * Instructions reach the models of clients as descriptions of tools do, so a change of them is held back like one of wording:
- * those that were published before stay until the operator allows such changes.
- */
-export function withHeldInstructions(
-  offers: ServerOffers,
-  before: ServerOffers | undefined,
-  { changes }: Pick<ConfiguredServer, 'changes'>,
-): { offers: ServerOffers; held: boolean } {
-  const isHeld = before !== undefined && changes.wording === 'hold' && before.instructions !== offers.instructions;
-  if (!isHeld || offers.instructions === undefined) return { offers, held: false };
-  const { instructions: _changed, ...rest } = offers;
-  const { instructions } = before;
-  return { offers: { ...rest, ...(instructions === undefined ? {} : { instructions }) }, held: true };
-}
-
 function callOf({ scope, forwardHeaders, isolation, timeoutMs, maxTimeoutMs }: ConfiguredServer): ServerOffers['call'] {
   return {
     isolation,

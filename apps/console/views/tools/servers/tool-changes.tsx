@@ -1,4 +1,4 @@
-// Definitions that a tool server lists otherwise than they were approved, by the grade of the change.
+// Definitions of tools, prompts and instructions that a tool server lists otherwise than they were approved, by the grade of the change.
 import type { ToolChange } from '@signalbox/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useId } from 'react';
@@ -57,18 +57,21 @@ function ChangeCard({ change }: { change: ToolChange }) {
   const texts = useStrings(toolsStrings);
   const queries = useQueryClient();
   const id = useId();
-  const { server, tool, hash } = change;
-  const name = visibleText(`${server}/${tool}`);
+  const { kind, server, tool, hash } = change;
+  const name = visibleText(tool === '' ? server : `${server}/${tool}`);
   const deciding = useMutation({
-    mutationFn: (decision: 'accept' | 'reject') => api.operations.decideToolChanges(decision, [{ server, tool, hash }]),
+    mutationFn: (decision: 'accept' | 'reject') =>
+      api.operations.decideToolChanges(decision, [{ kind, server, tool, hash }]),
     onSuccess: (_decided, decision) => notify(decision === 'accept' ? texts.accepted(name) : texts.rejectedNow(name)),
     onError: notifyFailure,
-    onSettled: () => Promise.all(['changes', 'tools'].map((kept) => queries.invalidateQueries({ queryKey: [kept] }))),
+    onSettled: () =>
+      Promise.all(['changes', 'tools', 'offers'].map((kept) => queries.invalidateQueries({ queryKey: [kept] }))),
   });
   return (
     <article className={styles.card} aria-labelledby={id}>
       <header className={styles.badges}>
         <h2 id={id}>{name}</h2>
+        {kind !== 'tool' && <Badge tone="neutral">{kind === 'prompt' ? texts.ofPrompt : texts.ofInstructions}</Badge>}
         <Badge tone={tones[change.change]}>{texts[change.change]}</Badge>
         {change.state === 'rejected' && <Badge tone="bad">{texts.rejected}</Badge>}
         <span className={styles.soft}>
