@@ -86,7 +86,8 @@ export async function runTool(parts: ToolRunParts, call: WorkerCall): Promise<vo
     } else outcome = readServerAnswer(job.method, { ...result }, bounds);
   } catch (error) {
     // A tool that has asked something has begun, and does not begin again after a sign-in.
-    if (error instanceof ConnectionNeeded && error.canSignIn && !call.hasAsked) call.connectionNeeded = error;
+    const mayWait = error instanceof ConnectionNeeded && (error.canSignIn || job.renewsToken === true);
+    if (mayWait && !call.hasAsked) call.connectionNeeded = error;
     outcome = toOutcome(error, call, parts.logger);
   }
   const claiming = call.end(outcome.error === undefined ? outcome : withoutSecrets(outcome));
