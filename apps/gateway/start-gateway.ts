@@ -97,7 +97,7 @@ export async function startGateway(
       gateway.policy.replace(next);
       noteUnmatched(gateway, logger);
       notePolicy(next);
-      await gateway.connections.follow(next);
+      await gateway.followServers(next);
     },
     strikeOut: logger.strikeOut,
     onOutcome: (outcome) => metrics.configReloads.inc({ outcome }),
@@ -153,7 +153,7 @@ export async function startGateway(
   const authentication = new Authentication({
     ring: gateway.keyRing,
     tokens: gateway.tokenRing,
-    exchangesTokens: gateway.exchanges !== undefined,
+    exchangesTokens: gateway.exchangesTokens,
     callTokens: gateway.callTokens,
     store: gateway.keys,
     notes: gateway.notes,

@@ -51,6 +51,8 @@ export interface RenewedTokens {
   sealed: string;
   scopes?: readonly string[] | undefined;
   expiresInMs?: number | undefined;
+  /** The tokens have the scopes that the server has asked for. */
+  satisfied?: boolean;
 }
 
 const shown = `principal, server, issuer, resource, state, sealed, scopes, wanted_scopes as "wantedScopes", account,
@@ -88,7 +90,7 @@ const renew = `/* connections.renew */
   with before as (select state from connections where principal = $3 and server = $4 and refresh_holder = $5),
   renewed as (
     update connections set state = 'connected', sealed = $6, scopes = coalesce($7, scopes), expires_at = ${inMs(8)},
-      issuer = $9, resource = $10, connected_at = coalesce(connected_at, clock_timestamp()), version = version + 1,
+      wanted_scopes = case when $11::boolean then '{}' else wanted_scopes end, issuer = $9, resource = $10, connected_at = coalesce(connected_at, clock_timestamp()), version = version + 1,
       refresh_holder = null, refresh_until = null
     where principal = $3 and server = $4 and refresh_holder = $5 returning *),
   audited as (${audited} true, 'connected', null from renewed
@@ -115,7 +117,7 @@ const refuse = `/* connections.refuse */ ${audited} false, 'refused', $5
 
 const want = `/* connections.want */ update connections
   set wanted_scopes = (select array(select distinct unnest(wanted_scopes || $3::text[])))
-  where principal = $1 and server = $2`;
+  where principal = $1 and server = $2 and version = $4::bigint`;
 
 export class ConnectionStore {
   private readonly audit: boolean;
@@ -184,10 +186,10 @@ export class ConnectionStore {
   async renew(
     { issuer, resource, ...key }: ConnectionKey & Pick<StoredConnection, 'issuer' | 'resource'>,
     holder: string,
-    { sealed, scopes, expiresInMs }: RenewedTokens,
+    { sealed, scopes, expiresInMs, satisfied = false }: RenewedTokens,
     request?: ConnectionRequest,
   ): Promise<boolean> {
-    const values = [sealed, scopes ?? null, expiresInMs ?? null, issuer, resource];
+    const values = [sealed, scopes ?? null, expiresInMs ?? null, issuer, resource, satisfied];
     const auditing = request === undefined ? [uuidv7(), null] : this.auditing(request);
     return (await this.database.query(renew, [...auditing, ...keyOf(key), holder, ...values])).length > 0;
   }
@@ -215,9 +217,9 @@ export class ConnectionStore {
     await this.database.query(refuse, [...this.auditing(request), ...keyOf(key), reason]);
   }
 
-  /** Remembers scopes for the next sign-in. */
-  async want(key: ConnectionKey, scopes: readonly string[]): Promise<void> {
-    await this.database.query(want, [...keyOf(key), scopes]);
+  /** Remembers scopes for the next sign-in, unless there was one since: it has them, or the server will ask again. */
+  async want({ version, ...key }: ConnectionKey & { version: string }, scopes: readonly string[]): Promise<void> {
+    await this.database.query(want, [...keyOf(key), scopes, version]);
   }
 
   private auditing(request?: ConnectionRequest): unknown[] {

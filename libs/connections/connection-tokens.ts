@@ -52,7 +52,9 @@ export interface ExchangingCaller extends ConnectionRequest {
 
 /** How tokens are got without those before. */
 interface TokenSource {
-  ask: (fetch: IssuerFetch) => Promise<IssuedTokens>;
+  ask: (fetch: IssuerFetch, before: StoredConnection) => Promise<IssuedTokens>;
+  /** Tokens without them are not enough. */
+  scopes?: readonly string[];
   /** For the audit of a connection of somebody. */
   request?: ConnectionRequest;
 }
@@ -87,12 +89,21 @@ export class ConnectionTokens {
   }
 
   /**
-   * Exchanges the caller's token if there is no connection that lasts.
+   * Exchanges the caller's token if there is no connection that lasts, or none with these scopes: then also for those that it had before.
    * @throws AppError tool_unavailable, IssuerRefused, store_unavailable; the signal's reason
    */
-  async exchange(caller: ExchangingCaller, server: ConnectedServer, signal: AbortSignal): Promise<void> {
-    const { principal, token, ...request } = caller;
-    const source = { ask: (fetch: IssuerFetch) => exchangedTokens(server, token, fetch), request };
+  async exchange(
+    caller: ExchangingCaller,
+    server: ConnectedServer,
+    signal: AbortSignal,
+    scopes: readonly string[] = [],
+  ): Promise<void> {
+    const { principal, token: callerToken, ...request } = caller;
+    const ask: TokenSource['ask'] = (fetch, before) => {
+      const more = scopes.length === 0 ? [] : [...before.scopes, ...scopes];
+      return exchangedTokens(server, { callerToken, more }, fetch);
+    };
+    const source = { ask, scopes, request };
     await this.current(principal, server, signal, { source });
   }
 
@@ -109,9 +120,11 @@ export class ConnectionTokens {
       signal.throwIfAborted();
       const row = await this.parts.store.get(key);
       const usable = row !== undefined && this.isFor(row, server) && row.sealed !== null ? row : undefined;
+      const isEnough = lackingIn(row?.scopes ?? [], source).length === 0;
       if (usable === undefined && source === undefined) throw neededAt(server, row?.wantedScopes);
       const secrets = usable && this.open(usable);
-      if (secrets !== undefined && usable!.version !== refused && lastsMs(usable!) > renewBefore(secrets)) {
+      const isFresh = secrets !== undefined && usable!.version !== refused && lastsMs(usable!) > renewBefore(secrets);
+      if (isFresh && isEnough) {
         return toCredential(secrets, usable!.version);
       }
       if (usable !== undefined && source === undefined && !canRenew(secrets)) {
@@ -127,7 +140,7 @@ export class ConnectionTokens {
         const isDone = await unlessAborted(this.renewOnce(row, server, source), signal);
         if (!isDone) await pause(pauses.next(), undefined, { signal });
       } catch (error) {
-        const isGood = secrets !== undefined && row.version !== refused && lastsMs(row) > 0;
+        const isGood = secrets !== undefined && isEnough && row.version !== refused && lastsMs(row) > 0;
         if (!isGood || !(error instanceof IssuerAway)) throw error;
         return toCredential(secrets, row.version);
       }
@@ -161,7 +174,7 @@ export class ConnectionTokens {
     server: ConnectedServer,
     source: TokenSource | undefined,
   ): Promise<boolean> {
-    const id = JSON.stringify([row.principal, row.server]);
+    const id = JSON.stringify([row.principal, row.server, source?.scopes]);
     const running = this.renewing.get(id);
     if (running !== undefined) return running.then(() => true);
     const holder = randomUUID();
@@ -180,12 +193,15 @@ export class ConnectionTokens {
     const { principal, server: name } = row;
     const fetch = fetchFor(server, this.parts.allow, AbortSignal.timeout(renewMs));
     try {
-      const { tokens, ...asked } = await (source?.ask(fetch) ?? this.refreshed(row, server, fetch));
+      const { tokens, ...asked } = await (source?.ask(fetch, row) ?? this.refreshed(row, server, fetch));
       const secrets = secretsOf(asked, tokens);
       const key = { principal, server: name, issuer: asked.issuer, resource: server.url };
       const sealed = vault.seal(secrets, connectionOwner(key, key.issuer));
       const scopes = tokens.scope === undefined ? undefined : scopesOf(tokens.scope);
-      const renewed = { sealed, scopes, expiresInMs: secrets.lifeMs };
+      // The tokens before stay as good as they were.
+      if (lackingIn(scopes ?? [], source).length > 0) throw new IssuerRefused(name, 'insufficient_scope');
+      const satisfied = source?.scopes !== undefined && source.scopes.length > 0;
+      const renewed = { sealed, scopes, expiresInMs: secrets.lifeMs, satisfied };
       await untilStored(() => store.renew(key, holder, renewed, source?.request));
     } catch (error) {
       if (error instanceof IssuerRefused && source === undefined) return untilStored(() => store.end(row));
@@ -215,6 +231,9 @@ async function ownTokens(server: ConnectedServer, fetch: IssuerFetch): Promise<I
   const client = { client_id: server.auth.client_id! };
   return { issuer, metadata, resource, client, tokens: await ownToken(server, found, fetch) };
 }
+
+const lackingIn = (scopes: readonly string[], source: TokenSource | undefined): string[] =>
+  (source?.scopes ?? []).filter((each) => !scopes.includes(each));
 
 /** How long the token is good for. Issuers need not say it. */
 const lastsMs = (row: StoredConnection): number => row.lastsMs ?? Infinity;

@@ -18,6 +18,7 @@ import {
   ofIssuer,
   unusable,
 } from './issuer.js';
+import { scopesOf } from './connection-secrets.js';
 import type { IssuerFetch } from './issuer-fetch.js';
 
 /** An issuer's tokens, and the client that they were issued to. */
@@ -27,11 +28,12 @@ const urn = 'urn:ietf:params:oauth';
 
 /**
  * `auth.issuer` is the issuer of the caller's token.
+ * @param more Scopes besides those that are asked for anyway
  * @throws AppError tool_unavailable, tool_denied, IssuerRefused
  */
 export async function exchangedTokens(
   server: ConnectedServer,
-  callerToken: string,
+  { callerToken, more }: { callerToken: string; more: readonly string[] },
   fetch: IssuerFetch,
 ): Promise<IssuedTokens> {
   const { audience, id_jag: isIdJag, issuer: address = '', scopes } = server.auth;
@@ -42,22 +44,27 @@ export async function exchangedTokens(
   const client = configuredClient(server);
   const issuer: Issuer = { issuer: metadata.issuer, metadata, resource };
   const type = (name: string) => `${urn}:token-type:${name}`;
+  const usual = scopes ?? scopesOf(of?.scope);
+  const asked = [...new Set([...usual, ...more])].join(' ');
+  const scope = asked === '' ? undefined : asked;
   const tokens = await granted(server, { ...issuer, client }, fetch, {
     grant_type: `${urn}:grant-type:token-exchange`,
     subject_token: callerToken,
     subject_token_type: type(isIdJag === true ? 'id_token' : 'access_token'),
     requested_token_type: type(isIdJag === true ? 'id-jag' : 'access_token'),
     audience: of?.issuer ?? audience,
-    scope: scopes?.join(' ') ?? of?.scope,
+    scope,
   });
-  if (of === undefined) return shortened({ ...issuer, client: idOf(client), tokens }, callerToken);
+  // An issuer that names no scopes has given those that were asked for.
+  const named = (given: OAuthTokens) => (scope === undefined ? given : { ...given, scope: given.scope ?? scope });
+  if (of === undefined) return shortened({ ...issuer, client: idOf(client), tokens: named(tokens) }, callerToken);
   const { server_client_id: ownId = '', server_client_secret: ownSecret } = server.auth;
   const ownClient = { client_id: ownId, ...(ownSecret === undefined ? {} : { client_secret: ownSecret }) };
   const own = await granted(server, { ...of, client: ownClient }, fetch, {
     grant_type: `${urn}:grant-type:jwt-bearer`,
     assertion: tokens.access_token,
   });
-  return shortened({ ...of, client: idOf(ownClient), tokens: own }, callerToken);
+  return shortened({ ...of, client: idOf(ownClient), tokens: named(own) }, callerToken);
 }
 
 const issuerOfServer = async ({ name, url, auth }: ConnectedServer, fetch: IssuerFetch) => {

@@ -66,6 +66,8 @@ const toolJobMembers = z.object({
   sealedHeaders: z.object({ ref: z.string(), key: z.string() }).optional(),
   /** Roles of the caller, for a server that is told who calls. */
   roles: z.array(z.string()).optional(),
+  /** The gateway can get another token for the server, so the call may be parked for one. */
+  renewsToken: z.boolean().optional(),
   /** The tool server may ask the caller; a question expires after `expiresMs`. Absent: nobody can be asked. */
   questions: z.object({ expiresMs: z.number().positive(), notify: z.boolean() }).optional(),
   /** Log messages of the server from this level on are sent to the gateway. Absent: none. */

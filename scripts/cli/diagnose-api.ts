@@ -1,22 +1,32 @@
 // The checks of `signalbox doctor server NAME` for an API: its document as a worker reads it, and what answers at its address without
 // credentials. Calls no operation.
 import type { Config } from '#libs/config/schema.js';
+import { serverAddress } from '#libs/config/servers/server-address.js';
 import { whyUnreachable } from '#libs/http-client/why-unreachable.js';
 import { textOfDocument } from '../../apps/worker/mcp/openapi/api-document.js';
 import { type Api, readApi } from '../../apps/worker/mcp/openapi/read-api.js';
 import { DocumentProblem } from '../../apps/worker/mcp/openapi/read-document.js';
 import { type ApiConfig, apiOptions, documentPlace } from '../../apps/worker/mcp/servers/open-api.js';
-import { describeCredentials, greet, okFinding, problemFinding, type ServerFinding } from './diagnose-server.js';
+import { describeCredentials, greet } from './diagnose-server.js';
+import { findArrivals, withAccess } from './find-arrivals.js';
+import { okFinding, problemFinding, type ServerFinding } from './server-finding.js';
 
 const shownLeftOut = 5;
 
-export async function* diagnoseApi(
-  server: ApiConfig,
-  { limits, configDirectory }: { limits: Config['limits']; configDirectory: string },
-): AsyncGenerator<ServerFinding> {
+interface DiagnosedApi {
+  name: string;
+  server: ApiConfig;
+  config: Config;
+  configDirectory: string;
+  /** '': nobody. */
+  principal: string;
+}
+
+export async function* diagnoseApi(diagnosed: DiagnosedApi): AsyncGenerator<ServerFinding> {
+  const { server, config, configDirectory } = diagnosed;
   let api: Api;
   try {
-    api = readApi(await textOfDocument(documentPlace(server, configDirectory)), apiOptions(server, limits));
+    api = readApi(await textOfDocument(documentPlace(server, configDirectory)), apiOptions(server, config.limits));
   } catch (error) {
     if (!(error instanceof DocumentProblem)) throw error;
     yield problemFinding(
@@ -38,9 +48,11 @@ export async function* diagnoseApi(
   if (typeof met === 'string') {
     const remedy = 'Correct its base_url; its host must be reachable from where the worker runs';
     yield problemFinding('reached', `${shown} cannot be reached: ${met}`, remedy);
-    return;
+  } else {
+    const whose = api.isFromDocument ? ', which only the document names: it has to be a public address' : '';
+    yield okFinding('reached', `${shown} ${met.where}${whose}; without credentials it answers ${met.status}`);
+    yield describeCredentials({ ...server, url: shown }, met.status);
   }
-  const whose = api.isFromDocument ? ', which only the document names: it has to be a public address' : '';
-  yield okFinding('reached', `${shown} ${met.where}${whose}; without credentials it answers ${met.status}`);
-  yield describeCredentials({ ...server, url: shown }, met.status);
+  const told = { ...diagnosed, server: { ...server, url: serverAddress(server) ?? shown } };
+  yield* await withAccess(told, (access) => findArrivals(told, access));
 }

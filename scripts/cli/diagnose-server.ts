@@ -1,5 +1,5 @@
 // The checks of `signalbox doctor server NAME`: what a worker meets at the address of one tool server, whom it would sign in at, and
-// what it says of a caller. Calls no tool, and shows no token.
+// what the server is told of a caller. Calls no tool of it, and shows no token.
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { TLSSocket } from 'node:tls';
@@ -8,59 +8,36 @@ import {
   discoverOAuthProtectedResourceMetadata,
   extractWWWAuthenticateParams,
 } from '@modelcontextprotocol/client';
-import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { StatementMint } from '#libs/access/identity/caller-statement.js';
-import { IdentityKeys } from '#libs/access/identity/identity-keys.js';
+import { decodeProtectedHeader } from 'jose';
 import type { Cache } from '#libs/backing/cache.js';
 import { publicAddress } from '#libs/config/addresses/public-address.js';
-import type { Config } from '#libs/config/schema.js';
 import { whyUnreachable } from '#libs/http-client/why-unreachable.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { statementOf, type UrlServer } from '../../apps/worker/mcp/servers/caller-access.js';
 import { openUrl } from '../../apps/worker/mcp/servers/servers.js';
-import { withStore } from '../with-store.js';
-
-export interface ServerFinding {
-  state: 'ok' | 'problem';
-  /** What was looked at. */
-  check: 'document' | 'reached' | 'resource' | 'issuer' | 'credentials' | 'identity' | 'keys' | 'tools';
-  what: string;
-  /** What to do about a problem. */
-  remedy?: string;
-}
-
-interface Diagnosed {
-  name: string;
-  server: UrlServer;
-  config: Config;
-  /** '': nobody, as when the tools are listed. */
-  principal: string;
-}
+import { type DoctorAccess, findArrivals, type ToldServer, userOf, withAccess } from './find-arrivals.js';
+import { okFinding, problemFinding, type ServerFinding } from './server-finding.js';
 
 const askMs = 10_000;
 const maxDocumentBytes = 1024 * 1024;
 
-export const okFinding = (check: ServerFinding['check'], what: string): ServerFinding => ({ state: 'ok', check, what });
-export const problemFinding = (check: ServerFinding['check'], what: string, remedy: string): ServerFinding => ({
-  state: 'problem',
-  check,
-  what,
-  remedy,
-});
-
-export async function* diagnoseServer(diagnosed: Diagnosed): AsyncGenerator<ServerFinding> {
+export async function* diagnoseServer(diagnosed: ToldServer): AsyncGenerator<ServerFinding> {
   const { server } = diagnosed;
   const met = await greet(server.url).catch((error: unknown) => whyUnreachable(error));
   if (typeof met === 'string') {
     const remedy = 'Correct its url, or start the server; its host must be reachable from where the worker runs';
     yield problemFinding('reached', `${server.url} cannot be reached: ${met}`, remedy);
+    yield* await withAccess(diagnosed, (access) => findArrivals(diagnosed, access));
     return;
   }
   yield okFinding('reached', `${server.url} ${met.where}; without credentials it answers ${met.status}`);
   if (met.status === 401 || met.status === 403) yield* describeSignIn(server, met.challenge);
   yield describeCredentials(server, met.status);
-  if (server.identity === undefined) yield await listTools(diagnosed);
-  else yield* withIdentity(diagnosed);
+  yield* await withAccess(diagnosed, async (access) => [
+    ...(await findArrivals(diagnosed, access)),
+    ...(server.identity === undefined ? [] : [await checkKeys(diagnosed, access)]),
+    await listTools(diagnosed, access),
+  ]);
 }
 
 interface Met {
@@ -153,47 +130,31 @@ export function describeCredentials(server: UrlServer, status: number): ServerFi
   return problemFinding('credentials', 'it asks for credentials, and none are configured', remedy);
 }
 
-async function* withIdentity(diagnosed: Diagnosed): AsyncGenerator<ServerFinding> {
-  const { server, config, principal } = diagnosed;
-  const found = await withStore(config, { applicationName: 'doctor' }, async (database) => {
-    const keys = new IdentityKeys(database);
-    const statements = new StatementMint({ keys, issuer: publicAddress(config.server) });
-    const statement = await statementOf(server, { ...sharedParts(config), statements })!({ principal });
-    return { statement, tools: await listTools(diagnosed, statements) };
-  });
-  const { iss = '', aud, sub } = decodeJwt(found.statement);
-  yield okFinding('identity', `the statement is by ${iss}, for ${String(aud)}, about ${sub}`);
-  yield await checkKeys(iss, decodeProtectedHeader(found.statement).kid);
-  yield found.tools;
-}
-
 /** The server has to read the keys at the same address. */
-async function checkKeys(issuer: string, id: string | undefined): Promise<ServerFinding> {
-  const url = `${issuer}/.well-known/jwks.json`;
+async function checkKeys({ server, config, principal }: ToldServer, access: DoctorAccess): Promise<ServerFinding> {
+  const url = `${publicAddress(config.server)}/.well-known/jwks.json`;
   const remedy = 'Start the gateway, and set server.public_url to an address at which the tool server reaches it';
   try {
+    const { kid } = decodeProtectedHeader(await statementOf(server, access)!({ principal }));
     const answer = await boundedFetch(url);
     const { keys = [] } = (await answer.json()) as { keys?: { kid?: string }[] };
-    if (keys.some(({ kid }) => kid === id)) return okFinding('keys', `${url} has the key of the statement`);
+    if (keys.some((key) => key.kid === kid)) return okFinding('keys', `${url} has the key of the statement`);
     return problemFinding('keys', `${url} answers ${answer.status}, without the key of the statement`, remedy);
   } catch (error) {
     return problemFinding('keys', `${url} cannot be read: ${messageOf(error)}`, remedy);
   }
 }
 
-const sharedParts = (config: Config) => ({ config, logger: silentLogger });
-
 /** As a worker does for its catalog. */
-async function listTools(
-  { name, server, config, principal }: Diagnosed,
-  statements?: StatementMint,
-): Promise<ServerFinding> {
+async function listTools(diagnosed: ToldServer, access: DoctorAccess): Promise<ServerFinding> {
+  const { name, server, config } = diagnosed;
   const learnt = new LearntDiscovery();
-  const parts = { ...sharedParts(config), cache: learnt, ...(statements === undefined ? {} : { statements }) };
-  const open = openUrl(server, parts, { key: { server: name, configHash: '' }, statement: statementOf(server, parts) });
   const signal = AbortSignal.timeout(server.start_timeout_ms + askMs);
   try {
-    const connection = await open({ principal, sessionId: '', directory: '' }, signal);
+    const parts = { config, logger: silentLogger, cache: learnt, ...access };
+    const place = { key: { server: name, configHash: '' }, statement: statementOf(server, access) };
+    const user = await userOf(diagnosed, access);
+    const connection = await openUrl(server, parts, place)(user, signal);
     try {
       const tools = await connection.listTools(signal);
       const how = `${learnt.shown()}, revision ${connection.peer?.protocolVersion ?? 'unknown'}`;

@@ -5,7 +5,8 @@ import { ConfigError } from '#libs/config/config-error.js';
 import { configurationFiles, loadConfig } from '#libs/config/load-config.js';
 import { diagnose, type Finding } from './diagnose.js';
 import { diagnoseApi } from './diagnose-api.js';
-import { diagnoseServer, type ServerFinding } from './diagnose-server.js';
+import { diagnoseServer } from './diagnose-server.js';
+import type { ServerFinding } from './server-finding.js';
 import { readArguments, UsageError } from './usage-error.js';
 
 const words: Record<Finding['state'] | ServerFinding['state'], string> = {
@@ -54,7 +55,8 @@ async function checkServer(name: string, { as: principal, json }: { as: string; 
   const diagnosis =
     url !== undefined
       ? diagnoseServer({ name, server: { ...server, url }, config, principal })
-      : openapi !== undefined && diagnoseApi({ ...server, openapi }, { limits: config.limits, configDirectory });
+      : openapi !== undefined &&
+        diagnoseApi({ name, server: { ...server, openapi }, config, configDirectory, principal });
   if (diagnosis === false) throw new UsageError(`'${name}' has no url: \`signalbox config check\` checks it`, 'doctor');
   const findings: ServerFinding[] = [];
   for await (const finding of diagnosis) {

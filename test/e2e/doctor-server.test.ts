@@ -1,9 +1,15 @@
 // `signalbox doctor server NAME`, as it is built, at servers that ask for a sign-in, that are told who calls, and that are away.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { connectionOwner } from '#libs/connections/connection-secrets.js';
+import { ConnectionStore } from '#libs/connections/connection-store.js';
+import { Vault } from '#libs/connections/vault.js';
+import { openDatabase } from '#libs/postgres/open-database.js';
+import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.js';
 import { type CountingServer, startCountingServer } from '../support/counting-server.js';
 import { runProgram } from '../support/run-program.js';
 import { type SignalboxHere, startSignalboxHere } from '../support/services/start-signalbox.js';
@@ -20,7 +26,10 @@ interface Found {
 
 const program = fileURLToPath(new URL('../../scripts/signalbox.mjs', import.meta.url));
 const directory = mkdtempSync(join(tmpdir(), 'signalbox-doctor-'));
+const vaultKey = randomBytes(32).toString('base64');
+const clientSecret = 'canary-secret-of-the-client';
 let tokens: TokenIssuer;
+let guarded: AuthorizationServer;
 let issuer: SignInIssuer;
 let counting: CountingServer;
 let box: SignalboxHere;
@@ -29,12 +38,15 @@ beforeAll(async () => {
   tokens = await startTokenIssuer();
   issuer = await startSignInIssuer(tokens);
   counting = await startCountingServer();
+  guarded = await startAuthorizationServer();
+  guarded.clients.set('us', { secret: clientSecret, method: 'client_secret_basic' });
   const environment = { AUTH_JWT_ISSUER: issuer.url, AUTH_JWT_AUDIENCE: audience };
   box = await startSignalboxHere({ workers: 0, environment });
 }, 60_000);
 afterAll(async () => {
   await box?.close();
   await counting?.close();
+  await guarded?.stop();
   await issuer?.close();
   await tokens?.stop();
   rmSync(directory, { recursive: true });
@@ -47,6 +59,7 @@ async function doctor(server: object, ...words: string[]) {
       DATA_DIR: directory,
       DATABASE_URL: box.databaseUrl,
       SERVER_PUBLIC_URL: box.url,
+      VAULT_KEY: vaultKey,
       MCP_SERVERS: JSON.stringify({ it: server }),
     },
     timeoutMs: 60_000,
@@ -71,14 +84,103 @@ verifies('operations.doctor-server', 'one that asks for a sign-in: the gateway i
 });
 
 verifies('operations.doctor-server', 'one that is told who calls', async () => {
-  const told = { url: counting.url, identity: 'jwt' };
-  const { code, findings } = await doctor(told, '--as', 'alice', '--json');
+  const server = { url: counting.url, identity: 'jwt' };
+  const { code, findings } = await doctor(server, '--as', 'alice', '--json');
   expect([...findings.values()].map(({ state }) => state)).toEqual(Array(findings.size).fill('ok'));
-  expect(findings.get('identity')!.what).toBe(`the statement is by ${box.url}, for ${counting.url}, about alice`);
+  const told = `the statement in authorization is by ${box.url}, for ${counting.url}, about alice`;
+  expect(findings.get('identity')!.what).toBe(`${told}; roles doctor, session doctor, run doctor; good for 60 s`);
+  expect(findings.get('meta')!.what).toMatch(/signalbox\/request_id, signalbox\/identity \(\d{3} characters\)/);
   expect(findings.get('keys')!.what).toContain(`${box.url}/.well-known/jwks.json`);
   expect(findings.get('tools')!.what).toContain('4 tools were listed by Streamable HTTP in the older era');
   expect(code).toBe(0);
   expect(counting.calls).toEqual([]);
+});
+
+/** A connection as a sign-in leaves it. */
+async function connect(principal: string, resource: string, secrets: object): Promise<void> {
+  const database = openDatabase({ url: box.databaseUrl, poolSize: 1, timeoutMs: 5_000, applicationName: 'test' });
+  const key = { principal, server: 'it', issuer: guarded.url };
+  const sealed = new Vault([Buffer.from(vaultKey, 'base64')]).seal(secrets, connectionOwner(key, key.issuer));
+  await new ConnectionStore(database).connect({ ...key, resource, sealed, scopes: [] });
+  await database.close();
+}
+
+verifies(
+  'operations.doctor-arrivals',
+  'headers of the entry, headers of callers, and a token for the gateway',
+  async () => {
+    const server = {
+      url: counting.url,
+      headers: { 'X-Key': 'canary-of-the-entry', 'X-Empty': '' },
+      forward_headers: ['X-Tenant', 'Authorization'],
+      act_for_caller: true,
+    };
+    const { code, stdout } = await doctor(server, '--as', 'alice');
+    expect(code).toBe(1);
+    expect(stdout).toContain('STOP  arrived      x-empty (of `headers`) did not arrive as it is configured');
+    expect(stdout).toMatch(
+      /ok {4}arrived .* x-key \(19 characters\), x-tenant \(6 characters\), authorization \(Bearer and 6 c/,
+    );
+    expect(stdout).toMatch(/ok {4}meta .* signalbox\/call_token \(\d+ characters\)/);
+    const { headers, ...rest } = server;
+    const whole = await doctor({ ...rest, headers: { 'X-Key': headers['X-Key'] } });
+    expect(whole.code).toBe(0);
+    expect(stdout + whole.stdout).not.toContain('canary');
+  },
+);
+
+verifies(
+  'operations.doctor-arrivals',
+  'tokens: of a user who has connected, of the gateway, and of nobody',
+  async () => {
+    const oauth = { url: guarded.mcpUrl, auth: { kind: 'oauth' } };
+    const nobody = await doctor(oauth, '--as', 'bob', '--json');
+    expect([nobody.code, nobody.findings.get('arrived')]).toMatchObject([
+      1,
+      { state: 'problem', what: "nothing arrived: The tool server 'it' needs a sign-in of the caller" },
+    ]);
+    const token = guarded.giveKey('ada');
+    await connect('ada', guarded.mcpUrl, {
+      kind: 'oauth',
+      issuer: guarded.url,
+      resource: '',
+      client: {},
+      accessToken: token,
+    });
+    const arrived = `arrived with authorization (Bearer and ${token.length} characters)`;
+    // Whoever connected last is named by nobody: with these rights a worker lists the tools.
+    for (const words of [['--as', 'ada'], []]) {
+      const { findings, stdout } = await doctor(oauth, ...words, '--json');
+      expect(findings.get('arrived')).toMatchObject({ state: 'ok', what: expect.stringContaining(arrived) as string });
+      expect(stdout).not.toContain(token);
+    }
+    const own = { kind: 'client_credentials', client_id: 'us', client_secret: clientSecret };
+    const wrong = await doctor({ url: guarded.mcpUrl, auth: { ...own, client_id: 'them' } }, '--json');
+    expect([wrong.code, wrong.findings.get('arrived')]).toMatchObject([
+      1,
+      { state: 'problem', remedy: expect.stringContaining('client_id') as string },
+    ]);
+    const gateway = await doctor({ url: guarded.mcpUrl, auth: own }, '--json');
+    expect([gateway.code, gateway.findings.get('arrived')]).toMatchObject([0, { state: 'ok' }]);
+    for (const secret of [clientSecret, ...guarded.tokens]) expect(gateway.stdout + wrong.stdout).not.toContain(secret);
+  },
+);
+
+verifies('operations.doctor-arrivals', 'at an API, whose own address nothing answers', async () => {
+  const file = join(directory, 'api.json');
+  writeFileSync(
+    file,
+    JSON.stringify({
+      openapi: '3.0.3',
+      info: { title: 'a', version: '1' },
+      paths: { '/me': { get: { responses: {} } } },
+    }),
+  );
+  const api = { openapi: file, base_url: 'http://127.0.0.1:9', identity: { kind: 'jwt', header: 'X-Caller' } };
+  const { code, findings } = await doctor(api, '--as', 'alice', '--json');
+  expect([code, findings.get('reached')!.state]).toEqual([1, 'problem']);
+  expect(findings.get('identity')!.what).toContain(`in x-caller is by ${box.url}, for http://127.0.0.1:9, about alice`);
+  expect(findings.has('meta')).toBe(false);
 });
 
 verifies('operations.doctor-server', 'in lines: one that is away, and what is no server with a url', async () => {

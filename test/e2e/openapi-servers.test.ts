@@ -142,6 +142,7 @@ verifies('openapi.checked', 'config check, doctor and tools document', async () 
     { check: 'document', what: expect.stringContaining('2 operations, 2 tools') },
     { check: 'reached', what: expect.stringContaining('without credentials it answers 200') },
     { check: 'credentials', what: 'requests carry X-Key' },
+    { check: 'arrived', what: expect.stringContaining('arrived with x-key (14 characters)') },
   ]);
   expect(`${doctor.stdout}${checked.stdout}`).not.toContain('canary');
   const measured = await run('tools', 'document', 'crm.yaml');

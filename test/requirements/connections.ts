@@ -8,6 +8,10 @@ export const connectionRequirements = {
     'the client at an issuer is the configured one, else a metadata document, else a registered one',
   'connections.exchange-refused':
     'a call without a token that its issuer exchanges is told why, and does not wait for a person',
+  'connections.exchanged-again':
+    'a tool server that refuses an exchanged token, or asks for more scopes, gets another one within the same call',
+  'connections.exchange-reload':
+    'tokens are exchanged for servers that a changed configuration adds, without a restart',
   'connections.exchanged':
     "a caller's token is exchanged once for one of a tool server, which ends with it, for nobody else",
   'connections.guarded': 'addresses that a server or its issuer names are not reached if they are private elsewhere',

@@ -75,6 +75,8 @@ export const operationsRequirements = {
   'operations.redis-warnings': 'a Redis that may lose jobs is warned of, with what to set',
   'operations.program':
     'every command is one program’s, signalbox, with help, an example and sentences for what goes wrong',
+  'operations.doctor-arrivals':
+    'signalbox doctor server NAME shows what arrives of whom a call is made for, no secret, and fails if something of it does not',
   'operations.doctor-server':
     'signalbox doctor server NAME says what is met at a tool server, who signs people in there, and what it is told of a caller',
   'operations.doctor':

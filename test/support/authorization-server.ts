@@ -23,6 +23,8 @@ export interface IssuerFaults {
   tokenError?: { status: number; body: string };
   /** The audience is refused. */
   refusedAudience?: string;
+  /** Nobody gets tokens with this scope by exchange. */
+  refusedScope?: string;
   /** How long a token request takes, ms. */
   slowMs?: number;
   /** Redirects every metadata request there. */
@@ -211,6 +213,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
         return grants.exchange(form, client, {
           ...granting,
           refusedAudience: world.faults.refusedAudience,
+          refusedScope: world.faults.refusedScope,
           issuer: world.url,
         });
       case assertionGrant:

@@ -12,6 +12,7 @@ export interface TokenGrant {
 export interface TokenGranting {
   issuer: string;
   refusedAudience: string | undefined;
+  refusedScope: string | undefined;
   issue: (grant: TokenGrant, refreshable: boolean) => object;
   keep: (secret: string) => void;
 }
@@ -27,11 +28,13 @@ export class TokenGrants {
   private readonly jags = new Map<string, TokenGrant>();
 
   exchange(form: URLSearchParams, client: string, granting: TokenGranting): Answer {
-    const { issuer, refusedAudience, issue, keep } = granting;
+    const { issuer, refusedAudience, refusedScope, issue, keep } = granting;
     const { iss, sub = '', exp = 0 } = decodeJwt(form.get('subject_token') ?? '');
     if (iss !== issuer || exp * 1_000 < Date.now()) return [400, { error: 'invalid_grant' }];
     const audience = form.get('audience');
     if (audience !== null && audience === refusedAudience) return [400, { error: 'invalid_target' }];
+    const scopes = (form.get('scope') ?? '').split(' ');
+    if (refusedScope !== undefined && scopes.includes(refusedScope)) return [400, { error: 'invalid_scope' }];
     const grant = { user: sub, scope: form.get('scope') ?? '', client, resource: form.get('resource') ?? '' };
     const issued_token_type = form.get('requested_token_type');
     if (issued_token_type !== `${tokenType}id-jag`) return [200, { ...issue(grant, true), issued_token_type }];

@@ -10,15 +10,19 @@ import type { Vault } from '#libs/connections/vault.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Database } from '#libs/postgres/open-database.js';
 import type { Toolsets } from '#libs/policy/toolset.js';
+import type { Waits } from '../govern/waits.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
+import type { ServerTokens } from '../turn/dispatch/dispatch-services.js';
 import type { TokenExchanges } from './token-exchanges.js';
 
 export interface OpenIssuerTokensParts {
   database: Database;
-  /** Undefined if no server has `auth`. */
+  /** Undefined if there is no key of it. */
   vault: Vault | undefined;
   catalog: Pick<ToolCatalog, 'list'>;
   channels: Pick<Channels, 'publish'>;
+  /** Where calls wait for another token. */
+  waits: () => Pick<Waits, 'connected' | 'decide'>;
   /** Each has an address of its own. */
   toolsets: Pick<Toolsets, 'names'>;
   logger: Logger;
@@ -27,41 +31,65 @@ export interface OpenIssuerTokensParts {
 export interface IssuerTokens {
   /** Undefined without an issuer. */
   tokenRing: TokenRing | undefined;
-  /** Undefined if no server needs it. */
-  exchanges: TokenExchanges | undefined;
+  exchanges: ServerTokens;
+  /** Whether tokens of callers are exchanged now. */
+  exchangesTokens: () => boolean;
+  /** From now on its servers are those whose tokens are exchanged. */
+  follow(config: Pick<Config, 'mcpServers'>): Promise<void>;
   close(): Promise<void>;
 }
 
 export async function openIssuerTokens(config: Config, parts: OpenIssuerTokensParts): Promise<IssuerTokens> {
   const { jwt } = config.auth;
-  if (jwt === undefined) return { tokenRing: undefined, exchanges: undefined, close: async () => undefined };
-  const exchanges = await openExchanges(config, jwt.issuer, parts);
-  const onVerified = exchanges?.signedIn.bind(exchanges);
-  const { logger, toolsets } = parts;
-  const resources = () => ownResources(config.server, toolsets.names);
-  const tokenRing = new TokenRing({ settings: jwt, resources, onVerified, logger });
-  const close = async () => {
-    tokenRing.close();
-    await exchanges?.close();
+  const { logger, toolsets, vault } = parts;
+  const servers = new Map<string, ConnectedServer>();
+  let current: TokenExchanges | undefined;
+  const tokenRing =
+    jwt &&
+    new TokenRing({
+      settings: jwt,
+      resources: () => ownResources(config.server, toolsets.names),
+      onVerified: (caller, token) => current?.signedIn(caller, token),
+      logger,
+    });
+  const follow: IssuerTokens['follow'] = async ({ mcpServers }) => {
+    // Without an issuer, or a key of the vault, no token can be exchanged.
+    if (jwt === undefined || vault === undefined) return;
+    const before = new Set(servers.keys());
+    servers.clear();
+    for (const [name, server] of Object.entries(mcpServers)) {
+      const { enabled, auth } = server;
+      const url = serverAddress(server);
+      if (!enabled || url === undefined || auth?.kind !== 'token_exchange') continue;
+      servers.set(name, { name, url, auth: { ...auth, issuer: jwt.issuer } });
+    }
+    if (servers.size > 0) current ??= await create(config, servers, { ...parts, vault });
+    // Whoever comes next lists the tools of a new server.
+    if ([...servers.keys()].some((name) => !before.has(name))) tokenRing?.verifyAgain();
   };
-  return { tokenRing, exchanges, close };
+  await follow(config);
+  return {
+    tokenRing,
+    exchanges: {
+      isFor: (server) => servers.has(server),
+      beforeCall: async (server, caller) => (await current?.beforeCall(server, caller)) === true,
+      again: async (wait, caller) => current?.again(wait, caller),
+    },
+    exchangesTokens: () => servers.size > 0,
+    follow,
+    close: async () => {
+      tokenRing?.close();
+      await current?.close();
+    },
+  };
 }
 
-async function openExchanges(
+async function create(
   config: Config,
-  issuer: string,
-  parts: OpenIssuerTokensParts,
-): Promise<TokenExchanges | undefined> {
-  const { database, vault, catalog, channels, logger } = parts;
-  if (vault === undefined) return undefined;
-  const servers = new Map<string, ConnectedServer>();
-  for (const [name, server] of Object.entries(config.mcpServers)) {
-    const { enabled, auth } = server;
-    const url = serverAddress(server);
-    if (!enabled || url === undefined || auth?.kind !== 'token_exchange') continue;
-    servers.set(name, { name, url, auth: { ...auth, issuer } });
-  }
-  if (servers.size === 0) return undefined;
+  servers: ReadonlyMap<string, ConnectedServer>,
+  parts: OpenIssuerTokensParts & { vault: Vault },
+): Promise<TokenExchanges> {
+  const { database, vault, catalog, channels, waits, logger } = parts;
   const [{ TokenExchanges }, { ConnectionTokens }, { ConnectionStore }] = await Promise.all([
     import('./token-exchanges.js'),
     import('#libs/connections/connection-tokens.js'),
@@ -73,6 +101,7 @@ async function openExchanges(
     tokens: new ConnectionTokens({ store, vault, allow: config.tools.fetch_allow }),
     isListed: (server) => catalog.list(server).length > 0,
     announce: (key) => announceConnection(key, { channels, logger }),
+    waits,
     logger,
   });
 }

@@ -31,6 +31,8 @@ type Step = 'run' | 'write' | 'reply' | 'drop';
 
 /** A safe call that waited longer may have been cancelled before this worker could receive it. */
 const lookAfterMs = 1_000;
+/** How long a call waits until its gateway has got another token for it. */
+const exchangeMs = 60_000;
 /** How long an unavailable store is retried, even if the call's own time seems to be over. */
 const storePatienceMs = 5_000;
 
@@ -84,10 +86,12 @@ export class CallRunner {
    * Parks the call until its caller has signed in. False if it may not wait, or the store does not answer: then it ends without its tool
    * having run.
    */
-  private async park(call: WorkerCall, { server, scopes }: ConnectionNeeded): Promise<boolean> {
+  private async park(call: WorkerCall, { server, scopes, canSignIn }: ConnectionNeeded): Promise<boolean> {
     const { job, fence, arguments: args = {} } = call;
     const { logger, running, signIns, workerId: worker } = this.parts;
     const { waits, ...bounds } = signIns;
+    // No person is waited for, only the gateway of the call.
+    if (!canSignIn) bounds.expiresMs = Math.min(bounds.expiresMs, exchangeMs);
     const signIn = {
       id: mintApprovalId(),
       callId: job.callId,

@@ -24,7 +24,8 @@ import { tracing } from '#libs/tracing/tracing.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import type { PoolEvents } from '../mcp/pool/pool-events.js';
 import type { ServerPool } from '../mcp/pool/pool.js';
-import { ownName, type ConfiguredServer } from '../mcp/servers/configured-server.js';
+import { ownName, type ConfiguredServer, type PoolUser } from '../mcp/servers/configured-server.js';
+import type { ToolCallOptions } from '../mcp/wire/call-scope.js';
 import type { RawToolResult, ToolConnection } from '../mcp/servers/connection.js';
 import type { ServerBound } from '../mcp/wire/server-bound.js';
 import { resultsDirectory } from '../builtin/search-tools.js';
@@ -85,7 +86,8 @@ export async function runTool(parts: ToolRunParts, call: WorkerCall): Promise<vo
     } else outcome = readServerAnswer(job.method, { ...result }, bounds);
   } catch (error) {
     // A tool that has asked something has begun, and does not begin again after a sign-in.
-    if (error instanceof ConnectionNeeded && error.canSignIn && !call.hasAsked) call.connectionNeeded = error;
+    const mayWait = error instanceof ConnectionNeeded && (error.canSignIn || job.renewsToken === true);
+    if (mayWait && !call.hasAsked) call.connectionNeeded = error;
     outcome = toOutcome(error, call, parts.logger);
   }
   const claiming = call.end(outcome.error === undefined ? outcome : withoutSecrets(outcome));
@@ -103,10 +105,8 @@ async function askTool(
   const tool = method ?? ownName(server, call.job.tool);
   const parent = call.span?.traceparent ?? call.job.traceparent;
   const span = tracing?.start(mcpClientSpan(tool, server.name, connection.peer), parent);
-  const meta = metaOf(call, server, span?.traceparent ?? parent);
   try {
-    if (server.actsForCaller) meta[callTokenMetaKey] = await callTokenOf(call, parts);
-    if (server.statement !== undefined) meta[identityMetaKey] = await server.statement(call.user, call);
+    const meta = await metaOfCall(call, server, { ...parts, traceparent: span?.traceparent ?? parent });
     const args = call.arguments!;
     if (method === 'resources/subscribe') parts.updates.watch(server.name, connection);
     const result: RawToolResult =
@@ -144,21 +144,37 @@ async function unsealed(headers: NonNullable<ToolJob['sealedHeaders']>, { sealed
   return JSON.parse(text) as Record<string, string>;
 }
 
-/** Mints the token in the worker, since a job carries no secret. @throws AppError tool_unavailable */
-async function callTokenOf(call: WorkerCall, { callTokens }: ToolRunParts): Promise<string> {
-  const { principal, keyId, callId, maxTimeoutMs } = call.job;
-  const token = await callTokens.mint({ principal, keyId, callId }, maxTimeoutMs);
-  call.holdSecrets([token]);
-  return token;
-}
+/** A call, as far as its server is told of it. */
+export type ToldCall = Required<Pick<ToolCallOptions, 'holdSecrets'>> &
+  Omit<ToolCallOptions, 'job' | 'user'> & {
+    job: Pick<
+      ToolJob,
+      'requestId' | 'principal' | 'keyId' | 'callId' | 'sessionId' | 'runId' | 'roles' | 'maxTimeoutMs'
+    >;
+    user: PoolUser;
+  };
 
-/** Only servers of this process receive the caller and the location of the files. */
-function metaOf({ job, user }: WorkerCall, { builtin }: ConfiguredServer, traceparent: string | undefined): JsonObject {
-  const { requestId, principal, sessionId } = job;
+/**
+ * What the server of a call is sent in `_meta`. Only servers of this process receive the caller and the location of the files. Tokens are
+ * made here, since a job carries no secret.
+ * @throws AppError tool_unavailable, store_unavailable
+ */
+export async function metaOfCall(
+  call: ToldCall,
+  { builtin, actsForCaller, statement }: Pick<ConfiguredServer, 'builtin' | 'actsForCaller' | 'statement'>,
+  { callTokens, traceparent }: Pick<ToolRunParts, 'callTokens'> & { traceparent: string | undefined },
+): Promise<JsonObject> {
+  const { requestId, principal, sessionId, keyId, callId, maxTimeoutMs } = call.job;
   const meta: JsonObject = builtin
-    ? toCallMeta({ requestId, userId: principal, sessionId, workspaceDirectory: user.directory })
+    ? toCallMeta({ requestId, userId: principal, sessionId, workspaceDirectory: call.user.directory })
     : { [callMetaKeys.requestId]: requestId };
   if (traceparent !== undefined) meta['traceparent'] = traceparent;
+  if (actsForCaller) {
+    const token = await callTokens.mint({ principal, keyId, callId }, maxTimeoutMs);
+    call.holdSecrets([token]);
+    meta[callTokenMetaKey] = token;
+  }
+  if (statement !== undefined) meta[identityMetaKey] = await statement(call.user, call);
   return meta;
 }
 

@@ -26,7 +26,7 @@ export interface AuthenticationParts {
   /** Undefined if no token issuer is configured. */
   tokens: TokenRing | undefined;
   /** Whether tokens of callers are exchanged for those of a tool server. */
-  exchangesTokens: boolean;
+  exchangesTokens: () => boolean;
   callTokens: Pick<CallTokenRing, 'signIn' | 'isRemembered' | 'verify'>;
   failures: FailedSignIns;
   store: Pick<KeyStore, 'noteFailure'>;
@@ -82,7 +82,7 @@ export class Authentication {
     }
     const wait = failures.refusedFor(request.ip);
     if (wait !== undefined && !credentials.isRemembered(shown.key)) throw this.tooMany(wait);
-    if (this.parts.exchangesTokens && credentials === tokens) requestContext(request).callerToken = () => shown.key;
+    if (credentials === tokens && this.parts.exchangesTokens()) requestContext(request).callerToken = () => shown.key;
     const finish = (signIn: SignIn) =>
       this.admit(request, signIn, { access, header: shown.header, isOurs: credentials === this.parts.callTokens });
     const signIn = credentials.signIn(shown.key);

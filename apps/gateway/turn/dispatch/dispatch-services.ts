@@ -6,6 +6,7 @@ import type { JobQueue } from '#libs/backing/job-queue.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
+import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { LateCancels } from './late-cancels.js';
 import type { ReplyInbox } from './reply-inbox.js';
 import type { SessionRoutes } from './session-routes.js';
@@ -24,8 +25,10 @@ export interface SamplingDesk {
 /** Gets the token that a call of a tool server needs, for its worker. */
 export interface ServerTokens {
   isFor(server: string): boolean;
-  /** @throws AppError; the signal's reason */
-  beforeCall(server: string, caller: RequestContext): Promise<void>;
+  /** False if the caller has nothing that a token could be got with: then no other one could be. @throws AppError; the signal's reason */
+  beforeCall(server: string, caller: RequestContext): Promise<boolean>;
+  /** Gets another token for a call that is parked for it, and lets the call run; or ends the call. @throws AppError; the signal's reason */
+  again(wait: Wait, caller: RequestContext): Promise<ToolOutcome | undefined>;
 }
 
 export type DispatchQueue = Pick<JobQueue, 'add' | 'existing' | 'remove'>;

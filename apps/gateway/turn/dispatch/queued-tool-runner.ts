@@ -20,6 +20,7 @@ import type { Call, JobOptions, RunnableCall } from '../call.js';
 import { isHandedOver } from '../runs/active-runs.js';
 import type { DispatchServices, SamplingDesk, ServerTokens } from './dispatch-services.js';
 import { DispatchedCall } from './dispatched-call.js';
+import { ApprovalNeeded } from '../../govern/approval-needed.js';
 import type { ApprovalSettings } from '../../govern/decide.js';
 import { ForwardedHeaders } from './forwarded-headers.js';
 import { CachedResults, type CachedResultsParts } from './cached-results.js';
@@ -197,10 +198,32 @@ export class QueuedToolRunner implements ToolRunner {
   private send(call: RunnableCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
     const { exchanges } = this.parts;
     if (exchanges?.isFor(call.tool.server) !== true) return this.sendAtOnce(call, onProgress);
-    return exchanges.beforeCall(call.tool.server, call.context).then(
-      () => this.sendAtOnce(call, onProgress),
-      (error: unknown) => this.neverQueued(error, call),
-    );
+    return this.sendWithToken(call, onProgress, exchanges);
+  }
+
+  /** A call whose server refuses the token before anything has run is parked by its worker, and runs with another one. */
+  private async sendWithToken(
+    call: RunnableCall,
+    onProgress: (progress: ToolProgress) => void,
+    exchanges: ServerTokens,
+  ): Promise<ToolOutcome> {
+    try {
+      if (await exchanges.beforeCall(call.tool.server, call.context)) call.job.renewsToken = true;
+    } catch (error) {
+      return this.neverQueued(error, call);
+    }
+    for (;;) {
+      try {
+        return await this.sendAtOnce(call, onProgress);
+      } catch (error) {
+        const parkedFor =
+          error instanceof ApprovalNeeded && error.approval.kind === 'sign_in' ? error.approval : undefined;
+        if (parkedFor === undefined) throw error;
+        const outcome = await exchanges.again(parkedFor, call.context).catch((e: unknown) => this.neverQueued(e, call));
+        if (outcome !== undefined) return outcome;
+        call.again = true;
+      }
+    }
   }
 
   private sendAtOnce(call: RunnableCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {

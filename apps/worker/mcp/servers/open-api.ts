@@ -10,12 +10,13 @@ import { resultsDirectory } from '../../builtin/search-tools.js';
 import { OpenApiClient } from '../openapi/api-client.js';
 import { ApiDocument, type DocumentPlace, fileHash } from '../openapi/api-document.js';
 import { ApiServer, type CallFiles } from '../openapi/api-server.js';
-import type { ApiOptions } from '../openapi/read-api.js';
+import type { Api, ApiOptions } from '../openapi/read-api.js';
+import type { FetchBounds } from '../wire/bounded-fetch.js';
 import type { ToolCallOptions } from '../wire/call-scope.js';
 import type { ServerBound } from '../wire/server-bound.js';
 import { type AccessParts, serverAccessOf, statementHeader, statementOf } from './caller-access.js';
 import { messageBytes } from './command-server.js';
-import type { ConfiguredServer, OpenServer } from './configured-server.js';
+import type { ConfiguredServer, OpenServer, PoolUser } from './configured-server.js';
 import { InProcessConnection } from './in-process-connection.js';
 
 export type ApiConfig = ServerConfig & { openapi: string };
@@ -54,6 +55,44 @@ export function apiOptions(server: ApiConfig, limits: Config['limits']): ApiOpti
   };
 }
 
+export interface ApiClients extends Pick<ConfiguredServer, 'statement'> {
+  /** A client for a user's calls; at `baseUrl`, whatever credentials and statements are for. */
+  clientOf: (user: PoolUser, api: Pick<Api, 'baseUrl' | 'isFromDocument'>) => OpenApiClient;
+  bounds: FetchBounds;
+}
+
+/** @throws CommandRefused */
+export function openApiClients(
+  name: string,
+  server: ApiConfig,
+  parts: AccessParts & Pick<ApiParts, 'config' | 'onBound'>,
+): ApiClients {
+  const { tools } = parts.config;
+  // Both are refused without `base_url`.
+  const named = { ...server, url: serverAddress(server) ?? '' };
+  const statement = statementOf(named, parts);
+  const bounds = {
+    maxBytes: messageBytes(parts.config),
+    connectMs,
+    maxExchanges: server.concurrency,
+    totalMs: Math.max(server.max_timeout_ms ?? tools.max_timeout_ms, server.timeout_ms ?? tools.timeout_ms),
+    onBound: (bound: ServerBound) => parts.onBound?.(name, bound),
+  };
+  const clientOf: ApiClients['clientOf'] = (user, { baseUrl, isFromDocument }) => {
+    const access = serverAccessOf(name, named, user, parts);
+    return new OpenApiClient({
+      baseUrl,
+      headers: { ...server.headers, ...user.headers },
+      bounds,
+      guard: isFromDocument ? new AddressGuard(tools.fetch_allow) : undefined,
+      access,
+      fresh: statementHeader(named, statement, user),
+      needed: (error) => access?.needed(error),
+    });
+  };
+  return { clientOf, statement, bounds };
+}
+
 /** @throws CommandRefused */
 export function openApi(
   name: string,
@@ -61,30 +100,11 @@ export function openApi(
   parts: ApiParts,
 ): Pick<ConfiguredServer, 'statement'> & { open: OpenServer } {
   const { config, configDirectory, workspaces } = parts;
-  const { tools } = config;
-  // Both are refused without `base_url`.
-  const named = { ...server, url: serverAddress(server) ?? '' };
-  const statement = statementOf(named, parts);
+  const { clientOf, statement, bounds } = openApiClients(name, server, parts);
   const document = new ApiDocument(documentPlace(server, configDirectory), apiOptions(server, config.limits));
-  const bounds = {
-    maxBytes: messageBytes(config),
-    connectMs,
-    maxExchanges: server.concurrency,
-    totalMs: Math.max(server.max_timeout_ms ?? tools.max_timeout_ms, server.timeout_ms ?? tools.timeout_ms),
-    onBound: (bound: ServerBound) => parts.onBound?.(name, bound),
-  };
   const open: OpenServer = async (user, signal) => {
     const api = await document.read(signal);
-    const access = serverAccessOf(name, named, user, parts);
-    const client = new OpenApiClient({
-      baseUrl: api.baseUrl,
-      headers: { ...server.headers, ...user.headers },
-      bounds,
-      guard: api.isFromDocument ? new AddressGuard(tools.fetch_allow) : undefined,
-      access,
-      fresh: statementHeader(named, statement, user),
-      needed: (error) => access?.needed(error),
-    });
+    const client = clientOf(user, api);
     const filesOf = (call: ToolCallOptions) => callFiles(workspaces, bounds.maxBytes, call);
     return new InProcessConnection(new ApiServer({ name, api, client, filesOf }));
   };

@@ -55,7 +55,7 @@ export class ServerAccess {
       const isLatest = sent?.token === undefined || headers.get('authorization') === `Bearer ${sent.token}`;
       const response = await fetch(url, { ...init, headers });
       if (response.status === 401 && sent !== undefined && isLatest) await this.refused(response, sent);
-      if (response.status === 403 && this.principal !== '') await this.noteWanted(response);
+      if (response.status === 403 && sent !== undefined && isLatest) await this.noteWanted(response, sent);
       return response;
     };
   }
@@ -97,8 +97,11 @@ export class ServerAccess {
 
   private async renew(response: Response): Promise<void> {
     const refused = this.refusals.get(response);
-    const credential = await this.current(refused);
-    if (credential === undefined) throw this.signIn(extractWWWAuthenticateParams(response).scope);
+    const { scope } = extractWWWAuthenticateParams(response);
+    const credential = await this.current(refused).catch((error: unknown) => {
+      throw error instanceof ConnectionNeeded ? neededAt(this.server, [...error.scopes, ...scopesOf(scope)]) : error;
+    });
+    if (credential === undefined) throw this.signIn(scope);
     if (refused !== undefined) this.renewed = credential.version;
   }
 
@@ -109,10 +112,10 @@ export class ServerAccess {
     await this.connections.store.end({ principal: this.principal, server: this.server.name, version }, 'error');
   }
 
-  private async noteWanted(response: Response): Promise<void> {
+  private async noteWanted(response: Response, { version }: Credential): Promise<void> {
     const { error, scope } = extractWWWAuthenticateParams(response);
-    if (error !== 'insufficient_scope') return;
-    const key = { principal: this.principal, server: this.server.name };
+    if (error !== 'insufficient_scope' || this.principal === '') return;
+    const key = { principal: this.principal, server: this.server.name, version };
     await this.connections.store.want(key, scopesOf(scope));
   }
 }

@@ -161,17 +161,19 @@ export type UrlParts = Pick<ServerParts, 'cache' | 'onBound' | 'statements' | 'c
   config: Pick<Config, 'tools'>;
 };
 
+export interface UrlPlace extends Pick<ConfiguredServer, 'statement'> {
+  key: DiscoveryKey;
+  /** Asked in place of the server's address, for which credentials and statements are all the same. */
+  at?: string;
+}
+
 /** The operator has chosen the URL, so it may be private. Redirects are not followed. */
-export function openUrl(
-  server: UrlServer,
-  parts: UrlParts,
-  { key, statement }: { key: DiscoveryKey } & Pick<ConfiguredServer, 'statement'>,
-): OpenServer {
+export function openUrl(server: UrlServer, parts: UrlParts, { key, statement, at }: UrlPlace): OpenServer {
   const { config } = parts;
   const maxTimeoutMs = server.max_timeout_ms ?? config.tools.max_timeout_ms;
   const onBound = (bound: ServerBound) => parts.onBound?.(key.server, bound);
   const http = {
-    url: server.url,
+    url: at ?? server.url,
     headers: { ...server.headers },
     transport: server.transport,
     bounds: {
