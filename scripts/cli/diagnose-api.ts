@@ -9,6 +9,7 @@ import { type ApiConfig, apiOptions, documentPlace } from '../../apps/worker/mcp
 import { describeCredentials, greet, okFinding, problemFinding, type ServerFinding } from './diagnose-server.js';
 
 const shownLeftOut = 5;
+const readMs = 60_000;
 
 export async function* diagnoseApi(
   server: ApiConfig,
@@ -16,7 +17,10 @@ export async function* diagnoseApi(
 ): AsyncGenerator<ServerFinding> {
   let api: Api;
   try {
-    api = readApi(await textOfDocument(documentPlace(server, configDirectory)), apiOptions(server, limits));
+    api = readApi(
+      await textOfDocument(documentPlace(server, configDirectory), AbortSignal.timeout(readMs)),
+      apiOptions(server, limits),
+    );
   } catch (error) {
     if (!(error instanceof DocumentProblem)) throw error;
     yield problemFinding(
@@ -26,11 +30,20 @@ export async function* diagnoseApi(
     );
     return;
   }
-  const { version, operations, tools, leftOut } = api;
+  const { version, operations, tools, leftOut, needed } = api;
   const largest = Math.max(0, ...tools.map((tool) => JSON.stringify(tool.definition.inputSchema).length));
   const offered = `${operations} operations, ${tools.length} tools, of which the largest schema has ${largest} characters`;
   yield okFinding('document', `it is of OpenAPI ${version} and has ${offered}`);
   for (const each of leftOut.slice(0, shownLeftOut)) yield okFinding('document', `left out: ${each}`);
+  for (const { credentials, tools: names } of needed) {
+    const [shown, more] = [names.slice(0, shownLeftOut).join(', '), names.length - shownLeftOut];
+    const which = more > 0 ? `${shown} and ${more} more` : shown;
+    yield problemFinding(
+      'credentials',
+      `requests do not carry ${credentials}, which its document asks for: ${which}`,
+      'Set `headers`, `auth`, `identity`, `forward_headers` or the query of `base_url`, or leave these out with `operations`',
+    );
+  }
   // A query may be a secret.
   const { origin, pathname } = new URL(api.baseUrl);
   const shown = `${origin}${pathname}`;

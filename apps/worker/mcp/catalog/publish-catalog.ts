@@ -29,14 +29,14 @@ export class CatalogPublisher {
   /** Resolves with the offered tools, and what is left out, with reasons. @throws AppError store_unavailable */
   async publish(
     server: ConfiguredServer,
-    { tools, offers }: Pick<ServerListing, 'tools' | 'offers'>,
+    { tools, leftOut: unmade, offers }: Pick<ServerListing, 'tools' | 'leftOut' | 'offers'>,
   ): Promise<{ published: PublishedTool[]; leftOut: string[] }> {
     const { store, limits, logger } = this.parts;
     const { definitions, refused } = await readDefinitions(tools, limits);
     const { firstListing } = await store.place(server.name, server.order);
     const others = offers === undefined ? [] : await this.writeOffers(server, offers);
     const { published, refused: twice } = await this.write(server, definitions, firstListing);
-    const leftOut = [...refused, ...twice, ...others];
+    const leftOut = [...unmade, ...refused, ...twice, ...others];
     if (leftOut.length > 0) {
       const metadata = { server: server.name, refused: leftOut.slice(0, namesInLog), count: leftOut.length };
       logger.warn({ metadata }, 'tools, resources or prompts were left out');
