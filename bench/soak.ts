@@ -2,6 +2,7 @@
 // worker; then what is left of them: processes, descriptors, timers, memory. And what twenty idle servers weigh.
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { eachInTurn } from '#libs/concurrency/lists/each-in-turn.js';
 import { identifyProcess, isSameProcess } from '#libs/process/process-identity.js';
 import { Pool } from 'undici';
 import { descendantsOf } from '../apps/worker/sandbox/descendants.js';
@@ -162,10 +163,5 @@ function print(when: string, { processes, descriptors, timers, rssMegabytes }: L
   );
 }
 
-async function inParallel(count: number, work: (index: number) => Promise<void>): Promise<void> {
-  let next = 0;
-  const one = async () => {
-    for (let index = next++; index < count; index = next++) await work(index);
-  };
-  await Promise.all(Array.from({ length: atOnce }, one));
-}
+const inParallel = (count: number, work: (index: number) => Promise<void>): Promise<void> =>
+  eachInTurn(Array(count).keys(), atOnce, work);

@@ -106,3 +106,30 @@ verifies('operations.config-reload', 'the file is watched: written in place, and
   renameSync(`${path}.new`, path);
   await expect.poll(() => applied.at(-1), { timeout: 20_000 }).toContain('c');
 });
+
+verifies(
+  'openapi.documents',
+  'a changed document counts as a change of its server, the same text again does not',
+  async () => {
+    const { directory, path, reloads, outcomes, lines } = setUp('mcpServers: { constructor: { openapi: ./api.json } }');
+    const document = join(directory, 'api.json');
+    for (const text of ['{"openapi":"3.0.0"}', '{"openapi":"3.1.0"}', '{"openapi":"3.1.0"}']) {
+      writeFileSync(document, text);
+      await reloads.request('test');
+    }
+    rmSync(document);
+    await reloads.request('test');
+    await reloads.request('test');
+    expect(outcomes).toEqual(['applied', 'applied', 'unchanged', 'applied', 'unchanged']);
+    expect(lines.map(({ fields }) => fields.metadata!['changed'])).toEqual([
+      ['constructor'],
+      ['constructor'],
+      [],
+      ['constructor'],
+      [],
+    ]);
+    writeFileSync(path, web('toString'));
+    await reloads.request('test');
+    expect(lines.at(-1)!.fields.metadata).toMatchObject({ added: ['toString'], changed: [], removed: ['constructor'] });
+  },
+);

@@ -8,6 +8,7 @@ import { ConfigError, formatProblem } from '#libs/config/config-error.js';
 import type { ConfigReader } from '#libs/config/load-config.js';
 import { policyFilePath } from '#libs/config/policy-file.js';
 import type { Config } from '#libs/config/schema.js';
+import { documentHash } from '#libs/config/servers/document-hash.js';
 import { documentFile } from '#libs/config/servers/server-address.js';
 import { secretValues } from '#libs/config/secrets.js';
 import { watchFiles } from '#libs/config/files/watch-files.js';
@@ -32,9 +33,11 @@ export class ConfigurationReloads {
   private again?: string;
   private watch?: { close(): void };
   private closed = false;
+  private documents: ReadonlyMap<string, string>;
 
   constructor(private readonly parts: ReloadParts) {
     this.inForce = parts.started;
+    this.documents = this.documentsOf(parts.started);
   }
 
   /** The last configuration that was valid: its policy, toolsets and tool servers are in force. */
@@ -91,15 +94,31 @@ export class ConfigurationReloads {
     strikeOut(secrets);
     const settings = changedSettings(started, next);
     if (settings.length > 0) logger.warn({ metadata: { settings } }, 'settings have changed that need a restart');
-    const changes = compareServers(before.mcpServers, next.mcpServers);
+    const documents = this.documentsOf(next);
+    const changes = compareServers(before.mcpServers, next.mcpServers, {
+      before: this.documents,
+      after: documents,
+    });
     // Applied even if unchanged, since a missing program may have been installed.
     await apply(next);
     this.inForce = next;
+    this.documents = documents;
     this.lastProblem = undefined;
     const others = (['policy', 'toolsets'] as const).filter((name) => !isDeepStrictEqual(before[name], next[name]));
     const changed = Object.fromEntries(others.map((name) => [name, 'changed']));
     logger.info({ metadata: { why, ...changes.names, ...changed } }, 'the configuration was read again');
     return changes.any || others.length > 0 ? 'applied' : 'unchanged';
+  }
+
+  /** The hashes of documents of APIs that are files, by server. */
+  private documentsOf({ mcpServers }: Config): Map<string, string> {
+    const directory = dirname(this.parts.reader.path);
+    const found = new Map<string, string>();
+    for (const [name, server] of Object.entries(mcpServers)) {
+      const file = documentFile(directory, server);
+      if (file !== undefined) found.set(name, documentHash(file));
+    }
+    return found;
   }
 
   private reject(error: unknown): ReloadOutcome {
@@ -117,11 +136,18 @@ export class ConfigurationReloads {
 
 type Servers = Config['mcpServers'];
 
-function compareServers(before: Servers, after: Servers): { names: Record<string, string[]>; any: boolean } {
+function compareServers(
+  before: Servers,
+  after: Servers,
+  documents: { before: ReadonlyMap<string, string>; after: ReadonlyMap<string, string> },
+): { names: Record<string, string[]>; any: boolean } {
   const [old, now] = [Object.keys(before), Object.keys(after)];
-  const added = now.filter((name) => !(name in before));
-  const removed = old.filter((name) => !(name in after));
-  const changed = now.filter((name) => name in before && canonicalHash(before[name]) !== canonicalHash(after[name]));
+  const added = now.filter((name) => !Object.hasOwn(before, name));
+  const removed = old.filter((name) => !Object.hasOwn(after, name));
+  const isChanged = (name: string) =>
+    canonicalHash(before[name]) !== canonicalHash(after[name]) ||
+    documents.before.get(name) !== documents.after.get(name);
+  const changed = now.filter((name) => Object.hasOwn(before, name) && isChanged(name));
   const moved = old.join(' ') !== now.join(' ');
   return { names: { added, changed, removed }, any: moved || changed.length > 0 };
 }

@@ -12,6 +12,7 @@ import { findArrivals, withAccess } from './find-arrivals.js';
 import { okFinding, problemFinding, type ServerFinding } from './server-finding.js';
 
 const shownLeftOut = 5;
+const readMs = 60_000;
 
 interface DiagnosedApi {
   name: string;
@@ -26,7 +27,10 @@ export async function* diagnoseApi(diagnosed: DiagnosedApi): AsyncGenerator<Serv
   const { server, config, configDirectory } = diagnosed;
   let api: Api;
   try {
-    api = readApi(await textOfDocument(documentPlace(server, configDirectory)), apiOptions(server, config.limits));
+    api = readApi(
+      await textOfDocument(documentPlace(server, configDirectory), AbortSignal.timeout(readMs)),
+      apiOptions(server, config.limits),
+    );
   } catch (error) {
     if (!(error instanceof DocumentProblem)) throw error;
     yield problemFinding(
@@ -36,11 +40,20 @@ export async function* diagnoseApi(diagnosed: DiagnosedApi): AsyncGenerator<Serv
     );
     return;
   }
-  const { version, operations, tools, leftOut } = api;
+  const { version, operations, tools, leftOut, needed } = api;
   const largest = Math.max(0, ...tools.map((tool) => JSON.stringify(tool.definition.inputSchema).length));
   const offered = `${operations} operations, ${tools.length} tools, of which the largest schema has ${largest} characters`;
   yield okFinding('document', `it is of OpenAPI ${version} and has ${offered}`);
   for (const each of leftOut.slice(0, shownLeftOut)) yield okFinding('document', `left out: ${each}`);
+  for (const { credentials, tools: names } of needed) {
+    const [shown, more] = [names.slice(0, shownLeftOut).join(', '), names.length - shownLeftOut];
+    const which = more > 0 ? `${shown} and ${more} more` : shown;
+    yield problemFinding(
+      'credentials',
+      `requests do not carry ${credentials}, which its document asks for: ${which}`,
+      'Set `headers`, `auth`, `identity`, `forward_headers` or the query of `base_url`, or leave these out with `operations`',
+    );
+  }
   // A query may be a secret.
   const { origin, pathname } = new URL(api.baseUrl);
   const shown = `${origin}${pathname}`;

@@ -57,9 +57,11 @@ function checkApi(
   const place = documentPlace(server, configDirectory);
   if ('url' in place) return { note: 'remote, with a document that the worker fetches' };
   try {
-    const { version, tools, leftOut } = readApi(documentText(place.file), apiOptions(server, limits));
+    const { version, tools, leftOut, needed } = readApi(documentText(place.file), apiOptions(server, limits));
     const others = leftOut.length === 0 ? '' : `, ${leftOut.length} left out`;
-    return { note: `remote, ${tools.length} tools of OpenAPI ${version}${others}` };
+    const without = needed.flatMap(({ tools: names }) => names).length;
+    const keyless = without === 0 ? '' : `, ${without} need credentials that are not configured`;
+    return { note: `remote, ${tools.length} tools of OpenAPI ${version}${others}${keyless}` };
   } catch (error) {
     if (error instanceof DocumentProblem) return { note: 'remote', refused: `its document ${error.message}` };
     throw error;

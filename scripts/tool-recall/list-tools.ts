@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, type Tool } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { eachInTurn } from '#libs/concurrency/lists/each-in-turn.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { SearchableTool } from '#libs/tool-search/tool-index.js';
 
@@ -36,21 +37,17 @@ export async function listTools(
   const names = Object.keys(servers);
   const lists = new Map<string, SearchableTool[]>();
   const failed: Record<string, string> = {};
-  const waiting = names.values();
-  const lane = async () => {
-    for (const name of waiting) {
-      try {
-        const tools = await listServer(servers[name]!, modules);
-        lists.set(
-          name,
-          tools.map((tool) => searchable(name, tool)),
-        );
-      } catch (error) {
-        failed[name] = error instanceof Error ? error.message.split('\n')[0]! : String(error);
-      }
+  await eachInTurn(names, atOnce, async (name) => {
+    try {
+      const tools = await listServer(servers[name]!, modules);
+      lists.set(
+        name,
+        tools.map((tool) => searchable(name, tool)),
+      );
+    } catch (error) {
+      failed[name] = error instanceof Error ? error.message.split('\n')[0]! : String(error);
     }
-  };
-  await Promise.all(Array.from({ length: atOnce }, lane));
+  });
   return { tools: names.flatMap((name) => lists.get(name) ?? []), failed };
 }
 

@@ -29,6 +29,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
             { name: 'hidden', tool: 'workspace/move_file', effect: 'deny' },
           ],
         },
+        toolsets: { sums: ['old/*', 'workspace/read_file'], review: ['workspace/*'] },
         mcpServers: {
           workspace: { builtin: 'workspace' },
           old: { command: 'node', args: [fixture('old-sdk')], tools: { include: ['add'] } },
@@ -87,6 +88,30 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     expect(copied).toContain(`-d '{"name":"add","arguments":{"a":2,"b":3}}'`);
     expect(copied).toContain('$SIGNALBOX_KEY');
     await person.leave();
+  });
+
+  verifies('toolsets.listed', 'the console: a filter that the address keeps, in both languages', async () => {
+    const person = await world.asPerson('ada');
+    const { page } = person;
+    await person.open('tools?toolset=sums');
+    await rowOf(person, 'add').waitFor();
+    await page.getByText('2 tools ·').waitFor();
+    await page.getByLabel('Toolset').selectOption('review');
+    await page.waitForURL(/toolset=review/);
+    await rowOf(person, 'write_file').waitFor();
+    expect(await rowOf(person, 'add').count()).toBe(0);
+    await page.getByLabel('Toolset').selectOption('In a toolset or not');
+    await rowOf(person, 'echo').waitFor();
+    expect(page.url()).not.toContain('toolset');
+    await person.open('tools?toolset=gone');
+    await page.getByText('No tool matches these filters.').waitFor();
+    expect(await page.getByLabel('Toolset').inputValue()).toBe('gone');
+    await person.leave();
+    const other = await world.asPerson('ada', { language: 'zh' });
+    await other.open('tools?toolset=sums');
+    await rowOf(other, 'add').waitFor();
+    expect(await other.page.getByLabel('工具集').inputValue()).toBe('sums');
+    await other.leave();
   });
 
   verifies('tools.cost', 'the console: the sum, of a server too, and the most expensive first', async () => {

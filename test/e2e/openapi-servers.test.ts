@@ -123,6 +123,22 @@ verifies('openapi.documents', 'changed while the worker runs, and one with an er
   write('crm.yaml', documentOf(operations));
 });
 
+verifies('openapi.left-out', 'with the reason; gone again when the document is mended', async () => {
+  const leftOut = async () => {
+    const { servers } = (await (await fetch(`${box.url}/api/servers`)).json()) as {
+      servers: { name: string; left_out?: string[] }[];
+    };
+    return servers.find(({ name }) => name === 'crm')?.left_out;
+  };
+  write(
+    'crm.yaml',
+    documentOf({ ...operations, '/found': { query: { operationId: 'findCustomers', tags: ['crm'] } } }),
+  );
+  await expect.poll(leftOut, patient).toEqual(['findCustomers: its method QUERY is not sent']);
+  write('crm.yaml', documentOf(operations));
+  await expect.poll(leftOut, patient).toBeUndefined();
+});
+
 const run = (...words: string[]) =>
   runProgram(process.execPath, [program, ...words], {
     cwd: directory,
@@ -145,6 +161,16 @@ verifies('openapi.checked', 'config check, doctor and tools document', async () 
     { check: 'arrived', what: expect.stringContaining('arrived with x-key (14 characters)') },
   ]);
   expect(`${doctor.stdout}${checked.stdout}`).not.toContain('canary');
+  const login = { type: 'http', scheme: 'bearer' };
+  const signed = { ...operations, '/mine': { get: { operationId: 'mine', tags: ['crm'], security: [{ login: [] }] } } };
+  write('crm.yaml', `${documentOf(signed)}components: { securitySchemes: { login: ${JSON.stringify(login)} } }\n`);
+  const unsigned = await run('doctor', 'server', 'crm');
+  expect([unsigned.code, unsigned.stdout]).toEqual([
+    1,
+    expect.stringContaining('requests do not carry login (header Authorization), which its document asks for: mine'),
+  ]);
+  expect((await run('config', 'check')).stdout).toContain('3 tools of OpenAPI 3.0.3, 1 need credentials');
+  write('crm.yaml', documentOf(operations));
   const measured = await run('tools', 'document', 'crm.yaml');
   expect([measured.code, measured.stdout]).toEqual([0, expect.stringMatching(/\| crm\.yaml \| 3\.0\.3 \| 3 \| 3 \|/)]);
   write('crm.yaml', 'openapi: 4.0.0\n');

@@ -2,6 +2,7 @@
 // which reads only the tools of servers that have changed. Of equal names, the first server in configuration order has the bare
 // name.
 import type { Channels } from '#libs/backing/channels.js';
+import { Bell } from '#libs/concurrency/bell.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { CatalogServerState, PublishedCatalog, PublishedTool } from '#libs/runs/catalog/catalog-store.js';
@@ -11,6 +12,8 @@ import type { ServerOffers } from '#libs/runs/catalog/server-offers.js';
 import type { ChangedLists, OfferingServer, ServerTools } from './tool-catalog.js';
 
 const pollMs = 5_000;
+/** After a change, further ones are gathered for so long: hundreds of servers that are listed for the first time announce one each. */
+const gatherMs = 100;
 
 /** What a server has, as it was last read, with the hash of each list. */
 interface StoredServer extends CatalogServerState {
@@ -35,7 +38,8 @@ export class MemoryToolCatalog implements ServerTools {
   private readonly listeners = new Set<(changed: ChangedLists) => void>();
   private reading?: Promise<void>;
   private again = false;
-  private closed = false;
+  private changedAt = -Infinity;
+  private readonly closing = new AbortController();
 
   constructor(
     private readonly store: PublishedCatalog,
@@ -53,7 +57,7 @@ export class MemoryToolCatalog implements ServerTools {
   }
 
   async close(): Promise<void> {
-    this.closed = true;
+    this.closing.abort();
     clearInterval(this.timer);
     await Promise.all(this.stops.map((stop) => stop()));
     await this.reading;
@@ -71,8 +75,10 @@ export class MemoryToolCatalog implements ServerTools {
 
   private async readAll(): Promise<void> {
     do {
+      const restMs = gatherMs - (performance.now() - this.changedAt);
+      if (restMs > 0) await new Bell().heard(restMs, this.closing.signal);
       this.again = false;
-      if (this.closed) return;
+      if (this.closing.signal.aborted) return;
       try {
         await this.readChanged();
       } catch (error) {
@@ -94,6 +100,7 @@ export class MemoryToolCatalog implements ServerTools {
     if (!changed && stored.size === before.size) return;
     this.stored = stored;
     this.take(takeSnapshot([...stored.values()]));
+    this.changedAt = performance.now();
   }
 
   private async read(server: string): Promise<Omit<StoredServer, keyof CatalogServerState>> {

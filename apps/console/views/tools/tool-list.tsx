@@ -1,4 +1,4 @@
-// The tools of the caller, by server and by text, and beside them the one that was chosen.
+// The tools of the caller, by server, by toolset and by text, and beside them the one that was chosen.
 import type { Tool } from '@signalbox/client';
 import { useQuery } from '@tanstack/react-query';
 import { gatewayUrl } from '../../api/addresses.js';
@@ -24,7 +24,7 @@ import styles from './tools.module.css';
 export function ToolList() {
   const texts = useStrings(toolsStrings);
   const formats = useFormats();
-  const [{ text, server, order, tool }, change] = useFilters(['text', 'server', 'order', 'tool']);
+  const [{ text, server, toolset, order, tool }, change] = useFilters(['text', 'server', 'toolset', 'order', 'tool']);
   const { data, error, refetch } = useQuery({
     queryKey: ['tools', 'list'],
     queryFn: ({ signal }) => api.tools.list({ include: ['verdict', 'usage'], signal }),
@@ -32,10 +32,15 @@ export function ToolList() {
   if (data === undefined)
     return error === null ? <Loading /> : <Failure error={error} onRetry={() => void refetch()} />;
   const servers = [...new Set(data.map((each) => each.server))].toSorted();
+  // The address may name a set that has none of these tools.
+  const toolsets = [
+    ...new Set([...data.flatMap((each) => each.toolsets ?? []), ...(toolset ? [toolset] : [])]),
+  ].toSorted();
   const wanted = text?.toLowerCase() ?? '';
   const matching = data.filter(
     (each) =>
       (server === undefined || each.server === server) &&
+      (toolset === undefined || each.toolsets?.includes(toolset) === true) &&
       [each.function.name, each.title ?? '', each.function.description].some((part) =>
         part.toLowerCase().includes(wanted),
       ),
@@ -99,6 +104,15 @@ export function ToolList() {
           options={servers.map((value) => ({ value, title: visibleText(value) }))}
           onChange={(next) => change({ server: next })}
         />
+        {toolsets.length > 0 && (
+          <ChoiceFilter
+            label={texts.toolset}
+            all={texts.anyToolset}
+            value={toolset}
+            options={toolsets.map((value) => ({ value, title: visibleText(value) }))}
+            onChange={(next) => change({ toolset: next })}
+          />
+        )}
         <ChoiceFilter
           label={texts.order}
           all={texts.orderOfServers}

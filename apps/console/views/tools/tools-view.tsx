@@ -13,13 +13,20 @@ import { toolsStrings } from './strings.js';
 import { ToolList } from './tool-list.js';
 
 /** Each part has filters of its own. */
-const noFilters = { text: undefined, server: undefined, tool: undefined, resource: undefined, prompt: undefined };
+const noFilters = {
+  text: undefined,
+  server: undefined,
+  toolset: undefined,
+  tool: undefined,
+  resource: undefined,
+  prompt: undefined,
+};
 
 export default function ToolsView() {
   const texts = useStrings(toolsStrings);
   const words = useStrings(offerStrings);
   const isAdmin = useMay('admin') === true;
-  const [{ tab }, change] = useFilters(['tab', 'text', 'server', 'tool', 'resource', 'prompt']);
+  const [{ tab }, change] = useFilters(['tab', 'text', 'server', 'toolset', 'tool', 'resource', 'prompt']);
   return (
     <Page title={texts.title}>
       <Tabs

@@ -19,6 +19,8 @@ export interface ListParts {
 
 export interface ServerListing {
   tools: unknown[];
+  /** What the connection did not make a tool of, with the reasons. */
+  leftOut: readonly string[];
   /** Why there are no `offers`. */
   failure?: unknown;
   offers?: ListedOffers;
@@ -62,10 +64,11 @@ async function listAs(
 /** Tools are published even if the rest cannot be listed. */
 async function listingOf(connection: ToolConnection, signal: AbortSignal): Promise<ServerListing> {
   const tools = await connection.listTools(signal);
+  const { leftOut = [] } = connection;
   try {
-    return { tools, offers: await connection.listOffers(signal) };
+    return { tools, leftOut, offers: await connection.listOffers(signal) };
   } catch (failure) {
-    return { tools, failure };
+    return { tools, leftOut, failure };
   }
 }
 

@@ -41,7 +41,7 @@ export class CatalogPublisher {
   /** Resolves with the offered tools, and what is left out, with reasons. @throws AppError store_unavailable */
   async publish(
     server: ConfiguredServer,
-    listing: Pick<ServerListing, 'tools' | 'offers'>,
+    listing: Pick<ServerListing, 'tools' | 'leftOut' | 'offers'>,
   ): Promise<{ published: PublishedTool[]; leftOut: string[] }> {
     const { store, limits, logger } = this.parts;
     const { definitions, refused } = await readDefinitions(listing.tools, limits);
@@ -50,7 +50,7 @@ export class CatalogPublisher {
     const tools = { pinned: toolsOf(server), store, listed: definitions, firstListing };
     const { published, refused: twice, changed } = await this.pin(server, tools);
     await store.settle(server.name, changed);
-    const leftOut = [...refused, ...twice, ...others];
+    const leftOut = [...listing.leftOut, ...refused, ...twice, ...others];
     if (leftOut.length > 0) {
       const metadata = { server: server.name, refused: leftOut.slice(0, namesInLog), count: leftOut.length };
       logger.warn({ metadata }, 'tools, resources or prompts were left out');

@@ -1,6 +1,7 @@
 // Keeps the catalog up to date with this worker's servers: lists each server, removes those no longer configured, and
 // publishes the order in which bare names of tools are resolved.
 import { setTimeout as delay } from 'node:timers/promises';
+import { eachInTurn } from '#libs/concurrency/lists/each-in-turn.js';
 import type { ConnectionKey } from '#libs/connections/connection-store.js';
 import type { ServerReport } from '#libs/runs/processes/process-registry.js';
 import { isSameServer, type ConfiguredServer } from '../servers/configured-server.js';
@@ -114,11 +115,8 @@ export class CatalogService implements PoolListener {
   }
 }
 
-async function listInTurn(servers: readonly ListedServer[]): Promise<void> {
-  const waiting = servers.values();
-  const lane = async () => {
-    for (const listed of waiting)
-      await Promise.race([listed.list(), delay(listings.holdMs, undefined, { ref: false })]);
-  };
-  await Promise.all(Array.from({ length: listings.atOnce }, lane));
-}
+/** Never rejects: a listing that fails is retried. */
+const listInTurn = (servers: readonly ListedServer[]): Promise<void> =>
+  eachInTurn(servers, listings.atOnce, (listed) =>
+    Promise.race([listed.list(), delay(listings.holdMs, undefined, { ref: false })]),
+  );

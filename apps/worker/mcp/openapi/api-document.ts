@@ -1,17 +1,17 @@
 // The document of an API: read from a file or an address, made into tools in a thread of its own, and kept. One from an address
 // is read again after a while; if that fails, what was read before stays.
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
+import { maxDocumentBytes } from '#libs/config/servers/document-hash.js';
 import { HttpClient } from '#libs/http-client/http-client.js';
 import { builtProgram } from '#libs/process/find-installed.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { ApiTask, ApiThreadAnswer } from './api-thread.js';
 import type { Api, ApiOptions } from './read-api.js';
-import { DocumentProblem, maxDocumentBytes } from './read-document.js';
+import { DocumentProblem } from './read-document.js';
 
 const readMs = 60_000;
 const connectMs = 10_000;
@@ -21,31 +21,51 @@ const resourceLimits = { maxOldGenerationSizeMb: 1_024, maxYoungGenerationSizeMb
 
 export type DocumentPlace = { file: string } | { url: string };
 
+interface Reading {
+  api: Promise<Api>;
+  stop: AbortController;
+  readers: number;
+}
+
 export class ApiDocument {
   private kept: { api: Api; until: number } | undefined;
-  private reading: Promise<Api> | undefined;
+  private reading: Reading | undefined;
 
   constructor(
     private readonly place: DocumentPlace,
     private readonly options: ApiOptions,
   ) {}
 
-  /** @throws AppError tool_unavailable with what is wrong with the document; the signal's reason */
-  read(signal: AbortSignal): Promise<Api> {
-    if (this.kept !== undefined && steadyNow() < this.kept.until) return Promise.resolve(this.kept.api);
-    this.reading ??= this.readNow().finally(() => (this.reading = undefined));
-    return unlessAborted(this.reading, signal);
+  /** Callers share a reading, which ends with the last of them. @throws AppError tool_unavailable with what is wrong; the signal's reason */
+  async read(signal: AbortSignal): Promise<Api> {
+    if (this.kept !== undefined && steadyNow() < this.kept.until) return this.kept.api;
+    const reading = (this.reading ??= this.begin());
+    reading.readers += 1;
+    try {
+      return await unlessAborted(reading.api, signal);
+    } finally {
+      reading.readers -= 1;
+      if (reading.readers === 0) {
+        if (this.reading === reading) this.reading = undefined;
+        reading.stop.abort(new Error('nobody waits for the document'));
+      }
+    }
   }
 
-  private async readNow(): Promise<Api> {
+  private begin(): Reading {
+    const stop = new AbortController();
+    return { api: this.readNow(stop.signal), stop, readers: 0 };
+  }
+
+  private async readNow(signal: AbortSignal): Promise<Api> {
     try {
       const { place } = this;
-      const text = await textOfDocument(place);
-      const api = await inThread({ text, options: this.options });
+      const text = await textOfDocument(place, signal);
+      const api = await inThread({ text, options: this.options }, signal);
       this.kept = { api, until: 'file' in place ? Infinity : steadyNow() + lifeMs };
       return api;
     } catch (error) {
-      if (this.kept !== undefined) return this.kept.api;
+      if (this.kept !== undefined && !signal.aborted) return this.kept.api;
       if (error instanceof DocumentProblem)
         throw new AppError('tool_unavailable', `Its OpenAPI document ${error.message}`, { cause: error });
       throw error;
@@ -53,9 +73,9 @@ export class ApiDocument {
   }
 }
 
-/** @throws DocumentProblem */
-export async function textOfDocument(place: DocumentPlace): Promise<string> {
-  return 'file' in place ? documentText(place.file) : downloaded(new URL(place.url));
+/** @throws DocumentProblem; the signal's reason */
+export async function textOfDocument(place: DocumentPlace, signal: AbortSignal): Promise<string> {
+  return 'file' in place ? documentText(place.file) : downloaded(new URL(place.url), signal);
 }
 
 /** Does not wait at a pipe. @throws DocumentProblem */
@@ -75,17 +95,8 @@ export function documentText(file: string): string {
   }
 }
 
-/** Another one when the file has changed, or has become readable. */
-export function fileHash(file: string): string {
-  try {
-    return createHash('sha256').update(documentText(file)).digest('hex');
-  } catch (error) {
-    return (error as Error).message;
-  }
-}
-
-/** The operator has chosen the address, so it may be private. Redirects are not followed. @throws DocumentProblem */
-async function downloaded({ origin, pathname, search }: URL): Promise<string> {
+/** The operator has chosen the address, so it may be private. Redirects are not followed. @throws DocumentProblem; the signal's reason */
+async function downloaded({ origin, pathname, search }: URL, signal: AbortSignal): Promise<string> {
   const client = new HttpClient({
     baseUrl: origin,
     headers: { 'user-agent': 'signalbox', 'accept-encoding': 'identity' },
@@ -97,7 +108,6 @@ async function downloaded({ origin, pathname, search }: URL): Promise<string> {
     toError: ({ what }) => new DocumentProblem(`cannot be fetched: its server ${what}`),
   });
   try {
-    const { signal } = new AbortController();
     const given = { signal, deadline: steadyNow() + readMs };
     const answer = await client.open({ method: 'GET', path: `${pathname}${search}` }, given);
     if (answer.status !== 200) throw new DocumentProblem(`cannot be fetched: its server answers HTTP ${answer.status}`);
@@ -109,8 +119,9 @@ async function downloaded({ origin, pathname, search }: URL): Promise<string> {
   }
 }
 
-/** @throws DocumentProblem */
-async function inThread(task: ApiTask): Promise<Api> {
+/** @throws DocumentProblem; the signal's reason */
+async function inThread(task: ApiTask, signal: AbortSignal): Promise<Api> {
+  signal.throwIfAborted();
   const thread = new Worker(builtProgram('apps/worker/mcp/openapi/api-thread.js'), {
     resourceLimits,
     env: {},
@@ -121,10 +132,11 @@ async function inThread(task: ApiTask): Promise<Api> {
   thread.unref();
   const late = AbortSignal.timeout(readMs);
   try {
-    const [answer] = (await once(thread, 'message', { signal: late })) as [ApiThreadAnswer];
+    const [answer] = (await once(thread, 'message', { signal: AbortSignal.any([signal, late]) })) as [ApiThreadAnswer];
     if ('api' in answer) return answer.api;
     throw new DocumentProblem(answer.problem);
   } catch (error) {
+    signal.throwIfAborted();
     const isMemory = (error as { code?: unknown }).code === 'ERR_WORKER_OUT_OF_MEMORY';
     if (late.aborted || isMemory)
       throw new DocumentProblem(`takes too much ${isMemory ? 'memory' : 'time'} to be read`);

@@ -18,7 +18,7 @@ export interface CallFiles {
 
 export interface ApiServerParts {
   name: string;
-  api: Pick<Api, 'baseUrl' | 'tools'>;
+  api: Pick<Api, 'baseUrl' | 'tools' | 'leftOut'>;
   client: OpenApiClient;
   filesOf: (call: ToolCallOptions) => CallFiles;
 }
@@ -30,6 +30,10 @@ export class ApiServer {
   constructor(private readonly parts: ApiServerParts) {
     this.name = parts.name;
     this.tools = new Map(parts.api.tools.map((tool) => [tool.definition.name, tool]));
+  }
+
+  get leftOut(): readonly string[] {
+    return this.parts.api.leftOut;
   }
 
   list(): ApiTool['definition'][] {

@@ -12,6 +12,8 @@ export interface ApiParameter {
   place: 'path' | 'query' | 'header' | 'cookie';
   style: ParameterStyle;
   explode: boolean;
+  /** Reserved characters that cannot end a value of a query are sent as they are. */
+  allowReserved?: true;
   /** The value is sent as JSON (`content` of a parameter). */
   isJson: boolean;
 }

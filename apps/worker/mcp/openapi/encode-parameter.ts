@@ -2,7 +2,7 @@
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ApiParameter } from './api-tool.js';
 
-type Encoded = Pick<ApiParameter, 'name' | 'style' | 'explode'>;
+type Encoded = Pick<ApiParameter, 'name' | 'style' | 'explode' | 'allowReserved'>;
 
 const encode = (text: string): string =>
   // A text may have half a character, which no address can.
@@ -11,25 +11,34 @@ const encode = (text: string): string =>
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 
+/** What RFC 6570 lets through (3.2.3), except for what a server would read as the end of a value or as a space: `&`, `+` and `#`. */
+const encodeUnreserved = (text: string): string =>
+  encode(text).replaceAll(
+    /%(?:25([0-9A-F]{2})|(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B|3D|5B|5D))/gi,
+    (_whole, triple?: string, code?: string) =>
+      code === undefined ? `%${triple!}` : String.fromCharCode(Number.parseInt(code, 16)),
+  );
+
 /** What stands for a value that is no list and no object; an inner one is JSON. */
 export const plainText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 const delimiters = { spaceDelimited: '%20', pipeDelimited: '%7C' } as const;
 
 /** `name=value`, for a query or a form; none for null and for an empty list. */
-export function encodedPairs({ name, style, explode }: Encoded, value: Json): string[] {
+export function encodedPairs({ name, style, explode, allowReserved }: Encoded, value: Json): string[] {
+  const valueOf = allowReserved === true ? encodeUnreserved : encode;
   const pair = (key: string, text: string) => `${encode(key)}=${text}`;
   if (value === null) return [];
-  if (style === 'deepObject') return deepPairs(name, value).map(([key, text]) => pair(key, encode(text)));
+  if (style === 'deepObject') return deepPairs(name, value).map(([key, text]) => pair(key, valueOf(text)));
   if (Array.isArray(value)) {
-    const texts = value.map((each) => encode(plainText(each)));
+    const texts = value.map((each) => valueOf(plainText(each)));
     if (explode) return texts.map((text) => pair(name, text));
     const delimiter = style === 'spaceDelimited' || style === 'pipeDelimited' ? delimiters[style] : ',';
     return texts.length === 0 ? [] : [pair(name, texts.join(delimiter))];
   }
-  if (!isJsonObject(value)) return [pair(name, encode(plainText(value)))];
-  if (explode) return Object.entries(value).map(([key, each]) => pair(key, encode(plainText(each))));
-  return [pair(name, flat(value).join(','))];
+  if (!isJsonObject(value)) return [pair(name, valueOf(plainText(value)))];
+  if (explode) return Object.entries(value).map(([key, each]) => pair(key, valueOf(plainText(each))));
+  return [pair(name, flat(value, valueOf).join(','))];
 }
 
 /** `filter[color]`, `items[0][price]`: as Rails, PHP and qs read it. */
@@ -41,8 +50,8 @@ function deepPairs(name: string, value: Json): [string, string][] {
 }
 
 /** Members and their values, one after the other. */
-const flat = (value: JsonObject): string[] =>
-  Object.entries(value).flatMap(([key, each]) => [encode(key), encode(plainText(each))]);
+const flat = (value: JsonObject, valueOf = encode): string[] =>
+  Object.entries(value).flatMap(([key, each]) => [encode(key), valueOf(plainText(each))]);
 
 /** In the place of `{name}`. */
 export function encodedSegment({ name, style, explode }: Encoded, value: Json): string {

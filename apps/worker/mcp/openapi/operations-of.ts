@@ -18,6 +18,10 @@ export interface ApiOperation {
   body: JsonObject | undefined;
   /** The addresses that the operation or its path names instead of those of the document. */
   servers: unknown;
+  /** In place of that of the document. */
+  security: unknown;
+  /** Why it is no tool. */
+  problem?: string;
 }
 
 const methods = ['get', 'head', 'post', 'put', 'patch', 'delete'] as const;
@@ -35,14 +39,16 @@ export function operationsOf(document: JsonObject, globs?: readonly string[]): A
   for (const [path, item] of Object.entries(isJsonObject(document['paths']) ? document['paths'] : {})) {
     if (!path.startsWith('/')) continue;
     const { parameters: shared, servers, ...operations } = followed(item, document);
-    for (const method of methods) {
-      const operation = operations[method];
+    const { additionalOperations: more } = operations;
+    const known = [...methods, 'query'].map((method) => [method, operations[method]] as const);
+    for (const [method, operation] of [...known, ...Object.entries(isJsonObject(more) ? more : {})]) {
       if (!isJsonObject(operation)) continue;
       const id = textOrEmpty(operation['operationId']);
       // Names do not depend on which operations are wanted.
       const name = unused(cleaned(id) || nameOfPath(method, path), names);
       names.add(name);
       if (!isWanted([id, name, ...elementsOf(operation['tags']).map(textOrEmpty)])) continue;
+      const parameters = merged(elementsOf(shared), elementsOf(operation['parameters']), document);
       found.push({
         name,
         method: method.toUpperCase(),
@@ -50,13 +56,23 @@ export function operationsOf(document: JsonObject, globs?: readonly string[]): A
         title: textOrEmpty(operation['summary']),
         description: textOrEmpty(operation['description']),
         deprecated: operation['deprecated'] === true,
-        parameters: merged(elementsOf(shared), elementsOf(operation['parameters']), document),
+        parameters,
         body: operation['requestBody'] === undefined ? undefined : followed(operation['requestBody'], document),
         servers: operation['servers'] ?? servers,
+        security: operation['security'],
+        ...problemOf(method, parameters),
       });
     }
   }
   return found;
+}
+
+/** What OpenAPI 3.2 has in addition. */
+function problemOf(method: string, parameters: readonly JsonObject[]): Pick<ApiOperation, 'problem'> {
+  if (!(methods as readonly string[]).includes(method))
+    return { problem: `its method ${method.toUpperCase().slice(0, 20)} is not sent` };
+  const isWhole = parameters.some(({ in: place }) => place === 'querystring');
+  return isWhole ? { problem: 'it takes the whole query as one parameter' } : {};
 }
 
 export const elementsOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);

@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
 import { stringify } from 'yaml';
+import { maxDocumentBytes } from '#libs/config/servers/document-hash.js';
 import { verifies } from '../../../../test/verifies.js';
 import { type ApiOptions, readApi } from './read-api.js';
-import { maxDocumentBytes } from './read-document.js';
 
 const limits = { maxBytes: 64 * 1024, maxDepth: 32 };
 const base = 'https://api.example.com/v1';
@@ -45,11 +45,12 @@ describe('the tools of a document', () => {
     expect(Object.fromEntries(hints)).toMatchObject({
       GET: { readOnlyHint: true },
       HEAD: { readOnlyHint: true },
-      PUT: { readOnlyHint: false, idempotentHint: true, destructiveHint: false },
+      PUT: { readOnlyHint: false, idempotentHint: true, destructiveHint: true },
       DELETE: { readOnlyHint: false, destructiveHint: true },
-      POST: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
-      PATCH: { readOnlyHint: false, idempotentHint: false },
+      POST: { readOnlyHint: false, idempotentHint: false },
+      PATCH: { readOnlyHint: false, idempotentHint: false, destructiveHint: true },
     });
+    expect(tools.find(({ method }) => method === 'POST')!.definition.annotations).not.toHaveProperty('destructiveHint');
   });
 
   verifies('openapi.tools', 'chosen by globs of ids, tags and names, in order', () => {
@@ -242,3 +243,87 @@ describe('addresses', () => {
     expect(read(document(paths), { baseUrl: base }).tools.map(({ path }) => path)).toEqual(['/a', '/b', '/c']);
   });
 });
+
+verifies('openapi.versions', '3.2: read as 3.1; what only it has is left out with the reason', () => {
+  const whole = [{ name: 'filter', in: 'querystring', content: { 'application/json': { schema: {} } } }];
+  const paths = {
+    '/pets': {
+      get: {
+        operationId: 'listPets',
+        parameters: [{ name: 'page', in: 'query', schema: { type: ['integer', 'null'] } }],
+      },
+      query: { operationId: 'queryPets' },
+      additionalOperations: { COPY: { operationId: 'copyPets' }, LINK: ok },
+    },
+    '/found': { get: { operationId: 'findPets', parameters: whole } },
+    '/events': {
+      get: { operationId: 'events', responses: { 200: { content: { 'text/event-stream': { itemSchema: {} } } } } },
+    },
+  };
+  const more = { openapi: '3.2.0', $self: 'https://api.example.com/openapi.json', tags: [{ name: 'a', parent: 'b' }] };
+  const api = read(document(paths, more));
+  expect(api.version).toBe('3.2.0');
+  expect(api.tools.map(({ definition }) => definition.name)).toEqual(['listPets', 'events']);
+  expect(api.tools[0]!.definition.inputSchema).toMatchObject({ properties: { page: { type: ['integer', 'null'] } } });
+  expect(api.leftOut).toEqual([
+    'queryPets: its method QUERY is not sent',
+    'copyPets: its method COPY is not sent',
+    'LINK_pets: its method LINK is not sent',
+    'findPets: it takes the whole query as one parameter',
+  ]);
+});
+
+verifies(
+  'openapi.credentials-told',
+  'by scheme and place, of alternatives, of the document and of an operation',
+  () => {
+    const securitySchemes = {
+      key: { type: 'apiKey', in: 'header', name: 'X-Key' },
+      query: { type: 'apiKey', in: 'query', name: 'token' },
+      cookie: { type: 'apiKey', in: 'cookie', name: 'sid' },
+      login: { type: 'oauth2', flows: {} },
+      basic: { $ref: '#/components/securitySchemes/plain' },
+      plain: { type: 'http', scheme: 'basic' },
+      cert: { type: 'mutualTLS' },
+    };
+    const operation = (operationId: string, ...security: object[]) => ({ get: { operationId, security } });
+    const paths = {
+      '/a': { get: { operationId: 'usual' } },
+      '/b': operation('open'),
+      '/c': operation('optional', {}, { key: [] }),
+      '/d': operation('both', { key: [], login: ['read'] }),
+      '/e': operation('either', { query: [] }, { basic: [] }),
+      '/f': operation('session', { cookie: [] }),
+      '/g': operation('certified', { cert: [] }),
+      '/h': operation('unknown', { nothing: [], constructor: [] }),
+      '/i': { get: { operationId: 'another' } },
+    };
+    const text = document(paths, { security: [{ key: [] }], components: { securitySchemes } });
+    const told = (options: Partial<ApiOptions> = {}) =>
+      read(text, options).needed.map(({ credentials, tools }) => [credentials, ...tools]);
+    const certified = ['cert (a certificate, which is not supported)', 'certified'];
+    const session = ['cookie (header Cookie with sid)', 'session'];
+    expect(told()).toEqual([
+      ['key (header X-Key)', 'usual', 'another'],
+      ['key (header X-Key) and login (header Authorization)', 'both'],
+      ['query (query token of base_url)', 'either'],
+      session,
+      certified,
+    ]);
+    expect(told({ setHeaders: ['x-key'], baseUrl: `${base}?token=t` })).toEqual([
+      ['login (header Authorization)', 'both'],
+      session,
+      certified,
+    ]);
+    expect(told({ setHeaders: ['x-key', 'authorization', 'cookie'] })).toEqual([certified]);
+    const swagger = {
+      swagger: '2.0',
+      host: 'api.example.com',
+      schemes: ['https'],
+      paths: { '/a': { get: { operationId: 'usual' } } },
+      security: [{ key: [] }],
+      securityDefinitions: { key: { type: 'apiKey', in: 'header', name: 'X-Key' } },
+    };
+    expect(read(JSON.stringify(swagger)).needed).toEqual([{ credentials: 'key (header X-Key)', tools: ['usual'] }]);
+  },
+);

@@ -2,6 +2,7 @@
 import { isJsonObject, type JsonObject, textOrEmpty } from '#libs/schemas/json.js';
 import type { ApiTool } from './api-tool.js';
 import { plainText } from './encode-parameter.js';
+import { neededCredentials, type NeededCredentials } from './needed-credentials.js';
 import { elementsOf, operationsOf, type ApiOperation } from './operations-of.js';
 import { DocumentProblem, readOpenApiDocument } from './read-document.js';
 import { type IsSet, toolOfOperation, type ToolLimits } from './tool-of-operation.js';
@@ -30,7 +31,11 @@ export interface Api {
   tools: ApiTool[];
   /** Operations that are not offered, each with the reason. */
   leftOut: string[];
+  /** What offered operations need that requests do not carry. */
+  needed: NeededCredentials[];
 }
+
+const elsewhere = 'it is at another address than the others; give it an entry with its own base_url';
 
 export const maxOperations = 2_000;
 
@@ -52,18 +57,20 @@ export function readApi(text: string, options: ApiOptions): Api {
   const isSet = setParameters(document, base, options);
   const tools: ApiTool[] = [];
   const leftOut: string[] = [];
+  const offered: ApiOperation[] = [];
   for (const operation of operations) {
     const prefix = prefixOf(operation, base, options);
-    if (prefix === undefined) {
-      leftOut.push(
-        `${operation.name}: it is at another address than the others; give it an entry with its own base_url`,
-      );
+    if (prefix === undefined || operation.problem !== undefined) {
+      leftOut.push(`${operation.name}: ${operation.problem ?? elsewhere}`);
       continue;
     }
     const tool = toolOfOperation(operation, document, { limits: options.limits, isSet });
     tools.push({ ...tool, path: `${prefix}${tool.path}` });
+    offered.push(operation);
   }
-  return { version, ...base, operations: operations.length, tools, leftOut };
+  const carried = { headers: options.setHeaders, query: new URL(base.baseUrl).searchParams };
+  const needed = neededCredentials(offered, document, carried);
+  return { version, ...base, operations: operations.length, tools, leftOut, needed };
 }
 
 /** Which parameters are no arguments: those that all requests have, and keys, which no model is asked for. */

@@ -2,11 +2,11 @@
 // document it is: everything else is read tolerantly where it is used.
 import { upgradeFromTwoToThree } from '@scalar/openapi-upgrader/2.0-to-3.0';
 import { parse } from 'yaml';
+import { maxDocumentBytes } from '#libs/config/servers/document-hash.js';
 import { targetOf } from '#libs/json-schema/schema-references.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { plainText } from './encode-parameter.js';
 
-export const maxDocumentBytes = 16 * 1024 * 1024;
 const maxHops = 16;
 
 /** What is wrong with a document, in words for the operator that follow its name. */

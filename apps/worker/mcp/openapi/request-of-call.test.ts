@@ -42,14 +42,22 @@ const queries: [parameter: object, value: Json, query: string][] = [
     { a: { b: [1, { c: 2 }] }, n: null },
     '?it%5Ba%5D%5Bb%5D%5B0%5D=1&it%5Ba%5D%5Bb%5D%5B1%5D%5Bc%5D=2',
   ],
+  [{ ...styled('query'), allowReserved: true }, "a/b?c:d@e!f$g'(h)*,;=[i]", '?it=a/b?c:d@e!f$g%27(h)*,;=[i]'],
+  [{ ...styled('query'), allowReserved: true }, 'a&b=c+d#e f%g', '?it=a%26b=c%2Bd%23e%20f%25g'],
+  [{ ...styled('query'), allowReserved: true }, 'a%2fb%26c%zz', '?it=a%2fb%26c%25zz'],
+  [{ ...styled('query'), allowReserved: true }, ['a/b', 'c&d'], '?it=a/b&it=c%26d'],
+  [{ ...styled('query', 'form', false), allowReserved: true }, { 'r&d': 'a/b' }, '?it=r%26d,a/b'],
+  [{ ...styled('query', 'deepObject'), allowReserved: true }, { a: 'b/c' }, '?it%5Ba%5D=b/c'],
   [
     { name: 'it', in: 'query', content: { 'application/json': { schema: {} } } },
     { a: [1] },
     '?it=%7B%22a%22%3A%5B1%5D%7D',
   ],
 ];
+/** `allowReserved` is for queries. */
 const paths: [parameter: object, value: Json, path: string][] = [
   [styled('path'), 'a/b?c#d%2e', '/v1/x/a%2Fb%3Fc%23d%252e/y'],
+  [{ ...styled('path'), allowReserved: true }, 'a/b?c', '/v1/x/a%2Fb%3Fc/y'],
   [styled('path'), list, '/v1/x/a%2Cb,%C3%BC/y'],
   [styled('path', 'simple', true), object, '/v1/x/r%26d=1,g=x%20y/y'],
   [styled('path', 'label'), list, '/v1/x/.a%2Cb,%C3%BC/y'],

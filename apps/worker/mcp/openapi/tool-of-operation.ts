@@ -59,13 +59,10 @@ const reads = (method: string) => method === 'GET' || method === 'HEAD';
 
 function annotationsOf(method: string): ApiTool['definition']['annotations'] {
   if (reads(method)) return { readOnlyHint: true, openWorldHint: true };
-  const isIdempotent = method === 'PUT' || method === 'DELETE';
-  return {
-    readOnlyHint: false,
-    destructiveHint: method === 'DELETE',
-    idempotentHint: isIdempotent,
-    openWorldHint: true,
-  };
+  const idempotentHint = method === 'PUT' || method === 'DELETE';
+  // A PUT or PATCH replaces what was there. What a POST does is not known: without the hint MCP takes it for destructive.
+  const destructive = method === 'POST' ? {} : { destructiveHint: true };
+  return { readOnlyHint: false, ...destructive, idempotentHint, openWorldHint: true };
 }
 
 function descriptionOf(
@@ -92,7 +89,7 @@ interface NamedParameter {
 const places = new Set(['path', 'query', 'header', 'cookie']);
 
 function placed(given: JsonObject): Omit<NamedParameter, 'required'>[] {
-  const { in: place, name, schema, content, description, style: givenStyle, explode } = given;
+  const { in: place, name, schema, content, description, style: givenStyle, explode, allowReserved } = given;
   if (!places.has(textOrEmpty(place))) return [];
   const usual = place === 'query' || place === 'cookie' ? 'form' : 'simple';
   const style = isStyle(givenStyle) ? givenStyle : usual;
@@ -104,6 +101,7 @@ function placed(given: JsonObject): Omit<NamedParameter, 'required'>[] {
     style,
     explode: typeof explode === 'boolean' ? explode : style === 'form' || style === 'deepObject',
     isJson: media !== undefined && isJsonType(media[0]),
+    ...(allowReserved === true && place === 'query' ? { allowReserved } : {}),
   };
   const ofMedia = isJsonObject(media?.[1]) ? media[1]['schema'] : undefined;
   const own = { parameter, schema: schema ?? ofMedia ?? {}, description: textOrEmpty(description) };

@@ -50,6 +50,8 @@ export interface ToolConnection {
   callTool(request: ToolRequest, options: ToolCallOptions): Promise<RawToolResult>;
   /** Resolves with the unchecked result. Throws as `callTool` does. */
   ask(request: ServerRequest, options: ToolCallOptions): Promise<Record<string, unknown>>;
+  /** What of the server is no tool, each with the reason: of an API, operations that are not offered. Known once the tools are listed. */
+  readonly leftOut?: readonly string[] | undefined;
   readonly closed: boolean;
   /** The address of the server, for traces; absent within this process. */
   readonly peer?: McpPeer | undefined;

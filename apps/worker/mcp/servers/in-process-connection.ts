@@ -13,6 +13,8 @@ export interface InProcessServer {
   readonly name: string;
   /** Whether the server's tools ask models of the gateway as their caller. */
   readonly actsForCaller?: boolean;
+  /** As of `ToolConnection`. */
+  readonly leftOut?: readonly string[];
   list(): unknown[];
   call(call: ServedCall, options: ToolCallOptions): Promise<RawToolResult>;
   attach(listener: ServerListener): () => void;
@@ -34,6 +36,10 @@ export class InProcessConnection implements ToolConnection {
       },
       onClosed: () => this.end(),
     });
+  }
+
+  get leftOut(): readonly string[] | undefined {
+    return this.server.leftOut;
   }
 
   get closed(): boolean {

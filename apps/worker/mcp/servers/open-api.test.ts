@@ -7,8 +7,10 @@ import { afterEach, expect } from 'vitest';
 import { knowSecrets } from '#libs/audit/known-secrets.js';
 import { answerWith, petsApiOfFile, petsDocument, resultText } from '../../../../test/support/pets-api.js';
 import { verifies } from '../../../../test/verifies.js';
+import { ApiDocument } from '../openapi/api-document.js';
 
 const api = petsApiOfFile();
+const limits = { maxBytes: 65_536, maxDepth: 32 };
 afterEach(() => knowSecrets([]));
 
 verifies('openapi.tools', 'listed and called', async () => {
@@ -57,6 +59,32 @@ verifies(
     ]);
   },
 );
+
+verifies('openapi.documents', 'a download ends with the last caller that waits for it', async () => {
+  const closed: Promise<unknown>[] = [];
+  let hangs = true;
+  api.answers['GET /pets.json'] = (response) => {
+    if (!hangs) return answerWith(response, 200, petsDocument());
+    return void closed.push(new Promise((resolve) => response.once('close', resolve)));
+  };
+  await api.open();
+  const document = new ApiDocument({ url: `${api.url}/pets.json` }, { baseUrl: api.url, setHeaders: [], limits });
+  const [one, other] = [new AbortController(), new AbortController()];
+  const reads = [one, other].map(({ signal }) => expect(document.read(signal)).rejects.toThrow('enough'));
+  await expect.poll(() => closed.length).toBe(1);
+  one.abort(new Error('enough'));
+  await reads[0];
+  hangs = false;
+  const joins = new AbortController();
+  const joined = expect(document.read(joins.signal)).rejects.toThrow('enough');
+  other.abort(new Error('enough'));
+  await reads[1];
+  joins.abort(new Error('enough'));
+  // The server sees that the connection is closed.
+  await Promise.all([joined, ...closed]);
+  expect((await document.read(AbortSignal.timeout(20_000))).tools).toHaveLength(5);
+  expect(api.seen.map(({ url }) => url)).toEqual(['/pets.json', '/pets.json']);
+});
 
 verifies('openapi.documents', 'what keeps one from being fetched is said', async () => {
   const wrong: [(response: ServerResponse) => unknown, string][] = [

@@ -8,7 +8,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { resultsDirectory } from '../../builtin/search-tools.js';
 import { OpenApiClient } from '../openapi/api-client.js';
-import { ApiDocument, type DocumentPlace, fileHash } from '../openapi/api-document.js';
+import { ApiDocument, type DocumentPlace } from '../openapi/api-document.js';
 import { ApiServer, type CallFiles } from '../openapi/api-server.js';
 import type { Api, ApiOptions } from '../openapi/read-api.js';
 import type { FetchBounds } from '../wire/bounded-fetch.js';
@@ -35,17 +35,13 @@ export const documentPlace = (server: ApiConfig, configDirectory: string): Docum
   return file === undefined ? { url: server.openapi } : { file };
 };
 
-/** Undefined for a document at an address. */
-export function documentHash(server: ServerConfig, configDirectory: string): string | undefined {
-  const file = documentFile(configDirectory, server);
-  return file === undefined ? undefined : fileHash(file);
-}
-
 /** How the document is read for this server. */
 export function apiOptions(server: ApiConfig, limits: Config['limits']): ApiOptions {
   const { openapi, base_url: baseUrl, operations, headers, auth, identity, forward_headers: forwarded } = server;
-  const statement = typeof identity === 'object' && identity.header !== undefined ? [identity.header] : [];
-  const set = [...Object.keys(headers), ...forwarded, ...(auth?.names ?? []), ...statement];
+  const statement = typeof identity === 'object' ? identity.header : undefined;
+  const signed = identity === undefined ? [] : [statement ?? 'authorization'];
+  const ofUsers = auth === undefined ? [] : (auth.names ?? ['authorization']);
+  const set = [...Object.keys(headers), ...forwarded, ...ofUsers, ...signed];
   return {
     baseUrl,
     documentUrl: isAddress(openapi) ? openapi : undefined,

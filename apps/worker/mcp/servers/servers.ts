@@ -3,6 +3,8 @@
 import type { Cache } from '#libs/backing/cache.js';
 import type { Config, ServerConfig } from '#libs/config/schema.js';
 import { serverSchema } from '#libs/config/schemas/server-schema.js';
+import { documentHash } from '#libs/config/servers/document-hash.js';
+import { documentFile } from '#libs/config/servers/server-address.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { SharedPlaces } from '#libs/limits/shared-places.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -20,7 +22,7 @@ import { credentialOf, isSameServer, type ConfiguredServer, type OpenServer } fr
 import { connectHttp } from './connect.js';
 import { DiscoveryMemory, type DiscoveryKey } from './discovery.js';
 import { InProcessConnection, type InProcessServer } from './in-process-connection.js';
-import { documentHash, openApi } from './open-api.js';
+import { openApi } from './open-api.js';
 import { samplingOf } from '../asking/sampling.js';
 import type { ServerBound } from '../wire/server-bound.js';
 import { CommandRefused } from '../../sandbox/resolve-command.js';
@@ -111,8 +113,8 @@ function configuredServer(name: string, server: ServerConfig, { config, configDi
 
 /** Another one too when the document of its API has changed. */
 function configHashOf(server: ServerConfig, configDirectory: string): string {
-  const document = documentHash(server, configDirectory);
-  return canonicalHash(document === undefined ? server : [server, document]);
+  const file = documentFile(configDirectory, server);
+  return canonicalHash(file === undefined ? server : [server, documentHash(file)]);
 }
 
 /** Builtins change only with Signalbox itself. */
