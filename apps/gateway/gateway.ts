@@ -280,6 +280,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       reaper.start();
       auditKeeper?.start();
       unownedRuns.start();
+      connections.start();
     },
     /** From now on other gateways continue interrupted runs. */
     takeNoMore: () => unownedRuns.takeNoMore(),
@@ -299,6 +300,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
         reaper.close(),
         runner.close(),
         issuerTokens.close(),
+        connections.close(),
         models.close(),
       ]);
       // After the runner, which uses both until it is closed.
