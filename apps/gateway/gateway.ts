@@ -78,7 +78,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const { toolsets, catalog, sets, closeCatalog } = openCatalog(config, { database, backing, logger });
   const keys = new KeyStore(database, { ...audit, toolsets });
   const { mode, jwt } = config.auth;
-  const keyRing = new KeyRing({ store: keys, mode: jwt !== undefined && mode === 'auto' ? 'keys' : mode, logger });
+  const keyMode = jwt !== undefined && mode === 'auto' ? 'keys' : mode;
+  const keyRing = new KeyRing({ store: keys, mode: keyMode, channels: backing.channels, logger });
   const tokenKeys = new CallTokenKeys(database);
   const callTokens = new CallTokenRing({ keys: tokenKeys, ring: keyRing, hasIssuer: jwt !== undefined });
   const writes = new StoreWrites(database, audit);
