@@ -8,6 +8,7 @@ import { approvalSettings, measureApprovals } from './approvals.js';
 import { auditReadingScenario, auditScenario, measureAuditReading, measureAuditRows } from './audit.js';
 import { measureConsole } from './console.js';
 import { measureCatalog } from './catalog.js';
+import { measureConnections } from './connections.js';
 import { chimechScenario, measureChimech } from './chimech.js';
 import { knowledgeScenario, measureKnowledge } from './knowledge.js';
 import { largeFilesSettings, measureLargeFiles } from './large-files.js';
@@ -56,6 +57,8 @@ const { values: options } = parseArgs({
     approvals: { type: 'boolean', default: false },
     /** Instead of the scenarios: a catalog of so many tools, beside one of few. */
     catalog: { type: 'string' },
+    /** Instead of the scenarios: so many principals with a connection at one tool server, beside ten. */
+    connections: { type: 'string' },
     /** Instead of the scenarios: the console in a browser, on a store of so many runs. */
     console: { type: 'string' },
     /** Instead of the scenarios: the memory that 1 GiB files take. */
@@ -81,6 +84,12 @@ if (options.catalog !== undefined) {
   });
   fakes.close();
   process.exit(0);
+}
+
+if (options.connections !== undefined) {
+  const isRight = await measureConnections(Number(options.connections), { fakes, redis: options.redis });
+  fakes.close();
+  process.exit(isRight ? 0 : 1);
 }
 
 /** Starts it, after its counts: whoever counts is another process. */

@@ -23,7 +23,14 @@ function own(child: ChildProcess): ChildProcess {
 }
 
 export type PartName =
-  'fake-upstream' | 'load' | 'bare-client' | 'queue-part' | 'ai-sdk' | 'bullmq-part' | 'many-servers';
+  | 'fake-upstream'
+  | 'load'
+  | 'bare-client'
+  | 'queue-part'
+  | 'ai-sdk'
+  | 'bullmq-part'
+  | 'many-servers'
+  | 'signed-in-server';
 
 /** A process of the bench itself, spoken to by messages. */
 export function startPart(name: PartName, ...given: string[]): ChildProcess {

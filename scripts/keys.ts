@@ -1,10 +1,13 @@
 // `signalbox keys`: API keys on the database, also of an embedded one, running or not. What it changes is in force on every
-// gateway within a second. Exit codes: 0 done, 1 refused, 2 wrong usage, 3 the database does not answer.
+// gateway at once, or within a second where it cannot be announced. Exit codes: 0 done, 1 refused, 2 wrong usage, 3 the database does not answer.
 import 'reflect-metadata';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
+import { announceKeys } from '#libs/access/key-announcements.js';
 import { KeyStore, type KeyActor, type StoredKey } from '#libs/access/key-store.js';
 import { loadConfig } from '#libs/config/load-config.js';
+import { openBacking } from '#libs/backing/open-backing.js';
+import { silentLogger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRequestId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
@@ -27,10 +30,20 @@ async function main(): Promise<void> {
   const [command, id] = positionals;
   const work = workOf(command, id, values);
   const config = loadConfig();
-  await withStore(config, { applicationName: 'keys' }, (database) => {
+  await withStore(config, { applicationName: 'keys' }, async (database, url) => {
     const store = new KeyStore(database, { audit: config.audit.enabled });
-    return work(store, { principal: 'npm run keys', requestId: mintRequestId() });
+    await work(store, { principal: 'npm run keys', requestId: mintRequestId() });
+    if (command !== 'list') await announce(url, config.redis.url);
   });
+}
+
+/** Gateways that cannot be told look by themselves. */
+async function announce(databaseUrl: string, redisUrl: string | undefined): Promise<void> {
+  const given = { databaseUrl, applicationName: 'keys', ...(redisUrl === undefined ? {} : { redisUrl }) };
+  const backing = await openBacking(given).catch(() => undefined);
+  if (backing === undefined) return;
+  await announceKeys(backing.channels, silentLogger);
+  await backing.close();
 }
 
 type Values = ReturnType<typeof read>['values'];

@@ -17,12 +17,12 @@ export interface StoreSettings {
 export async function withStore<T>(
   config: Config,
   { applicationName, timeoutMs = config.database.timeout_ms }: StoreSettings,
-  work: (database: Database) => Promise<T>,
+  work: (database: Database, url: string) => Promise<T>,
 ): Promise<T> {
   return withDatabaseUrl(config, async (url) => {
     const database = openDatabase({ url, poolSize: 1, timeoutMs, applicationName });
     try {
-      return await work(database);
+      return await work(database, url);
     } finally {
       await database.close();
     }

@@ -78,7 +78,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const { toolsets, catalog, sets, closeCatalog } = openCatalog(config, { database, backing, logger });
   const keys = new KeyStore(database, { ...audit, toolsets });
   const { mode, jwt } = config.auth;
-  const keyRing = new KeyRing({ store: keys, mode: jwt !== undefined && mode === 'auto' ? 'keys' : mode, logger });
+  const keyMode = jwt !== undefined && mode === 'auto' ? 'keys' : mode;
+  const keyRing = new KeyRing({ store: keys, mode: keyMode, channels: backing.channels, logger });
   const tokenKeys = new CallTokenKeys(database);
   const callTokens = new CallTokenRing({ keys: tokenKeys, ring: keyRing, hasIssuer: jwt !== undefined });
   const writes = new StoreWrites(database, audit);
@@ -280,6 +281,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       reaper.start();
       auditKeeper?.start();
       unownedRuns.start();
+      connections.start();
     },
     /** From now on other gateways continue interrupted runs. */
     takeNoMore: () => unownedRuns.takeNoMore(),
@@ -299,6 +301,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
         reaper.close(),
         runner.close(),
         issuerTokens.close(),
+        connections.close(),
         models.close(),
       ]);
       // After the runner, which uses both until it is closed.

@@ -1,13 +1,15 @@
 // The API keys that a gateway has in memory, so that a known key costs a hash and a map lookup. The database has a revision
-// that grows with every change and is polled twice a second; when it has grown, the keys are read again. Revoked keys end
-// and the first key takes effect within a second, without messages between processes that could be lost.
+// that grows with every change; it is looked at when a change is announced, and twice a second, since messages can be lost. When it
+// has grown, the keys are read again: revoked keys end and the first key takes effect at once, or within a second.
+import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { channelNames } from '#libs/schemas/tool-job.js';
 import { hashOfKey, hasKeyForm } from './api-key.js';
 import type { SignIn } from './access.js';
+import { announceKeys } from './key-announcements.js';
 import type { KeyStore, StoredKey } from './key-store.js';
 
-const pollMs = 500;
 const noteUsesMs = 60_000;
 const trustMs = 60_000;
 const maxKeys = 10_000;
@@ -24,6 +26,9 @@ export interface KeyRingParts {
   store: Pick<KeyStore, 'findByHash' | 'inForce' | 'revision' | 'noteUse'>;
   /** auto: keys are required once any key has been created. */
   mode: 'auto' | 'keys' | 'off';
+  channels: Pick<Channels, 'publish' | 'subscribe'>;
+  /** Default: half a second. */
+  pollMs?: number;
   logger: Logger;
 }
 
@@ -36,14 +41,21 @@ export class KeyRing {
   private confirmedAt = -Infinity;
   private refreshing: Promise<void> | undefined;
   private timers: NodeJS.Timeout[] = [];
+  private unsubscribe: (() => Promise<void>) | undefined;
 
   constructor(private readonly parts: KeyRingParts) {}
 
   /** @throws AppError store_unavailable */
   async start(): Promise<void> {
-    if (this.parts.mode === 'off') return;
-    await this.refresh();
+    const { mode, channels, pollMs = 500 } = this.parts;
+    if (mode === 'off') return;
     const poll = () => void this.refresh().catch(() => undefined);
+    // What changes before it is read is read; what changes afterwards is heard of. A read under way may have missed it.
+    this.unsubscribe = await channels.subscribe(channelNames.keys, () => {
+      if (this.refreshing === undefined) poll();
+      else this.refreshing.then(poll, poll);
+    });
+    await this.refresh();
     this.timers = [setInterval(poll, pollMs), setInterval(() => void this.noteUses(), noteUsesMs)];
   }
 
@@ -82,7 +94,13 @@ export class KeyRing {
     return (this.refreshing ??= this.readChanges().finally(() => (this.refreshing = undefined)));
   }
 
+  /** Keys were changed here: this gateway and the others know it, as far as they can be reached. @throws AppError store_unavailable */
+  async changed(): Promise<void> {
+    await Promise.all([this.refresh(), announceKeys(this.parts.channels, this.parts.logger)]);
+  }
+
   async close(): Promise<void> {
+    await this.unsubscribe?.().catch(() => undefined);
     for (const timer of this.timers) clearInterval(timer);
     await this.refreshing?.catch(() => undefined);
     await this.noteUses();

@@ -6,6 +6,9 @@ import { silentLogger } from '#libs/logging/logger.js';
 import { createMigratedDatabase, type TestDatabase } from '../../test/support/services/test-database.js';
 import { verifies } from '../../test/verifies.js';
 import { hashOfKey, mintKey } from './api-key.js';
+import type { Backing } from '#libs/backing/backing.js';
+import type { Channels } from '#libs/backing/channels.js';
+import { openBacking } from '#libs/backing/open-backing.js';
 import { KeyRing } from './key-ring.js';
 import { KeyStore, type NewKey } from './key-store.js';
 
@@ -13,19 +16,24 @@ const by = { principal: 'root', requestId: 'req_1' };
 const alice: NewKey = { owner: 'alice', scopes: ['chat', 'tools'], roles: ['dev'] };
 let testDatabase: TestDatabase;
 let database: Database;
+let backing: Backing;
+let channels: Channels;
 let store: KeyStore;
 beforeAll(async () => {
   testDatabase = await createMigratedDatabase();
   database = openDatabase({ url: testDatabase.url, poolSize: 4, timeoutMs: 5_000, applicationName: 'test' });
   store = new KeyStore(database);
+  backing = await openBacking({ databaseUrl: testDatabase.url });
+  ({ channels } = backing);
 });
 afterAll(async () => {
+  await backing.close();
   await database.close();
   await testDatabase.drop();
 });
 
 const openRing = async (mode: 'auto' | 'keys' | 'off' = 'auto') => {
-  const ring = new KeyRing({ store, mode, logger: silentLogger });
+  const ring = new KeyRing({ store, mode, channels, logger: silentLogger });
   await ring.start();
   return ring;
 };
@@ -39,6 +47,25 @@ verifies('access.first-key', 'auto: from the first key on, though it is revoked'
   await ring.refresh();
   expect(ring.required).toBe(true);
   await ring.close();
+});
+
+verifies('access.first-key', 'a gateway that looks by itself no more is told', async () => {
+  const own = await createMigratedDatabase();
+  const ofOwn = openDatabase({ url: own.url, poolSize: 2, timeoutMs: 10_000, applicationName: 'test' });
+  const ownStore = new KeyStore(ofOwn);
+  const parts = { store: ownStore, mode: 'auto', channels, pollMs: 3_600_000, logger: silentLogger } as const;
+  const rings = [new KeyRing(parts), new KeyRing(parts)] as const;
+  try {
+    for (const ring of rings) await ring.start();
+    await ownStore.create(alice, by);
+    await rings[0].changed();
+    expect(rings[0].required).toBe(true);
+    await vi.waitFor(() => expect(rings[1].required).toBe(true), 10_000);
+  } finally {
+    for (const ring of rings) await ring.close();
+    await ofOwn.close();
+    await own.drop();
+  }
 });
 
 verifies('access.key-stored-as-hash', 'nothing of the key but its prefix is in the database', async () => {
@@ -112,7 +139,7 @@ test('a lookup that read before a revocation is not remembered', async () => {
     },
   };
   let first = 1;
-  const ring = new KeyRing({ store: slow, mode: 'auto', logger: silentLogger });
+  const ring = new KeyRing({ store: slow, mode: 'auto', channels, logger: silentLogger });
   await ring.refresh();
   const signIn = ring.signIn(key);
   await pause(150);
@@ -124,7 +151,7 @@ test('a lookup that read before a revocation is not remembered', async () => {
 verifies('access.database-away', 'remembered keys go on, others are no 401', async () => {
   const own = openDatabase({ url: testDatabase.url, poolSize: 2, timeoutMs: 5_000, applicationName: 'away' });
   const { key } = await store.create(alice, by);
-  const ring = new KeyRing({ store: new KeyStore(own), mode: 'auto', logger: silentLogger });
+  const ring = new KeyRing({ store: new KeyStore(own), mode: 'auto', channels, logger: silentLogger });
   await ring.start();
   await ring.signIn(key);
   await own.close();

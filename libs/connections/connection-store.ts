@@ -119,6 +119,14 @@ const want = `/* connections.want */ update connections
   set wanted_scopes = (select array(select distinct unnest(wanted_scopes || $3::text[])))
   where principal = $1 and server = $2 and version = $4::bigint`;
 
+/** Begins and ends the time in which the server of a connection is not configured. */
+const markUnused = `/* connections.mark-unused */ update connections
+  set unused_since = case when server = any($1::text[]) then null else clock_timestamp() end
+  where (server = any($1::text[])) = (unused_since is not null)`;
+
+const unused = `/* connections.unused */ select principal, server from connections
+  where unused_since < clock_timestamp() - $1::float8 * interval '1 millisecond' order by unused_since limit $2`;
+
 export class ConnectionStore {
   private readonly audit: boolean;
 
@@ -220,6 +228,16 @@ export class ConnectionStore {
   /** Remembers scopes for the next sign-in, unless there was one since: it has them, or the server will ask again. */
   async want({ version, ...key }: ConnectionKey & { version: string }, scopes: readonly string[]): Promise<void> {
     await this.database.query(want, [...keyOf(key), scopes, version]);
+  }
+
+  /** @param configured Names of all servers with `auth` */
+  async markUnused(configured: readonly string[]): Promise<void> {
+    await this.database.query(markUnused, [configured]);
+  }
+
+  /** Connections whose servers have not been configured for so long. */
+  unused(forMs: number, limit: number): Promise<ConnectionKey[]> {
+    return this.database.query<ConnectionKey>(unused, [forMs, limit]);
   }
 
   private auditing(request?: ConnectionRequest): unknown[] {

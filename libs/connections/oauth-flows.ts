@@ -264,8 +264,8 @@ export class OAuthFlows {
     const removed = await this.parts.store.remove(key, request);
     if (removed === undefined) return false;
     this.parts.onChanged?.(removed);
-    const server = this.parts.serverNamed(key.server);
-    if (removed.sealed === null || server === undefined) return true;
+    if (removed.sealed === null) return true;
+    const server = this.parts.serverNamed(key.server) ?? formerServer(removed);
     const secrets = this.readable(removed.sealed, connectionOwner(removed, removed.issuer));
     if (secrets?.kind !== 'oauth') return true;
     const fetch = fetchFor(server, this.parts.allow, AbortSignal.any([signal, AbortSignal.timeout(issuerMs)]));
@@ -292,6 +292,13 @@ export class OAuthFlows {
     throw new AppError('not_found', 'There is no tool server of this name that users connect to in this way');
   }
 }
+
+/** A server that is configured no more, with the address that it was configured with. */
+const formerServer = ({ server: name, resource: url }: StoredConnection): ConnectedServer => ({
+  name,
+  url,
+  auth: { kind: 'oauth' },
+});
 
 /** For the audit. */
 const reasonOf = (failure: unknown): string =>

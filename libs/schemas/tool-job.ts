@@ -149,4 +149,6 @@ export const channelNames = {
   deletedSessions: 'deleted-sessions',
   /** Users who have connected to a tool server, or are not any more. */
   connections: 'connections',
+  /** API keys have changed. */
+  keys: 'keys',
 } as const;

@@ -37,3 +37,16 @@ verifies('connections.reload', 'a first one is added: users sign in there, and i
   expect((await fetch(begun.body['authorization_url'] as string)).status).toBe(404);
   expect((await here.ask('bob', 'POST', '/api/connections/hub')).status).toBe(404);
 });
+
+verifies(
+  'connections.unused',
+  'whoever has connected may end that, on a gateway that never knew the server too',
+  async () => {
+    const later = await here.box.startGateway();
+    const revoked = here.issuer.countOf('/revoke');
+    expect((await here.ask('bob', 'DELETE', `${later.url}/api/connections/hub`)).status).toBe(404);
+    expect((await here.ask('ada', 'DELETE', `${later.url}/api/connections/hub`)).status).toBe(204);
+    expect(here.issuer.countOf('/revoke')).toBe(revoked + 1);
+    expect((await here.ask('ada', 'DELETE', '/api/connections/hub')).status).toBe(404);
+  },
+);

@@ -106,6 +106,7 @@ for (const [session, headers] of Object.entries<Record<string, string>>({
 }
 
 const _meta = (session: string) => ({ 'signalbox/session_id': session });
+const completed: unknown[] = [];
 const textOf = (result: { content?: unknown }) => (result.content as { text: string }[])[0]!.text;
 
 for (const mode of ['auto', 'legacy'] as const) {
@@ -115,6 +116,7 @@ for (const mode of ['auto', 'legacy'] as const) {
     client.setRequestHandler('elicitation/create', async ({ params }) => ({
       action: await answer(params as JsonObject),
     }));
+    client.setNotificationHandler('notifications/elicitation/complete', ({ params }) => void completed.push(params));
     await client.connect(new StreamableHTTPClientTransport(new URL(`${here.box.url}/mcp${query}`)));
     return client;
   };
@@ -132,6 +134,8 @@ for (const mode of ['auto', 'legacy'] as const) {
     await client.close();
     expect(asked).toMatchObject([{ mode: 'url', url: expect.stringContaining('/connections/open/appr_') }]);
     expect(textOf(result)).toBe('said hello');
+    const { elicitationId } = asked[0]!;
+    expect(completed.splice(0)).toEqual(mode === 'legacy' ? [{ elicitationId }] : []);
     expect(await here.ranIn(session)).toEqual(['hello']);
   });
 

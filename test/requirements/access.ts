@@ -3,7 +3,8 @@ export const accessRequirements = {
     'a call token opens chats without server tools as the caller of its call, for its time, and nothing else',
   'access.database-away': 'with the database away known keys go on for a minute, and unknown ones are 503, not 401',
   'access.every-route': 'with keys in use every route but health needs one with the scope of the route',
-  'access.first-key': 'the first key that is made takes effect within a second, and the gateway never opens again',
+  'access.first-key':
+    'the first key that is made takes effect on all gateways, which are told of it, and they never open again',
   'access.forbidden-audited': 'a call of a tool that a key does not allow is 403 and has its row in the audit',
   'access.globs': 'a key sees only the models and tools that it allows',
   'access.issuer-away': 'with the issuer away known keys go on, and tokens that need another are 503, not 401',

@@ -32,6 +32,8 @@ export const connectionRequirements = {
     'a gateway follows its configuration: users connect to servers that were added, and no more to those taken out',
   'connections.return-to': 'a sign-in leads back to the console or to an allowed origin, and nowhere else',
   'connections.revoked': 'a connection that is removed is revoked at the issuer',
+  'connections.unused':
+    'connections with a server that is configured no more are ended by their users, or after the time that runs are kept',
   'connections.sealed':
     'tokens are sealed with AES-256-GCM for one principal, server and issuer; keys are replaced one by one',
   'connections.secret': 'a token is in no log, error and row of the database',

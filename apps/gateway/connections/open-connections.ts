@@ -5,7 +5,7 @@ import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import type { WaitStore } from '#libs/waits/wait-store.js';
-import type { ConnectionStore as Store } from '#libs/connections/connection-store.js';
+import { ConnectionStore } from '#libs/connections/connection-store.js';
 import { announceConnection } from '#libs/connections/connection-announcements.js';
 import type { CatalogOf } from '../govern/tool-policy.js';
 import type { Waits } from '../govern/waits.js';
@@ -16,12 +16,14 @@ import { serverAddress } from '#libs/config/servers/server-address.js';
 import type { ConnectedServer } from '#libs/connections/issuer.js';
 import type { Vault } from '#libs/connections/vault.js';
 import type { Database } from '#libs/postgres/open-database.js';
+import { reaperTimes } from '#libs/runs/processes/reaper.js';
+import { UnusedConnections } from './unused-connections.js';
 import type { Connections } from './user-connections.js';
 
 export interface OpenConnectionsParts {
   database: Database;
   /** Tests put faults around the store. */
-  around: (store: Store) => Store;
+  around: (store: ConnectionStore) => ConnectionStore;
   /** Undefined if there is no key of it. */
   vault: Vault | undefined;
   catalog: Pick<ToolCatalog, 'list'>;
@@ -37,48 +39,70 @@ export interface OpenConnectionsParts {
 export interface ConnectionsInForce {
   /** Undefined as long as no server that users connect to was configured. */
   readonly current: Connections | undefined;
+  /** The same, also where no such server was configured: connections with former ones may be left. Undefined without a key of the vault. */
+  open(): Promise<Connections | undefined>;
+  /** Ends connections that nobody can use any more, from now on. */
+  start(): void;
+  close(): Promise<void>;
   /** From now on its servers are those that users connect to. */
   follow(config: Pick<Config, 'mcpServers'>): Promise<void>;
 }
 
 export async function openConnections(config: Config, parts: OpenConnectionsParts): Promise<ConnectionsInForce> {
   const servers = new Map<string, ConnectedServer>();
+  let named: string[] = [];
   let current: Connections | undefined;
+  const { vault } = parts;
+  const store = parts.around(new ConnectionStore(parts.database, { audit: config.audit.enabled }));
+  const open = async () => {
+    if (vault !== undefined) current ??= await create(config, servers, { ...parts, vault, store });
+    return current;
+  };
+  const unused = new UnusedConnections({
+    store,
+    configured: () => named,
+    end: async (key, signal) => (await open())?.end(key, signal),
+    keptMs: reaperTimes(config).runTtlMs,
+    logger: parts.logger,
+  });
   const follow: ConnectionsInForce['follow'] = async ({ mcpServers }) => {
     servers.clear();
+    named = Object.entries(mcpServers).flatMap(([name, { auth }]) => (auth === undefined ? [] : [name]));
     for (const [name, server] of Object.entries(mcpServers)) {
       const { enabled, auth } = server;
       const url = serverAddress(server);
       if (enabled && url !== undefined && auth !== undefined && auth.kind !== 'client_credentials')
         servers.set(name, { name, url, auth });
     }
-    const { vault } = parts;
     // Without a key of the vault, the workers refuse the servers and say why.
-    if (servers.size > 0 && vault !== undefined) current ??= await create(config, servers, { ...parts, vault });
+    if (servers.size > 0) await open();
   };
   await follow(config);
   return {
     get current() {
       return current;
     },
+    open,
     follow,
+    start: () => {
+      if (vault !== undefined) unused.start();
+    },
+    close: () => unused.close(),
   };
 }
 
 async function create(
   config: Config,
   servers: ReadonlyMap<string, ConnectedServer>,
-  parts: OpenConnectionsParts & { vault: Vault },
+  parts: OpenConnectionsParts & { vault: Vault; store: ConnectionStore },
 ): Promise<Connections> {
-  const { database, vault, catalog, catalogOf, channels, metrics, logger } = parts;
-  const [{ Connections }, { ConnectionStore }, { OAuthFlows }, { IssuerClients }] = await Promise.all([
+  const { database, vault, store, catalog, catalogOf, channels, metrics, logger } = parts;
+  const [{ Connections }, { OAuthFlows }, { IssuerClients }] = await Promise.all([
     import('./user-connections.js'),
-    import('#libs/connections/connection-store.js'),
     import('#libs/connections/oauth-flows.js'),
     import('#libs/connections/issuer-clients.js'),
   ]);
   const publicUrl = publicAddress(config.server);
-  const store = parts.around(new ConnectionStore(database, { audit: config.audit.enabled }));
   const flows = new OAuthFlows({
     database,
     store,

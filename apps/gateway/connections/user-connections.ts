@@ -70,11 +70,16 @@ export class Connections {
     return { server: known, ...describeConnection(known, row, vault) };
   }
 
-  /** @throws AppError not_found */
+  /** With a server that is configured no more too. @throws AppError not_found */
   async disconnect(context: RequestContext, server: string): Promise<void> {
     const key = { principal: context.principal, server };
     if (await this.parts.flows.revoke(key, context.signal, asRequest(context))) return;
     throw new AppError('not_found', 'There is no connection with this tool server');
+  }
+
+  /** Nobody has asked for it. */
+  async end(key: ConnectionKey, signal: AbortSignal): Promise<void> {
+    await this.parts.flows.revoke(key, signal);
   }
 
   /** A sign-in by its id, or by that of a wait. Uses nothing up. @throws AppError not_found */

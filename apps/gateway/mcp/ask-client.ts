@@ -103,6 +103,13 @@ export function askByResult(question: ClientQuestion): InputRequiredResult {
   return inputRequired({ inputRequests: { [id]: request }, requestState: id });
 }
 
+/** What the client's user did at the address is done. Since 2026-07-28 nobody says so: the client comes back. Never rejects. */
+export function tellCompleted({ id }: Pick<ClientQuestion, 'id'>, { server, request, taskId }: AskingCall): void {
+  if (howToAsk({ server, request }, 'url') !== 'hold') return;
+  const params = { elicitationId: id, ...relatedTo(taskId) };
+  request.mcpReq.notify({ method: 'notifications/elicitation/complete', params }).catch(() => undefined);
+}
+
 const paramsOf = (question: ClientQuestion) =>
   'url' in question
     ? { mode: 'url' as const, message: question.message, url: question.url, elicitationId: question.id }

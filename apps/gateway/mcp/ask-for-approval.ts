@@ -5,7 +5,7 @@ import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Wait, WaitDecision } from '#libs/waits/wait.js';
 import type { Waits } from '../govern/waits.js';
-import { askByResult, askClient, type AskingCall, type ClientQuestion, howToAsk } from './ask-client.js';
+import { askByResult, askClient, type AskingCall, type ClientQuestion, howToAsk, tellCompleted } from './ask-client.js';
 import { formOf } from './client-forms.js';
 
 /** Most clients wait a minute for an answer. */
@@ -29,8 +29,8 @@ export async function askForApproval(
   if (caller.signal.aborted) stop();
   else caller.signal.addEventListener('abort', stop, { once: true });
   const { signal } = over;
+  const { question, read } = formOf(wait);
   const ask = async () => {
-    const { question, read } = formOf(wait);
     const answer = await askClient(question, asking, signal);
     if (isInputRequiredResult(answer)) return answer;
     const decision = read(answer);
@@ -48,7 +48,11 @@ export async function askForApproval(
         return askByResult(question);
       });
   try {
-    return await Promise.race([ended, ask()]);
+    const known = await Promise.race([ended, ask()]);
+    // Before the answer of the call, on the same stream.
+    const isDone = !isInputRequiredResult(known) && known.state === 'approved';
+    if (isDone && 'url' in question) tellCompleted(question, asking);
+    return known;
   } finally {
     caller.signal.removeEventListener('abort', stop);
     // Cancels the question to the client.

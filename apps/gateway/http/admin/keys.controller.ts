@@ -37,7 +37,7 @@ export class KeysController {
   @Post()
   async create(@Req() request: FastifyRequest, @Body() dto: CreateKeyDto): Promise<JsonObject> {
     const { key, stored } = await this.store.create(newKeyOf(dto), requestContext(request));
-    await this.ring.refresh();
+    await this.ring.changed();
     return { ...showKey(stored), key };
   }
 
@@ -65,7 +65,7 @@ export class KeysController {
     @Body() dto?: RotateKeyDto,
   ): Promise<JsonObject> {
     const { key, stored } = await this.store.rotate(id, dto?.grace_s ?? 0, requestContext(request));
-    await this.ring.refresh();
+    await this.ring.changed();
     return { ...showKey(stored), key };
   }
 
@@ -73,7 +73,7 @@ export class KeysController {
   @HttpCode(200)
   async revoke(@Req() request: FastifyRequest, @Param('id') id: string): Promise<JsonObject> {
     const stored = await this.store.revoke(id, requestContext(request));
-    await this.ring.refresh();
+    await this.ring.changed();
     return showKey(stored);
   }
 

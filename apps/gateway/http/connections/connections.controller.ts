@@ -62,7 +62,8 @@ export class ConnectionsController {
   @Delete(':server')
   @HttpCode(204)
   async disconnect(@Req() request: FastifyRequest, @Param('server') server: string): Promise<void> {
-    await this.opened().disconnect(requestContext(request), server);
+    const connections = (await this.ports.connections.open()) ?? this.opened();
+    await connections.disconnect(requestContext(request), server);
   }
 
   private opened(): Connections {
