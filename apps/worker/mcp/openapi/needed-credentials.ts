@@ -17,7 +17,7 @@ export interface Carried {
   query: URLSearchParams;
 }
 
-/** Of alternatives the first is told. Schemes that the document does not describe are taken to be met. */
+/** The first of several alternatives is told. Schemes that the document does not describe are taken to be met. */
 export function neededCredentials(
   operations: readonly Pick<ApiOperation, 'name' | 'security'>[],
   document: JsonObject,
