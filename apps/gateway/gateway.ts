@@ -214,7 +214,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     runner,
     lateCancels,
   });
-  const offerRequests = new OfferRequests({ decide, mayUse, journal, notes, runner, lateCancels });
+  const ofRequests = { decide, mayUse, journal, notes, runner, lateCancels };
+  const offerRequests = new OfferRequests({ ...ofRequests, calls: toolCalls, waits: waitStore });
   const followers = new ResourceFollowers({ channels, offerRequests, logger });
   const keyedToolCalls = new KeyedToolCalls({
     calls: toolCalls,

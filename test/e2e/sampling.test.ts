@@ -44,6 +44,13 @@ async function think(name: string, args: object = {}, key?: string): Promise<Jso
 }
 const say = (text: string) => ({ params: { messages: [userText(text)] } });
 
+verifies('sampling.answered', 'a request while a resource is read', async () => {
+  const { status, body } = await post(box.url, '/api/resources/read', { uri: 'doc://old-thought', server: 'oldHttp' });
+  expect(status, JSON.stringify(body)).toBe(200);
+  const { contents } = body as unknown as { contents: { text: string }[] };
+  expect(JSON.parse(contents[0]!.text)).toMatchObject({ content: { text: 'heard: "Think (1)"' } });
+});
+
 for (const tool of thinkers) {
   verifies('sampling.answered', `${tool}: two requests of one call`, async () => {
     const before = await metricOf(box.url, 'signalbox_samplings_total{outcome="ok"}');

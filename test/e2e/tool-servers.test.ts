@@ -221,7 +221,7 @@ verifies('tools.changes-held', 'of a server that now serves another definition, 
   const decided = await decide('accept', change);
   expect([decided.status, await decided.json()]).toEqual([
     200,
-    { decided: [{ server: 'common', tool: 'echo', change: 'contract' }] },
+    { decided: [{ kind: 'tool', server: 'common', tool: 'echo', change: 'contract' }] },
   ]);
   const soon = { timeout: withinMs(1_000), interval: 20 };
   await expect

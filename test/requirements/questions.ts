@@ -1,4 +1,6 @@
 export const questionRequirements = {
+  'questions.reads':
+    'what a tool server asks while a resource is read or a prompt is used goes to the MCP client that asked for it, in both eras; where nobody can be asked, the error says so',
   'questions.held':
     'what a tool server asks is shown on a held stream with its schema, and answered on any gateway; the call’s own time stands still meanwhile',
   'questions.answers':

@@ -13,6 +13,8 @@ export const signInRequirements = {
     'a call of the tools API that needs a sign-in answers 202; the same request again runs it once the sign-in was made; a stream stays',
   'sign-ins.mcp':
     'an MCP client is asked to open the address of the sign-in if it can, in both eras; any other gets the address with the error',
+  'sign-ins.reads':
+    'a read of a resource or a prompt whose caller has to sign in asks the MCP client to open the address, in both eras; anybody else gets it in the error',
   'sign-ins.alone':
     'a detached run, and a call of the tools API with a key, goes on by itself after the sign-in, whichever process was killed meanwhile',
   'sign-ins.word-lost':

@@ -22,6 +22,8 @@ export type Answers = (asked: Asked, signal: AbortSignal) => Answered | Promise<
 
 export interface AskedCaller {
   call(params: { name: string; arguments?: object; _meta?: object }, options?: CallOptions): Promise<CallResult>;
+  read(uri: string): Promise<{ contents: object[] }>;
+  prompt(name: string): Promise<{ messages: object[] }>;
   close(): Promise<void>;
 }
 
@@ -40,6 +42,8 @@ function newClient(mode: 'auto' | 'legacy', through: 'http' | 'bridge') {
     );
     return {
       call: (params, options) => client.callTool(params as never, options),
+      read: (uri) => client.readResource({ uri }),
+      prompt: (name) => client.getPrompt({ name }),
       close: () => client.close(),
     };
   };
@@ -54,6 +58,8 @@ function oldClient(kind: 'http' | 'sse') {
     );
     return {
       call: (params, options) => client.callTool(params as never, CallToolResultSchema, options),
+      read: (uri) => client.readResource({ uri }),
+      prompt: (name) => client.getPrompt({ name }),
       close: () => client.close(),
     };
   };

@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { createMcpHandler, McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { assertionGrant, exchangeGrant, type TokenGrant, TokenGrants, unsigned } from './token-grants.js';
 
@@ -37,6 +37,8 @@ interface Code extends TokenGrant {
 }
 
 const sha256 = (verifier: string) => createHash('sha256').update(verifier).digest('base64url');
+/** What the MCP server answers nobody who has not signed in, even if anybody may list. */
+const asksForUser = new Set(['tools/call', 'resources/read', 'prompts/get']);
 const made = (kind: string) => `${kind}-${randomBytes(18).toString('base64url')}`;
 
 export interface AuthorizationServerOptions {
@@ -113,6 +115,17 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
         return { content: [{ type: 'text', text: tool === 'write' ? `written by ${user}` : user }] };
       });
     }
+    const userOf = ({ http }: ServerContext, what: string) => {
+      const user = http?.req?.headers.get('x-user') ?? 'nobody';
+      calls.push({ user, tool: what });
+      return user;
+    };
+    tools.registerResource('card', 'doc://card', {}, ({ href }, context) => ({
+      contents: [{ uri: href, text: `The card of ${userOf(context, 'card')}` }],
+    }));
+    tools.registerPrompt('greeting', {}, (context) => ({
+      messages: [{ role: 'user', content: { type: 'text', text: `Greet ${userOf(context, 'greeting')}` } }],
+    }));
     return tools;
   });
 
@@ -294,7 +307,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
       /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? request.headers['x-key']?.toString();
     const grant = accessTokens.get(bearer ?? '');
     const message = body === undefined ? {} : (JSON.parse(body) as { method?: string; params?: { name?: string } });
-    const isOpen = options.listsOpenly === true && message.method !== 'tools/call';
+    const isOpen = options.listsOpenly === true && !asksForUser.has(message.method ?? '');
     const valid = grant !== undefined && grant.until > Date.now() && !world.refusesAll;
     if (!isOpen && !valid) {
       const error = bearer === undefined ? '' : ', error="invalid_token"';

@@ -178,7 +178,8 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     runner,
     lateCancels,
   });
-  const offerRequests = new OfferRequests({ decide, mayUse, journal, notes, runner, lateCancels });
+  const ofRequests = { decide, mayUse, journal, notes, runner, lateCancels };
+  const offerRequests = new OfferRequests({ ...ofRequests, calls, waits: store });
   const followers = new ResourceFollowers({ channels: backing.channels, offerRequests, logger: silentLogger });
   const opened = openTurns(id, services, {
     approvals,

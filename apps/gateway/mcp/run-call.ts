@@ -1,25 +1,19 @@
 // Serves `tools/call` of MCP clients on the path of the tools API, with progress and cancelling. A tool's failure is a result; a
 // failure that keeps the tool from running is thrown.
-import {
-  type CallToolResult,
-  type InputRequiredResult,
-  isInputRequiredResult,
-  type ServerContext,
-} from '@modelcontextprotocol/server';
+import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server';
 import type { Wait } from '#libs/waits/wait.js';
 import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
-import { failedResult } from '#libs/mcp-server/served-tool.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { toAppError } from '#libs/schemas/errors.js';
 import { mcpServerSpan, toolErrorType } from '#libs/tracing/spans.js';
 import { type Span, traceparentOf, tracing } from '#libs/tracing/tracing.js';
-import { ApprovalNeeded } from '../govern/approval-needed.js';
 import type { PreparedToolCall, DirectCalls } from '../turn/dispatch/call-tool.js';
 import type { ToolProgress } from '../turn/dispatch/tool-runner.js';
 import { type AskingCall, howToAsk } from './ask-client.js';
 import { askForApproval, type WaitDecisions } from './ask-for-approval.js';
 import { toCallResult, toFailure } from './call-result.js';
 import { cancelSignal, logLevelOf, progressTo, workspaceOf } from './caller-of.js';
+import { untilDecided } from './until-decided.js';
 import { callAsTask, type TaskPorts } from './tasks/call-as-task.js';
 import type { TaskWish } from './tasks/task-wish.js';
 
@@ -109,25 +103,18 @@ async function endWith<Result extends CallToolResult | InputRequiredResult>(
 
 async function ended(
   prepare: () => Promise<PreparedToolCall>,
-  calling: Calling,
+  { ports, asking, caller, onProgress }: Calling,
 ): Promise<CallToolResult | InputRequiredResult> {
-  try {
-    const prepared = await prepare();
-    const call = await prepared.run(calling.onProgress);
-    const { principal } = calling.caller;
-    calling.ports.links.remember({ principal, sessionId: call.sessionId }, call.tool.server, call.outcome);
+  const run = async (preparing: Promise<PreparedToolCall>) => {
+    const call = await (await preparing).run(onProgress);
+    const { principal } = caller;
+    ports.links.remember({ principal, sessionId: call.sessionId }, call.tool.server, call.outcome);
     return toCallResult(call);
+  };
+  try {
+    const goOn = (decided: Wait) => run(ports.calls.settled(decided, caller));
+    return await untilDecided(() => run(prepare()), goOn, { asking, caller, approvals: ports.approvals });
   } catch (error) {
-    if (error instanceof ApprovalNeeded) return whenDecided(error.approval, calling);
     return toFailure(error);
   }
-}
-
-/** Asks the client, if it can be asked, and goes on with the call once somebody has decided. */
-async function whenDecided(waiting: Wait, calling: Calling): Promise<CallToolResult | InputRequiredResult> {
-  const { ports, asking, caller } = calling;
-  const asked = waiting.state === 'waiting' ? await askForApproval(waiting, ports.approvals, asking, caller) : waiting;
-  if (isInputRequiredResult(asked)) return asked;
-  if (asked.state === 'waiting') return failedResult(new ApprovalNeeded(asked));
-  return ended(() => ports.calls.settled(asked, caller), calling);
 }

@@ -25,7 +25,7 @@ const pieceBytes = 512 * 1024;
 const pieceRows = 500;
 export const pageRows = 1_000;
 
-const writeTo = (table: DefinitionTable) => `/* catalog.write */ with
+const writeTo = (table: DefinitionTable) => `/* catalog.write-${table.slice('catalog_'.length)} */ with
   input as (
     select * from jsonb_to_recordset($2::jsonb) as tool (tool text, "position" int, listed boolean, known boolean,
       before_hash text, before_change text, before_decision text, before_held text, definition text, hash text,

@@ -3,7 +3,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { ChangeGrade, DefinitionKind } from '#libs/schemas/tool-change.js';
 import type { AuditContext } from '../run-store.js';
 
-/** Which tool, prompt or instructions a change is about. */
+/** The tool, prompt or instructions that a change is about. */
 export interface ChangedDefinition {
   kind: DefinitionKind;
   server: string;

@@ -25,6 +25,8 @@ export interface OfferAsker {
   report?: (progress: ToolProgress) => void;
   /** Where links lead that no list has. */
   linked?: LinkedServer;
+  /** What the asker comes back to: see `OfferRequest`. */
+  waitId?: string | undefined;
 }
 
 /** `server`: only an item of that server counts. */
@@ -80,7 +82,7 @@ export class CallerOffers {
     );
   }
 
-  /** @throws AppError not_found, also for what the caller may not use; the failure of the server */
+  /** @throws AppError not_found, also for what the caller may not use; ApprovalNeeded; the failure of the server */
   async read({ uri, server }: AskedResource, asker: OfferAsker): Promise<ResourceContent[]> {
     const target = this.named.resource(uri, asker.linked ?? noServer, server);
     const own = target?.uri ?? uri;
@@ -121,9 +123,9 @@ export class CallerOffers {
 
   private async run(
     request: Omit<OfferRequest, 'sessionId'>,
-    { caller, sessionId, report = ignore }: OfferAsker,
+    { caller, sessionId, waitId, report = ignore }: OfferAsker,
   ): Promise<ToolOutcome> {
-    const outcome = await this.ports.offerRequests.run({ ...request, sessionId }, caller, report);
+    const outcome = await this.ports.offerRequests.run({ ...request, sessionId, waitId }, caller, report);
     const { error } = outcome;
     if (error !== undefined) throw new AppError(error.code, error.message);
     return outcome;

@@ -10,10 +10,14 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ServerMethod } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
+import type { WaitStore } from '#libs/waits/wait-store.js';
+import { ApprovalNeeded } from '../../govern/approval-needed.js';
 import { type Decide, deniedOutcome } from '../../govern/decide.js';
 import type { MayUse } from '../../govern/tool-policy.js';
 import type { OfferingServer } from '../../tools/tool-catalog.js';
 import { Call, type RunnableCall } from '../../turn/call.js';
+import type { DirectCalls, PreparedToolCall } from '../../turn/dispatch/call-tool.js';
 import type { LateCancels } from '../../turn/dispatch/late-cancels.js';
 import type { ToolProgress, ToolRunner } from '../../turn/dispatch/tool-runner.js';
 
@@ -24,6 +28,9 @@ export interface OfferRequestPorts {
   notes: Pick<AuditNotes, 'write'>;
   runner: ToolRunner;
   lateCancels: LateCancels;
+  /** Go on with what a caller comes back to. */
+  calls: Pick<DirectCalls, 'settled'>;
+  waits: Pick<WaitStore, 'ofCall'>;
 }
 
 export interface OfferRequest {
@@ -36,6 +43,8 @@ export interface OfferRequest {
   shown: string;
   params: JsonObject;
   sessionId: string;
+  /** Sent by a caller that comes back after it was asked, or had to sign in, during this very request. */
+  waitId?: string | undefined;
 }
 
 /** The kinds of audit rows for what no server has. Other requests have none. */
@@ -47,7 +56,10 @@ const noteKinds = new Map<ServerMethod, AuditNote['kind']>([
 export class OfferRequests {
   constructor(private readonly ports: OfferRequestPorts) {}
 
-  /** @throws AppError not_found, also for what the caller may not use; no_worker, queue_full, store_unavailable */
+  /**
+   * @throws AppError not_found, also for what the caller may not use; approval_not_found, no_worker, queue_full, store_unavailable
+   * @throws ApprovalNeeded
+   */
   async run(
     request: OfferRequest,
     from: RequestContext,
@@ -70,10 +82,27 @@ export class OfferRequests {
       await this.ports.journal.plan(call.row, call.audit);
       throw notFound(request);
     }
+    if (request.waitId !== undefined) {
+      const before = await this.begunBefore(request.waitId, call);
+      return (await before.run(onProgress)).outcome;
+    }
     // The worker is waited for before the call is journaled, so that a call refused for lack of a worker leaves nothing behind.
     await runner.untilWorker(tool, context);
     await this.plan(call);
     return runner.run(call, onProgress);
+  }
+
+  /** The call of the request that `again` repeats. A caller can only name what its own request for the same was asked. */
+  private async begunBefore(waitId: string, again: RunnableCall): Promise<PreparedToolCall> {
+    const { tool, context, arguments: args } = again;
+    const { principal, sessionId } = context;
+    const repeated = { principal, name: tool.name, argumentsHash: canonicalHash(args), sessionId };
+    const found = await this.ports.waits.ofCall(waitId, repeated);
+    if (found?.server !== tool.server) {
+      throw new AppError('approval_not_found', 'This request was not asked anything, and did not have to sign in');
+    }
+    if (found.state === 'waiting') throw new ApprovalNeeded(found);
+    return this.ports.calls.settled(found, context, tool);
   }
 
   private planned(

@@ -2,6 +2,7 @@
 import type {
   CompleteResult,
   GetPromptResult,
+  InputRequiredResult,
   ReadResourceResult,
   Server,
   ServerContext,
@@ -10,11 +11,14 @@ import { exchangeOf } from '#libs/mcp-server/endpoint/exchange.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { KeyedCaller } from '../../govern/tool-policy.js';
 import type { ToolCatalog } from '../../tools/tool-catalog.js';
-import type { AskingCall } from '../ask-client.js';
+import type { Wait } from '#libs/waits/wait.js';
+import { type AskingCall, howToAsk } from '../ask-client.js';
+import { askForApproval, type WaitDecisions } from '../ask-for-approval.js';
+import { untilDecided } from '../until-decided.js';
 import { type AnswerPorts, answer } from '../answer-request.js';
 import { nameMetaKey, serverMetaKey } from '../list-tools.js';
 import { pageOf } from '../page-of.js';
-import { callerOf } from '../caller-of.js';
+import { callerOf, type McpCaller } from '../caller-of.js';
 import { unlistedResources } from './app-resources.js';
 import { type CallerOffersPorts, CallerOffers, type OfferAsker } from './caller-offers.js';
 import type { Named } from './named-offers.js';
@@ -23,6 +27,7 @@ import type { ResourceLinks } from './resource-links.js';
 export interface OfferPorts extends AnswerPorts, CallerOffersPorts {
   catalog: CallerOffersPorts['catalog'] & Pick<ToolCatalog, 'list'>;
   links: ResourceLinks;
+  approvals: WaitDecisions;
 }
 
 export function serveOffers(server: Server, ports: OfferPorts): void {
@@ -53,16 +58,20 @@ export function serveOffers(server: Server, ports: OfferPorts): void {
     }),
   );
   server.setRequestHandler('resources/read', ({ params }, request) =>
-    answer(ports, request, async () => {
-      const contents = await offers.read({ uri: params.uri }, askerOf(ports, { server, request }));
-      return { contents: contents as ReadResourceResult['contents'] };
-    }),
+    answer(ports, request, () =>
+      whileAsking(ports, { server, request }, async (asker) => {
+        const contents = await offers.read({ uri: params.uri }, asker);
+        return { contents: contents as ReadResourceResult['contents'] };
+      }),
+    ),
   );
   server.setRequestHandler('prompts/get', ({ params: { name, arguments: args = {} } }, request) =>
-    answer(ports, request, async () => {
-      const prompt = await offers.prompt({ name, arguments: args }, askerOf(ports, { server, request }));
-      return prompt as unknown as GetPromptResult;
-    }),
+    answer(ports, request, () =>
+      whileAsking(ports, { server, request }, async (asker) => {
+        const prompt = await offers.prompt({ name, arguments: args }, asker);
+        return prompt as unknown as GetPromptResult;
+      }),
+    ),
   );
   server.setRequestHandler('completion/complete', ({ params: { ref, argument, context } }, request) =>
     answer(ports, request, async () => {
@@ -76,10 +85,34 @@ const nameOf = ({ name }: { name: string }): string => name;
 
 const lister = ({ http }: ServerContext): KeyedCaller => exchangeOf(http?.req).context;
 
-function askerOf({ catalog, links }: OfferPorts, asking: AskingCall): OfferAsker {
+function askerOf({ catalog, links }: OfferPorts, asking: AskingCall): McpCaller & OfferAsker {
   const asker = callerOf(asking);
   const owner = { principal: asker.caller.principal, sessionId: asker.sessionId };
   return { ...asker, linked: unlistedResources(catalog, links, owner) };
+}
+
+/** Passes what the tool server asks meanwhile, and where the caller has to sign in, to the client. @throws as `work` */
+function whileAsking<Result>(
+  ports: OfferPorts,
+  asking: AskingCall,
+  work: (asker: OfferAsker) => Promise<Result>,
+): Promise<Result | InputRequiredResult> {
+  const { approvals } = ports;
+  const { report, ...asker } = askerOf(ports, asking);
+  const questions = howToAsk(asking);
+  const caller = { ...asker.caller, ...(questions === undefined ? {} : { questions }) };
+  const asked: OfferAsker = {
+    ...asker,
+    caller,
+    waitId: asking.request.mcpReq.requestState<string>(),
+    report: (progress) => {
+      // The server gets the answer. An error means that the client has gone, which ends the request.
+      if (progress.asks !== undefined) askForApproval(progress.asks, approvals, asking, caller).catch(() => undefined);
+      report(progress);
+    },
+  };
+  const goOn = ({ id }: Wait) => work({ ...asked, waitId: id });
+  return untilDecided(() => work(asked), goOn, { asking, caller, approvals });
 }
 
 function listed({ item, owner }: Named<JsonObject>, names: JsonObject): JsonObject & { _meta: JsonObject } {

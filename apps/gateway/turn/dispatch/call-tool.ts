@@ -138,9 +138,9 @@ export class DirectCalls {
     return this.prepared(call);
   }
 
-  /** The parked call of an approval that was given. The call runs once, whoever asks for it and how often. */
-  async approved(approval: Wait, from: RequestContext): Promise<PreparedToolCall> {
-    const found = this.ports.catalog.find(approval.name);
+  /** The parked call of an approval that was given. The call runs once, whoever asks for it and how often. `known`: what it calls. */
+  async approved(approval: Wait, from: RequestContext, known?: CatalogTool): Promise<PreparedToolCall> {
+    const found = known ?? this.ports.catalog.find(approval.name);
     if (found === undefined) throw toolNotFound(approval.name);
     const { callId, sessionId, definitionHash, arguments: args } = approval;
     const context: CallContext = { ...from, callId, sessionId, priority: 'interactive' };
@@ -152,11 +152,11 @@ export class DirectCalls {
   }
 
   /** The call of a wait that has ended: it runs if it was parked and may run; else its outcome, or its next question, is waited for. */
-  settled(wait: Wait, from: RequestContext): Promise<PreparedToolCall> {
+  settled(wait: Wait, from: RequestContext, known?: CatalogTool): Promise<PreparedToolCall> {
     const { kind, state, name, callId, sessionId } = wait;
     const isParked = waitKinds[kind].call === 'parked';
-    if (isParked && state === 'approved') return this.approved(wait, from);
-    const tool = this.ports.catalog.find(name);
+    if (isParked && state === 'approved') return this.approved(wait, from, known);
+    const tool = known ?? this.ports.catalog.find(name);
     if (tool === undefined) throw toolNotFound(name);
     const context: CallContext = { ...from, callId, sessionId, priority: 'interactive' };
     const refusal = parkedOutcome(wait);

@@ -41,7 +41,11 @@ function library(name: string, allowed: Partial<ConfiguredServer['changes']> = {
     counted = [];
     const rest = { resources: [], templates: [], completes: false, subscribes: false };
     const offers: ListedOffers = { ...rest, prompts: [], instructions: undefined, ...given };
-    await publisher.publish(configured, { tools: [], leftOut: [], offers });
+    await publisher.publish(configured, {
+      leftOut: [],
+      tools: [{ name: 'link', inputSchema: { type: 'object' } }],
+      offers,
+    });
     return counted;
   };
   const offered = async () => {
