@@ -31,12 +31,12 @@ function lineOf(word: string): string | undefined {
   const sought = Buffer.from(`${word}\t`);
   let [from, to] = [0, file.length];
   while (from < to) {
-    const middle = (from + to) >> 1;
-    const begin = middle === 0 ? 0 : file.lastIndexOf(newline, middle - 1) + 1;
-    const end = file.indexOf(newline, middle);
-    const order = file.compare(sought, 0, sought.length, begin, Math.min(end, begin + sought.length));
-    if (order === 0) return file.toString('utf8', begin + sought.length, end);
-    if (order < 0) from = end + 1;
+    let begin = (from + to) >> 1;
+    while (begin > from && file[begin - 1] !== newline) begin -= 1;
+    let same = 0;
+    while (same < sought.length && file[begin + same] === sought[same]) same += 1;
+    if (same === sought.length) return file.toString('utf8', begin + same, file.indexOf(newline, begin));
+    if (file[begin + same]! < sought[same]!) from = file.indexOf(newline, begin) + 1;
     else to = begin;
   }
   return undefined;
