@@ -1,5 +1,5 @@
-// `npm run build`: generates Prisma's client, compiles the sources into dist/, compiles the launcher of tool servers, and bundles the
-// console. It does what has changed since the last build; without dist/ that is everything.
+// `npm run build`: generates Prisma's client, compiles the sources into dist/, compiles the launcher of tool servers, makes the
+// dictionary of the search, and bundles the console. It does what has changed since the last build; without dist/ that is everything.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { hashSources, projects, readStamp, removeStamp, writeStamp } from './sources.mjs';
@@ -20,6 +20,8 @@ if (compiled.length > 0) run('nest', ['build', ...compiled]);
 if (shared) run(process.execPath, ['node_modules/typescript-7/bin/tsc', '-p', 'libs/mcp-server/tsconfig.types.json']);
 if (changed('launcher') || !existsSync(`dist/launcher-${process.arch}`))
   run(process.execPath, ['scripts/build-launcher.mjs']);
+if (changed('dictionary') || !existsSync('dist/dictionary.txt'))
+  run(process.execPath, ['scripts/build-dictionary.mjs']);
 if (changed('console') || !existsSync('dist/console/index.html'))
   run('vite', ['build', '--config', 'apps/console/vite.config.ts', '--logLevel', 'warn']);
 writeStamp(root, sources);

@@ -28,6 +28,7 @@ beforeEach(async () => {
   }
   await write('scripts/generate-prisma.mjs', '');
   await write('scripts/build-launcher.mjs', '');
+  await write('scripts/build-dictionary.mjs', '');
 });
 
 afterEach(() => rm(root, { recursive: true, force: true }));

@@ -11,6 +11,7 @@ const generated = 'libs/postgres/prisma-client';
 const parts = {
   client: ['prisma/schema.prisma', 'prisma.config.ts'],
   launcher: ['apps/worker/sandbox/launcher'],
+  dictionary: ['scripts/build-dictionary.mjs', 'package.json'],
   shared: ['libs', 'tsconfig.json', 'nest-cli.json'],
   gateway: ['apps/gateway'],
   worker: ['apps/worker'],

@@ -6,11 +6,11 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { format, resolveConfig } from 'prettier';
-import { parse } from 'yaml';
 import { definitionTokens } from '#libs/tool-search/definition-tokens.js';
 import { type SearchableTool, ToolIndex } from '#libs/tool-search/tool-index.js';
-import { judge, idOf, type JudgedQuestion, type SearchQuestion } from './tool-recall/judge-search.js';
+import { judge, idOf, type JudgedQuestion } from './tool-recall/judge-search.js';
 import { type CollectedTools, listTools, type PackagedServer } from './tool-recall/list-tools.js';
+import { readQuestions } from './tool-recall/read-questions.js';
 import { renderRecall, withRecall } from './tool-recall/render-recall.js';
 
 const page = 'docs/tool-search.md';
@@ -28,7 +28,7 @@ const { values: options } = parseArgs({
 });
 
 const listed = await definitions();
-const questions = parse(readFileSync(`${directory}/questions.yaml`, 'utf8')) as SearchQuestion[];
+const questions = readQuestions(directory);
 const index = new ToolIndex(listed.tools);
 const judged = judge(index, questions);
 const lines = renderRecall({

@@ -14,8 +14,8 @@ export interface QueryWord {
   terms: ReadonlyMap<string, number>;
 }
 
-/** `own` are terms that are the word itself. */
-type AddWord = (word: string, weight?: number, own?: readonly string[]) => void;
+/** `own` are terms that are the word itself. False if there are words enough. */
+type AddWord = (word: string, weight?: number, own?: readonly string[]) => boolean;
 
 /** What is beyond is not read: a question has some words, not a document. */
 const maxQuery = 2_000;
@@ -34,13 +34,14 @@ export function queryWords(query: string): QueryWord[] {
   const addTo =
     (share: number): AddWord =>
     (word, weight = 1, own = [word]) => {
-      if (words.has(word)) return;
+      if (words.has(word) || words.size >= maxWords) return words.size < maxWords;
       const terms = new Map([...meaningsOf(word), ...own.map((term) => [term, 1] as const)]);
       words.set(word, { word, weight: weight * share, terms });
       for (const [at, also] of alsoSaidBy(word).entries()) {
         const [first = word] = also.keys();
         words.set(`${word} ${at}`, { word: first, weight: weight * share * alsoWeight, terms: also });
       }
+      return true;
     };
   for (const word of said) addTo(1)(stemOf(word));
   addText(text, addTo(1));
@@ -57,17 +58,17 @@ function addText(text: string, add: AddWord): void {
       addLatin(neighbours, begins, add);
       neighbours = [];
       begins = false;
-      for (const part of partsOf(charactersOf(run.text))) addPart(part, add);
+      for (const part of partsOf(charactersOf(run.text))) if (!addPart(part, add)) return;
     }
   }
   addLatin(neighbours, begins, add);
 }
 
-function addPart({ text, known }: Part, add: AddWord): void {
+function addPart({ text, known }: Part, add: AddWord): boolean {
   const pairs = pairsOf(text);
-  if (known) add(text, 1, [text, ...pairs]);
-  else if (pairs.length > 0) for (const pair of pairs) add(pair);
-  else add(text, characterWeight);
+  if (known) return add(text, 1, [text, ...pairs]);
+  if (pairs.length > 0) return pairs.map((pair) => add(pair)).every(Boolean);
+  return add(text, characterWeight);
 }
 
 /**
@@ -104,22 +105,20 @@ interface Part {
   known: boolean;
 }
 
-/** Chinese by the words of the glossary, the longest first; what is between them stays together. */
-function partsOf(characters: readonly string[]): Part[] {
-  const parts: Part[] = [];
+/** Chinese by the words that are known, the longest first; what is between them stays together. */
+function* partsOf(characters: readonly string[]): Generator<Part> {
   let between = '';
   for (let at = 0; at < characters.length;) {
     const word = knownWordAt(characters, at);
-    if (word === undefined) between += characters[at]!;
+    if (word === undefined && between.length < maxWords) between += characters[at]!;
     else {
-      if (between !== '') parts.push({ text: between, known: false });
-      between = '';
-      if (!isFiller(word)) parts.push({ text: word, known: true });
+      if (between !== '') yield { text: between, known: false };
+      between = word === undefined ? characters[at]! : '';
+      if (word !== undefined && !isFiller(word)) yield { text: word, known: true };
     }
     at += word === undefined ? 1 : charactersOf(word).length;
   }
-  if (between !== '') parts.push({ text: between, known: false });
-  return parts;
+  if (between !== '') yield { text: between, known: false };
 }
 
 function knownWordAt(characters: readonly string[], at: number): string | undefined {

@@ -86,6 +86,29 @@ test('English finds Chinese definitions, and Chinese finds them by its own words
   expect(namesOf('电子邮件', chinese)[0]).toBe('two');
 });
 
+verifies('tools.search.dictionary', 'a balance sheet, in one word, and a heart rate', () => {
+  const given = [
+    ...more,
+    tool('excel', 'list_sheets', 'Sheets of a workbook.'),
+    tool('books', 'list_reports', 'The balance sheet.'),
+    tool('sport', 'get_zones', 'Zones of heart rate and power.'),
+  ];
+  expect(namesOf('资产负债表', given)[0]).toBe('list_reports');
+  expect(namesOf('我的心率是多少', given)[0]).toBe('get_zones');
+});
+
+verifies('tools.search.server', 'a run, of a server of sports and of another', () => {
+  const given = [
+    tool('programs', 'get_run', 'Its details.'),
+    tool('programs', 'stop_build', 'Ends it.'),
+    tool('sport', 'get_run', 'Its details.'),
+    tool('sport', 'list_marathons', 'Marathons and their kilometres.'),
+  ];
+  const found = new ToolIndex(given).find('the run, after how many kilometres', { limit: 4 });
+  const runs = found.filter(({ tool: { name } }) => name === 'get_run');
+  expect(runs.map(({ tool: { server } }) => server)).toEqual(['sport', 'programs']);
+});
+
 verifies('tools.search.bounded', 'a query and definitions of a megabyte, and odd characters', () => {
   const long = 'many words '.repeat(100_000);
   const odd = '\ud800\u0000‮a\u0301'.repeat(1_000);
@@ -100,7 +123,8 @@ verifies('tools.search.bounded', 'a query and definitions of a megabyte, and odd
   const index = new ToolIndex(hostile);
   const began = performance.now();
   expect(index.find('refund', { limit: 1 })[0]!.tool.name).toBe('createRefund');
-  for (const query of [long, odd, '文'.repeat(1_000_000)]) index.find(query, { limit: 5 });
+  const words = Array.from({ length: 2_000 }, (_, at) => String.fromCodePoint(0x4e00 + 7 * at)).join('');
+  for (const query of [long, odd, words, '文'.repeat(1_000_000)]) index.find(query, { limit: 5 });
   expect(index.find(`refund ${long}`, { limit: 5 }).map(({ tool: { name } }) => name)).toContain('createRefund');
   expect(performance.now() - began).toBeLessThan(1_000);
 });

@@ -21,6 +21,8 @@ const mostBegun = 8;
 
 /** What a tool counts that does something else than what is asked for. */
 const otherKindShare = 0.8;
+/** What a tool counts besides of the mean of its server. */
+const serverShare = 0.4;
 
 /** Tools by position, and what the word counts in each. */
 interface Postings {
@@ -36,6 +38,8 @@ interface BuiltIndex {
   terms: string[];
   /** By position. */
   kinds: ReturnType<typeof kindOfTool>[];
+  /** How many tools each server has. */
+  toolsOf: Map<string, number>;
 }
 
 export class ToolIndex<T extends SearchableTool> {
@@ -83,12 +87,26 @@ export class ToolIndex<T extends SearchableTool> {
       }
       for (const [position, part] of best) scores.set(position, (scores.get(position) ?? 0) + word.weight * part);
     }
+    const ofServers = this.meansOf(scores);
     const asked = kindsOfQuery(words);
-    for (const [position, score] of scores) {
+    for (const [position, ownScore] of scores) {
+      const score = ownScore + serverShare * ofServers.get(this.tools[position]!.server)!;
+      scores.set(position, score);
       const kind = built.kinds[position];
       if (asked.size > 0 && kind !== undefined && !asked.has(kind)) scores.set(position, score * otherKindShare);
     }
     return scores;
+  }
+
+  /** What the tools of a server score in the mean: a question is about a server before it is about a tool. */
+  private meansOf(scores: ReadonlyMap<number, number>): Map<string, number> {
+    const built = this.built!;
+    const means = new Map<string, number>();
+    for (const [position, score] of scores) {
+      const { server } = this.tools[position]!;
+      means.set(server, (means.get(server) ?? 0) + score / built.toolsOf.get(server)!);
+    }
+    return means;
   }
 
   private rarityOf({ postings }: BuiltIndex, term: string): number {
@@ -166,7 +184,9 @@ function* build(tools: readonly SearchableTool[]): Generator<void, BuiltIndex> {
     }
     yield;
   }
-  return { postings, terms: [...postings.keys()].sort(), kinds: tools.map(({ tool }) => kindOfTool(tool)) };
+  const toolsOf = new Map<string, number>();
+  for (const { server } of tools) toolsOf.set(server, (toolsOf.get(server) ?? 0) + 1);
+  return { postings, terms: [...postings.keys()].sort(), kinds: tools.map(({ tool }) => kindOfTool(tool)), toolsOf };
 }
 
 interface ReadText {

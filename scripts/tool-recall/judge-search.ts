@@ -7,6 +7,8 @@ export interface SearchQuestion {
   tools: string[];
   /** Its result is not looked at while the search is improved. */
   held_out?: boolean;
+  /** The further set that it is of. */
+  set?: string;
 }
 
 /** A question, and what was found for it. */

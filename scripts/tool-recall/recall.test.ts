@@ -5,7 +5,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { createTestServer } from '#libs/testing/test-server.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { type SearchableTool, ToolIndex } from '#libs/tool-search/tool-index.js';
@@ -15,10 +14,12 @@ import { openChimechServer } from '../../test/support/chimech-server.js';
 import { verifies } from '../../test/verifies.js';
 import { idOf, isInChinese, judge, type JudgedQuestion, type SearchQuestion, recallOf } from './judge-search.js';
 import { listTools } from './list-tools.js';
+import { readQuestions } from './read-questions.js';
 import { renderRecall, withRecall } from './render-recall.js';
 
 const definitions = 'test/fixtures/tool-definitions';
-const questions = parse(readFileSync('test/tool-recall/questions.yaml', 'utf8')) as SearchQuestion[];
+const asked = readQuestions('test/tool-recall');
+const questions = asked.filter(({ set }) => set === undefined);
 const page = readFileSync('docs/tool-search.md', 'utf8');
 
 /** Servers have the names that the questions know them by. */
@@ -65,10 +66,10 @@ verifies('tools.search.recall', 'over the definitions that are kept here, and th
 });
 
 verifies('tools.search.recall', 'as docs/tool-search.md has it, of more than 500 tools and 200 questions', () => {
-  const [, tools, servers, asked] = /([\d,]+) tools of (\d+) servers, (\d+) questions\./.exec(page)!;
+  const [, tools, servers, number] = /([\d,]+) tools of (\d+) servers, (\d+) questions\./.exec(page)!;
   expect(Number(tools!.replace(',', ''))).toBeGreaterThan(500);
   expect(Number(servers)).toBeGreaterThan(30);
-  expect(Number(asked)).toBe(questions.length);
+  expect(Number(number)).toBe(asked.length);
   for (const language of ['English', 'Chinese']) {
     const cells = new RegExp(String.raw`\| held out +\| ${language} +\| 50 +\| [\d.]+ +\| ([\d.]+) `).exec(page)!;
     expect(Number(cells[1])).toBeGreaterThanOrEqual(0.9);
@@ -81,7 +82,8 @@ test('the questions are of both languages, half of each is held out, and each na
   for (const isOfLanguage of [isInChinese, (each: SearchQuestion) => !isInChinese(each)])
     expect(questions.filter((each) => isOfLanguage(each) && each.held_out === true).length).toBe(50);
   const servers = Object.keys(JSON.parse(readFileSync('test/tool-recall/servers.json', 'utf8')) as JsonObject);
-  for (const { tools } of questions) for (const id of tools) expect(servers).toContain(id.split('/')[0]);
+  for (const set of ['A', 'B']) expect(asked.filter((each) => each.set === set && isInChinese(each)).length).toBe(50);
+  for (const { tools } of asked) for (const id of tools) expect(servers).toContain(id.split('/')[0]);
 });
 
 const question = (text: string, rank?: number, heldOut = false): JudgedQuestion => ({

@@ -19,9 +19,14 @@ const end = '<!-- end of recall -->';
 
 export function renderRecall(measured: MeasuredSearch): string[] {
   const { judged, servers, tools, allTokens, foundTokens, queriesPerSecond, failed } = measured;
-  const halves: [string, (question: JudgedQuestion) => boolean][] = [
-    ['improved on', ({ held_out: heldOut }) => heldOut !== true],
-    ['held out', ({ held_out: heldOut }) => heldOut === true],
+  const sets = new Set(judged.flatMap(({ set }) => set ?? []));
+  const parts: [string, (question: JudgedQuestion) => boolean][] = [
+    ['improved on', ({ held_out: heldOut, set }) => heldOut !== true && set === undefined],
+    ['held out', ({ held_out: heldOut, set }) => heldOut === true && set === undefined],
+    ...[...sets].map((name): [string, (question: JudgedQuestion) => boolean] => [
+      `set ${name}`,
+      ({ set }) => set === name,
+    ]),
     ['all', () => true],
   ];
   const languages: [string, (question: JudgedQuestion) => boolean][] = [
@@ -29,12 +34,12 @@ export function renderRecall(measured: MeasuredSearch): string[] {
     ['Chinese', isInChinese],
     ['both', () => true],
   ];
-  const rows = halves.flatMap(([half, isOfHalf]) =>
+  const rows = parts.flatMap(([part, isOfPart]) =>
     languages.map(([language, isOfLanguage]) => {
       const { questions, at1, at5, reciprocalRank } = recallOf(
-        judged.filter((each) => isOfHalf(each) && isOfLanguage(each)),
+        judged.filter((each) => isOfPart(each) && isOfLanguage(each)),
       );
-      return [half, language, questions, ...[at1, at5, reciprocalRank].map((share) => share.toFixed(2))];
+      return [part, language, questions, ...[at1, at5, reciprocalRank].map((share) => share.toFixed(2))];
     }),
   );
   const number = (value: number) => Math.round(value).toLocaleString('en');

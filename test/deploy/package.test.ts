@@ -59,7 +59,9 @@ verifies('operations.package', 'it holds what runs, and no sources, tests or dev
   const paths = packed.files.map(({ path }) => path);
   // Half of it is the console, whose files are there as they are, in brotli and in gzip.
   expect(packed.size).toBeLessThan(3.3 * megabyte);
-  expect(paths).toEqual(expect.arrayContaining(['dist/apps/gateway/main.js', 'scripts/signalbox.mjs', 'LICENSE']));
+  expect(paths).toEqual(
+    expect.arrayContaining(['dist/apps/gateway/main.js', 'dist/dictionary.txt', 'scripts/signalbox.mjs', 'LICENSE']),
+  );
   expect(
     paths.filter((path) =>
       /^(?:apps\/(?!worker\/sandbox\/launcher\/)|libs|test|docs|\.)|\.(?:map|tsbuildinfo)$|\.test\./.test(path),

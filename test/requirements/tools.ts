@@ -105,6 +105,8 @@ export const toolRequirements = {
   'tools.search.bounded': 'a search for tools ends in time, whatever the query is and whatever hostile servers define',
   'tools.search.recall':
     'of 500 tools and more, the right one is among the first five for nine of ten questions of a set in English and in Chinese, half of it held out; a command measures it',
+  'tools.search.dictionary': 'a Chinese word that no row of the glossary has finds tools by what it means in English',
+  'tools.search.server': 'of tools that are equal, the one whose server has more of what is asked for comes first',
   'tools.search.many': 'the right tool of 10,000 is found by its words, in milliseconds',
   'tools.add':
     'signalbox tools add shows what a pasted file would add, and writes it without its secrets, or nothing that a start would refuse',

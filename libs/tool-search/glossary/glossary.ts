@@ -4,6 +4,7 @@ import { charactersOf, pairsOf } from '#libs/words/script-runs.js';
 import { stemOf } from '../read-words.js';
 import { actions } from './actions.js';
 import { chineseSayings } from './chinese-sayings.js';
+import { dictionaryWords, translationsOf } from './dictionary.js';
 import { everydayThings } from './everyday-things.js';
 import { products } from './products.js';
 import { sayings } from './sayings.js';
@@ -15,18 +16,23 @@ import { things } from './things.js';
  * saying counts as the words that definitions have for it.
  */
 const shares = { synonym: 0.4, translation: 1, furtherTranslation: 0.7, saying: 0.7 };
+const chineseWord = new RegExp(`^\\p{Script=Han}{${dictionaryWords.shortest},${dictionaryWords.longest}}$`, 'u');
 const none: ReadonlyMap<string, number> = new Map();
 
 const meanings = new Map<string, Map<string, number>>();
 
-/** Terms of the index that mean about what the word does, each with what it counts. */
-export const meaningsOf = (word: string): ReadonlyMap<string, number> => meanings.get(word) ?? none;
+/** Terms of the index that mean about what the word does, each with what it counts. A Chinese word that the glossary lacks is looked up. */
+export const meaningsOf = (word: string): ReadonlyMap<string, number> =>
+  meanings.get(word) ?? lookedUp(word)[0] ?? none;
 
 /** What a word says besides what it means: `remember` is about a memory, and creates something there. */
 const saidAsWell = new Map<string, ReadonlyMap<string, number>[]>();
 const phrases = new Set<string>();
 
-export const alsoSaidBy = (word: string): readonly ReadonlyMap<string, number>[] => saidAsWell.get(word) ?? [];
+export const alsoSaidBy = (word: string): readonly ReadonlyMap<string, number>[] =>
+  saidAsWell.get(word) ?? (meanings.has(word) ? [] : lookedUp(word).slice(1));
+
+const lookedUp = (word: string) => (chineseWord.test(word) ? translationsOf(word) : []);
 
 /** Whether the stems of words beside each other, joined by hyphens, say something that none of them says. */
 export const isPhrase = (words: string): boolean => phrases.has(words);
@@ -41,7 +47,10 @@ for (const row of [...products, ...sayings, ...chineseSayings]) {
 }
 
 /** In characters. */
-export const longestEntry = Math.max(...[...meanings.keys()].map((word) => charactersOf(word).length));
+export const longestEntry = Math.max(
+  dictionaryWords.longest,
+  ...[...meanings.keys()].map((word) => charactersOf(word).length),
+);
 
 function addRow(english: readonly string[], chinese: readonly string[]): void {
   // A name of several words, `pull-request`, is translated to each of them, and is no synonym of others.
