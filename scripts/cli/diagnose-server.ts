@@ -15,7 +15,7 @@ import { whyUnreachable } from '#libs/http-client/why-unreachable.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { statementOf, type UrlServer } from '../../apps/worker/mcp/servers/caller-access.js';
 import { openUrl } from '../../apps/worker/mcp/servers/servers.js';
-import { type DoctorAccess, findArrivals, type ToldServer, calledAs, withAccess } from './find-arrivals.js';
+import { type DoctorAccess, findArrivals, type ToldServer, userOfCall, withAccess } from './find-arrivals.js';
 import { okFinding, problemFinding, type ServerFinding } from './server-finding.js';
 
 const askMs = 10_000;
@@ -153,7 +153,7 @@ async function listTools(diagnosed: ToldServer, access: DoctorAccess): Promise<S
   try {
     const parts = { config, logger: silentLogger, cache: learnt, ...access };
     const place = { key: { server: name, configHash: '' }, statement: statementOf(server, access) };
-    const user = await calledAs(diagnosed, access);
+    const user = await userOfCall(diagnosed, access);
     const connection = await openUrl(server, parts, place)(user, signal);
     try {
       const tools = await connection.listTools(signal);

@@ -64,7 +64,7 @@ function openAccess(config: Config, database: Database): DoctorAccess {
 }
 
 /** Whose rights the call has: those of `--as`, else, where each user has their own, those with which a worker lists the tools. */
-export async function calledAs({ name, server, principal }: ToldServer, access: AccessParts): Promise<PoolUser> {
+export async function userOfCall({ name, server, principal }: ToldServer, access: AccessParts): Promise<PoolUser> {
   const users = usersOf(name, server, access);
   const found = principal === '' ? await users?.anyConnected() : principal;
   const headers = Object.fromEntries(server.forward_headers.map((each) => [each.toLowerCase(), sampleOf(each)]));
@@ -79,7 +79,7 @@ export async function findArrivals(told: ToldServer, access: DoctorAccess): Prom
   if (!isTold) return [];
   const echo = await openEcho();
   try {
-    const user = await calledAs(told, access);
+    const user = await userOfCall(told, access);
     await sendCall(told, access, { echo, user });
     return judge(told, user, echo.arrived());
   } catch (error) {

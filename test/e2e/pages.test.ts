@@ -33,6 +33,7 @@ const elsewhere: [beginning: RegExp, why: string][] = [
   [/^mcpServers:\n {2}chimech:\n {4}url/, 'it needs a Chimech elsewhere: test/e2e/acting-for-callers.test.ts has one'],
   [/^cp -a \.data/, 'it replaces the checkout'],
   [/^npm run tools -- add /, 'test/e2e/tools-add.test.ts adds servers of such files'],
+  [/^(\$ )?npm run -s doctor -- server crm/, 'test/e2e/doctor-server.test.ts has servers that are told who calls'],
   [/^openssl /, 'checkpoints are signed every 30 seconds: the tests of the audit have keys'],
   [/^npx @modelcontextprotocol\/inspector/, 'npm downloads it'],
   [/^(mkdir box|node node_modules\/signalbox)/, 'test/deploy/package.test.ts makes and installs the package'],
