@@ -105,8 +105,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const policy = new ToolPolicy(config, sets, (effect) => metrics.policyDecisions.inc({ effect }));
   const { decide, deniedTool, catalogOf, mayUse } = policy;
   const reached = { database, vault, catalog, catalogOf, channels, metrics, logger };
-  const waits = () => approvals;
-  const issuerTokens = await openIssuerTokens(config, { ...reached, toolsets, waits });
+  const issuerTokens = await openIssuerTokens(config, { ...reached, toolsets, waits: () => approvals });
   const lateCancels = new LateCancels({ journal, onDropped: () => metrics.toolCancelsDropped.inc() });
   const waitStore = new WaitStore(database, { ...audit, signIns: signInsAt(publicAddress(config.server)) });
   const waitAnnouncements = new WaitAnnouncements({ store: waitStore, channels: backing.channels, logger });
@@ -165,7 +164,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     ...reached,
     around: faulty.connections,
     waitStore,
-    waits,
+    waits: () => approvals,
   });
 
   const activeRuns = new ActiveRuns();
@@ -241,8 +240,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     notes,
     keys,
     keyRing,
-    tokenRing: issuerTokens.tokenRing,
-    exchangesTokens: issuerTokens.exchangesTokens,
+    issuerTokens,
     callTokens,
     identityKeys: new IdentityKeys(database),
     sessions,
@@ -269,10 +267,6 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     ...asking,
     validator,
     auditKeeper,
-    /** From now on its tool servers are those that users connect to, and whose tokens are got for them. */
-    async followServers(next: Config): Promise<void> {
-      await Promise.all([connections.follow(next), issuerTokens.follow(next)]);
-    },
     async start(): Promise<void> {
       const mark = await workspaces.mark().catch(() => null);
       await registry.register({ id, kind: 'gateway', details: { workspaces: mark } });

@@ -75,7 +75,7 @@ export async function startGateway(
   try {
     await gateway.keyRing.start();
     checkExposure(config, gateway.keyRing.required);
-    gateway.tokenRing?.start();
+    gateway.issuerTokens.tokenRing?.start();
   } catch (error) {
     await gateway.close();
     throw error;
@@ -97,7 +97,7 @@ export async function startGateway(
       gateway.policy.replace(next);
       noteUnmatched(gateway, logger);
       notePolicy(next);
-      await gateway.followServers(next);
+      await Promise.all([gateway.connections.follow(next), gateway.issuerTokens.follow(next)]);
     },
     strikeOut: logger.strikeOut,
     onOutcome: (outcome) => metrics.configReloads.inc({ outcome }),
@@ -118,7 +118,7 @@ export async function startGateway(
     approvals: () => gateway.waitStore.waiting(),
     budgets: async () => gateway.usage.budgets.used(),
     auditBroken: async () => gateway.auditKeeper?.isBroken,
-    issuerKeysReadAt: async () => gateway.tokenRing?.keysReadAt,
+    issuerKeysReadAt: async () => gateway.issuerTokens.tokenRing?.keysReadAt,
   });
 
   const adapter = new FastifyAdapter({
@@ -152,8 +152,8 @@ export async function startGateway(
   });
   const authentication = new Authentication({
     ring: gateway.keyRing,
-    tokens: gateway.tokenRing,
-    exchangesTokens: gateway.exchangesTokens,
+    tokens: gateway.issuerTokens.tokenRing,
+    exchangesTokens: gateway.issuerTokens.exchangesTokens,
     callTokens: gateway.callTokens,
     store: gateway.keys,
     notes: gateway.notes,

@@ -225,8 +225,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
       case exchangeGrant:
         return grants.exchange(form, client, {
           ...granting,
-          refusedAudience: world.faults.refusedAudience,
-          refusedScope: world.faults.refusedScope,
+          ...world.faults,
           issuer: world.url,
         });
       case assertionGrant:

@@ -11,8 +11,8 @@ export interface TokenGrant {
 
 export interface TokenGranting {
   issuer: string;
-  refusedAudience: string | undefined;
-  refusedScope: string | undefined;
+  refusedAudience?: string;
+  refusedScope?: string;
   issue: (grant: TokenGrant, refreshable: boolean) => object;
   keep: (secret: string) => void;
 }
