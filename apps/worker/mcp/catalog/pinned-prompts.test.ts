@@ -46,7 +46,7 @@ function library(name: string, allowed: Partial<ConfiguredServer['changes']> = {
   };
   const offered = async () => {
     const { prompts, instructions } = (await store.offers(name))!;
-    return [instructions, ...prompts.map((each) => `${each.name}: ${String(each['description'])}`)];
+    return [instructions, ...prompts.map((each) => `${each.name}: ${each['description'] as string}`)];
   };
   const held = async () =>
     (await changes.list({ limit: 50 }))
