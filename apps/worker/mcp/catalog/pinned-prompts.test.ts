@@ -155,7 +155,6 @@ verifies('tools.prompts-decided', 'all or none, together with tools, and in page
 verifies('tools.prompts-held', 'beside workers and gateways of a version before, which pin nothing', async () => {
   const { list, offered, held, revision } = library('upgraded');
   await store.place('upgraded', 0);
-  await store.settle('upgraded', true);
   const call = { isolation: 'remote', timeoutMs: 1_000, maxTimeoutMs: 1_000 } as const;
   const unpinned = (description: string): ServerOffers => ({
     call,
