@@ -4,8 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { createMcpHandler, McpServer, type ServerContext } from '@modelcontextprotocol/server';
-import { z } from 'zod';
+import { protectedMcp } from './protected-mcp.js';
 import { assertionGrant, exchangeGrant, type TokenGrant, TokenGrants, unsigned } from './token-grants.js';
 
 export interface IssuerFaults {
@@ -106,28 +105,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     },
   };
 
-  const mcp = createMcpHandler(() => {
-    const tools = new McpServer({ name: 'protected', version: '1' });
-    for (const tool of ['whoami', 'write']) {
-      tools.registerTool(tool, { description: `Is ${tool}`, inputSchema: z.object({}) }, (_input, context) => {
-        const user = context.http?.req?.headers.get('x-user') ?? 'nobody';
-        calls.push({ user, tool });
-        return { content: [{ type: 'text', text: tool === 'write' ? `written by ${user}` : user }] };
-      });
-    }
-    const userOf = ({ http }: ServerContext, what: string) => {
-      const user = http?.req?.headers.get('x-user') ?? 'nobody';
-      calls.push({ user, tool: what });
-      return user;
-    };
-    tools.registerResource('card', 'doc://card', {}, ({ href }, context) => ({
-      contents: [{ uri: href, text: `The card of ${userOf(context, 'card')}` }],
-    }));
-    tools.registerPrompt('greeting', {}, (context) => ({
-      messages: [{ role: 'user', content: { type: 'text', text: `Greet ${userOf(context, 'greeting')}` } }],
-    }));
-    return tools;
-  });
+  const mcp = protectedMcp(calls);
 
   const metadata = () => ({
     issuer: world.url,

@@ -50,7 +50,7 @@ function library(name: string, allowed: Partial<ConfiguredServer['changes']> = {
   };
   const offered = async () => {
     const { prompts, instructions } = (await store.offers(name))!;
-    return [instructions, ...prompts.map((each) => `${each.name}: ${String(each['description'])}`)];
+    return [instructions, ...prompts.map((each) => `${each.name}: ${each['description'] as string}`)];
   };
   const held = async () =>
     (await changes.list({ limit: 50 }))
@@ -159,7 +159,6 @@ verifies('tools.prompts-decided', 'all or none, together with tools, and in page
 verifies('tools.prompts-held', 'beside workers and gateways of a version before, which pin nothing', async () => {
   const { list, offered, held, revision } = library('upgraded');
   await store.place('upgraded', 0);
-  await store.settle('upgraded', true);
   const call = { isolation: 'remote', timeoutMs: 1_000, maxTimeoutMs: 1_000 } as const;
   const unpinned = (description: string): ServerOffers => ({
     call,
