@@ -35,7 +35,7 @@ import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { Turns } from './turn/turns.js';
 import { openAuditKeeper, openStores } from './open-stores.js';
 import { advanceDetached, ownerOf, type AdvanceDetachedPorts } from './turn/runs/advance-detached.js';
-import { UnownedRuns, type UnownedRunsParts } from './turn/runs/unowned-runs.js';
+import { UnownedRuns } from './turn/runs/unowned-runs.js';
 import { Replays } from './turn/replay/replays.js';
 import { RunAnnouncements } from './turn/runs/run-announcements.js';
 import { ActiveRuns } from './turn/runs/active-runs.js';
@@ -177,8 +177,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     advance: (run, context) => turns.advance(run, context),
     turnMs: config.limits.turn_ms,
   };
-  const advance: UnownedRunsParts['advance'] = (run) => advanceDetached(run, detachedPorts);
-  const unownedRuns = new UnownedRuns({ ...here, activeRuns, advance });
+  const unownedRuns = new UnownedRuns({ ...here, activeRuns, advance: (run) => advanceDetached(run, detachedPorts) });
   const announcements = new RunAnnouncements(backing.channels);
   const ofTurns = {
     models,
