@@ -38,6 +38,8 @@ interface BuiltIndex {
   terms: string[];
   /** By position. */
   kinds: ReturnType<typeof kindOfTool>[];
+  /** By position. */
+  servers: string[];
   /** How many tools each server has. */
   toolsOf: Map<string, number>;
 }
@@ -90,7 +92,7 @@ export class ToolIndex<T extends SearchableTool> {
     const ofServers = this.meansOf(scores);
     const asked = kindsOfQuery(words);
     for (const [position, ownScore] of scores) {
-      const score = ownScore + serverShare * ofServers.get(this.tools[position]!.server)!;
+      const score = ownScore + serverShare * ofServers.get(built.servers[position]!)!;
       scores.set(position, score);
       const kind = built.kinds[position];
       if (asked.size > 0 && kind !== undefined && !asked.has(kind)) scores.set(position, score * otherKindShare);
@@ -103,7 +105,7 @@ export class ToolIndex<T extends SearchableTool> {
     const built = this.built!;
     const means = new Map<string, number>();
     for (const [position, score] of scores) {
-      const { server } = this.tools[position]!;
+      const server = built.servers[position]!;
       means.set(server, (means.get(server) ?? 0) + score / built.toolsOf.get(server)!);
     }
     return means;
@@ -184,9 +186,11 @@ function* build(tools: readonly SearchableTool[]): Generator<void, BuiltIndex> {
     }
     yield;
   }
+  const servers = tools.map(({ server }) => server);
   const toolsOf = new Map<string, number>();
-  for (const { server } of tools) toolsOf.set(server, (toolsOf.get(server) ?? 0) + 1);
-  return { postings, terms: [...postings.keys()].sort(), kinds: tools.map(({ tool }) => kindOfTool(tool)), toolsOf };
+  for (const server of servers) toolsOf.set(server, (toolsOf.get(server) ?? 0) + 1);
+  const kinds = tools.map(({ tool }) => kindOfTool(tool));
+  return { postings, terms: [...postings.keys()].sort(), kinds, servers, toolsOf };
 }
 
 interface ReadText {
