@@ -125,7 +125,8 @@ beforeAll(async () => {
     (await fetch(`${box.url}/api/tools/${name}`, { headers: { authorization: `Bearer ${token}` } })).status;
   await vi.waitFor(
     async () => {
-      for (const name of Object.values(tools)) expect(await known(name)).toBe(200);
+      // Until both are listed, the bare name is that of whichever was listed first.
+      for (const server of Object.keys(tools)) expect(await known(`${server}__whoami`)).toBe(200);
     },
     { timeout: 20_000, interval: 100 },
   );
