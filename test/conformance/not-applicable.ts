@@ -13,7 +13,6 @@ const scenariosOfGatewayOnly: Record<string, string> = {
 const models = 'the models of the gateway answer tool servers, not those of its client';
 /** The same for the gateway alone, whose tool server asks. */
 const scenariosWithoutGateway: Record<string, string> = {
-  'input-required-result-non-tool-request': 'a server can ask during a tool call only',
   'tools-call-sampling': models,
   'input-required-result-basic-sampling': models,
   'input-required-result-capability-check': models,
