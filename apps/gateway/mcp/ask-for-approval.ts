@@ -5,6 +5,7 @@ import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Wait, WaitDecision } from '#libs/waits/wait.js';
 import type { Waits } from '../govern/waits.js';
+import type { ToolProgress } from '../turn/dispatch/tool-runner.js';
 import { askByResult, askClient, type AskingCall, type ClientQuestion, howToAsk, tellCompleted } from './ask-client.js';
 import { formOf } from './client-forms.js';
 
@@ -76,4 +77,16 @@ export async function decide(
     if (error.code !== 'approval_already_decided') throw error;
     return waits.decided(wait.id, caller);
   }
+}
+
+/** Asks the client what the server of its request asks meanwhile; the server gets the answer. The rest of the progress is reported. */
+export function askingProgress(
+  { asking, caller, approvals }: { asking: AskingCall; caller: RequestContext; approvals: WaitDecisions },
+  report: (progress: ToolProgress) => void,
+): (progress: ToolProgress) => void {
+  return (progress) => {
+    // An error means that the client has gone, which ends its request.
+    if (progress.asks !== undefined) askForApproval(progress.asks, approvals, asking, caller).catch(() => undefined);
+    report(progress);
+  };
 }

@@ -10,7 +10,7 @@ import { type Span, traceparentOf, tracing } from '#libs/tracing/tracing.js';
 import type { PreparedToolCall, DirectCalls } from '../turn/dispatch/call-tool.js';
 import type { ToolProgress } from '../turn/dispatch/tool-runner.js';
 import { type AskingCall, howToAsk } from './ask-client.js';
-import { askForApproval, type WaitDecisions } from './ask-for-approval.js';
+import { askingProgress, type WaitDecisions } from './ask-for-approval.js';
 import { toCallResult, toFailure } from './call-result.js';
 import { cancelSignal, logLevelOf, progressTo, workspaceOf } from './caller-of.js';
 import { untilDecided } from './until-decided.js';
@@ -56,12 +56,7 @@ export function runCall(
     ...(traceparent === undefined ? {} : { traceparent }),
   };
   const report = progressTo(request, exchange);
-  const onProgress = (progress: ToolProgress) => {
-    // The tool gets the answer. An error means that the client has gone, which ends the call.
-    if (progress.asks !== undefined)
-      askForApproval(progress.asks, ports.approvals, asking, caller).catch(() => undefined);
-    report(progress);
-  };
+  const onProgress = askingProgress({ asking, caller, approvals: ports.approvals }, report);
   const approvalId = request.mcpReq.requestState<string>();
   const call = {
     name,

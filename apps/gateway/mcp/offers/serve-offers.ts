@@ -13,7 +13,7 @@ import type { KeyedCaller } from '../../govern/tool-policy.js';
 import type { ToolCatalog } from '../../tools/tool-catalog.js';
 import type { Wait } from '#libs/waits/wait.js';
 import { type AskingCall, howToAsk } from '../ask-client.js';
-import { askForApproval, type WaitDecisions } from '../ask-for-approval.js';
+import { askingProgress, type WaitDecisions } from '../ask-for-approval.js';
 import { untilDecided } from '../until-decided.js';
 import { type AnswerPorts, answer } from '../answer-request.js';
 import { nameMetaKey, serverMetaKey } from '../list-tools.js';
@@ -105,11 +105,7 @@ function whileAsking<Result>(
     ...asker,
     caller,
     waitId: asking.request.mcpReq.requestState<string>(),
-    report: (progress) => {
-      // The server gets the answer. An error means that the client has gone, which ends the request.
-      if (progress.asks !== undefined) askForApproval(progress.asks, approvals, asking, caller).catch(() => undefined);
-      report(progress);
-    },
+    report: askingProgress({ asking, caller, approvals }, report),
   };
   const goOn = ({ id }: Wait) => work({ ...asked, waitId: id });
   return untilDecided(() => work(asked), goOn, { asking, caller, approvals });

@@ -1,11 +1,10 @@
 // The document of an API: read from a file or an address, made into tools in a thread of its own, and kept. One from an address
 // is read again after a while; if that fails, what was read before stays.
 import { once } from 'node:events';
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
-import { maxDocumentBytes } from '#libs/config/servers/document-hash.js';
+import { maxDocumentBytes, readDocumentFile } from '#libs/config/servers/document-hash.js';
 import { HttpClient } from '#libs/http-client/http-client.js';
 import { builtProgram } from '#libs/process/find-installed.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -78,21 +77,11 @@ export async function textOfDocument(place: DocumentPlace, signal: AbortSignal):
   return 'file' in place ? documentText(place.file) : downloaded(new URL(place.url), signal);
 }
 
-/** Does not wait at a pipe. @throws DocumentProblem */
+/** @throws DocumentProblem */
 export function documentText(file: string): string {
-  let descriptor: number | undefined;
-  try {
-    descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
-    const stat = fstatSync(descriptor);
-    if (!stat.isFile()) throw new DocumentProblem('is not a file');
-    if (stat.size > maxDocumentBytes) throw new DocumentProblem(`is larger than ${maxDocumentBytes} bytes`);
-    return readFileSync(descriptor, 'utf8');
-  } catch (error) {
-    if (error instanceof DocumentProblem) throw error;
-    throw new DocumentProblem(`cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unreadable'}`);
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
-  }
+  const read = readDocumentFile(file);
+  if (typeof read === 'string') throw new DocumentProblem(read);
+  return read.toString('utf8');
 }
 
 /** The operator has chosen the address, so it may be private. Redirects are not followed. @throws DocumentProblem; the signal's reason */
