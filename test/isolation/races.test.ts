@@ -6,6 +6,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
+import { eachInTurn } from '#libs/concurrency/lists/each-in-turn.js';
 import { findTestIsolation, testLevel } from '../support/isolation.js';
 import { openToolServers, type ToolServers } from '../support/tool-servers.js';
 import { verifies } from '../verifies.js';
@@ -61,16 +62,12 @@ async function race(write: (name: string) => Promise<unknown>): Promise<number> 
   try {
     await once(child, 'message');
     let written = 0;
-    let next = 0;
-    const one = async () => {
-      for (let index = next++; index < writes; index = next++) {
-        await write(`there/file-${index}.txt`).then(
-          () => (written += 1),
-          () => undefined,
-        );
-      }
-    };
-    await Promise.all(Array.from({ length: atOnce }, one));
+    await eachInTurn(Array(writes).keys(), atOnce, (index) =>
+      write(`there/file-${index}.txt`).then(
+        () => (written += 1),
+        () => undefined,
+      ),
+    );
     child.send('end');
     await once(child, 'exit');
     return written;
