@@ -1,8 +1,8 @@
-// The worker's MCP client as a client under test: `client.js URL`. Lists the tools, calls each with arguments made up from
-// its schema, answers questions in the same way, and ends with 0 where nothing failed. What a suite wants called, it says in
-// the environment. Where a server asks for it, its user signs in.
+// The worker's MCP client as a client under test: `client.js URL`. Lists the tools, calls each with arguments made up from its
+// schema, answers questions by their defaults and in the same way where there is none, and ends with 0 where nothing failed. What a
+// suite wants called, it says in the environment. Where a server asks for it, its user signs in.
 import { z } from 'zod';
-import type { Answer, Question } from '#libs/waits/question.js';
+import { type Answer, type Question, withDefaults } from '#libs/waits/question.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { connectHttp } from '../../apps/worker/mcp/servers/connect.js';
 import type { ToolConnection } from '../../apps/worker/mcp/servers/connection.js';
@@ -63,7 +63,7 @@ async function callTools(connection: ToolConnection, tools: readonly ListedTool[
     if (!tools.some((tool) => tool.name === name)) continue;
     const onQuestion = async ({ schema }: Question): Promise<Answer> => ({
       action: 'accept',
-      content: madeUp(listedTool.parse({ name: '', inputSchema: schema }), tools),
+      content: { ...madeUp(listedTool.parse({ name: '', inputSchema: schema }), tools), ...withDefaults(schema, {}) },
     });
     const options = { signal, maxTimeoutMs: 20_000, onProgress: () => undefined, onQuestion };
     await signedIn(() => connection.callTool({ tool: name, arguments: args, meta: {} }, options));

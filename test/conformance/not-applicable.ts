@@ -1,17 +1,12 @@
 // What the suites ask for that Signalbox does not have, and why (docs/mcp.md says the same to users). Nothing else may fail.
 
-/** Whole scenarios, by the beginning of their names. */
+/** Whole scenarios of own servers and the client, by the beginning of their names. */
 const scenariosWithout: Record<string, string> = {
-  'elicitation-sep1034-client-defaults': 'people answer the questions of servers, and fill in what they want',
-};
-
-/** The same for own servers and the client. */
-const scenariosOfGatewayOnly: Record<string, string> = {
   'tasks-': 'an extension that the gateway offers, not its tool servers',
 };
 
 const models = 'the models of the gateway answer tool servers, not those of its client';
-/** The same for the gateway alone, whose tool server asks. */
+/** The same for the gateway, whose tool server asks. */
 const scenariosWithoutGateway: Record<string, string> = {
   'tools-call-sampling': models,
   'input-required-result-basic-sampling': models,
@@ -33,7 +28,7 @@ const checksWithoutGateway: Record<string, string> = {
 };
 
 export function reasonAgainst(scenario: string, ofGateway = false): string | undefined {
-  const without = { ...scenariosWithout, ...(ofGateway ? scenariosWithoutGateway : scenariosOfGatewayOnly) };
+  const without = ofGateway ? scenariosWithoutGateway : scenariosWithout;
   return Object.entries(without).find(([start]) => scenario.startsWith(start))?.[1];
 }
 

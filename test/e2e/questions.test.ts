@@ -101,6 +101,23 @@ verifies(
   },
 );
 
+verifies('questions.answers', 'members that the answer leaves out have their defaults', async () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      name: { type: 'string' },
+      seats: { type: 'integer', default: 2 },
+      meal: { type: 'string', default: 'none' },
+    },
+    required: ['name', 'seats'],
+  };
+  asking.called = { tool: 'book_http', arguments: { schema } };
+  const { text } = await held('defaults', (question) =>
+    decide(question['id'] as string, { decision: 'approve', arguments: { name: 'Ada', meal: 'soup' } }),
+  );
+  expect(answersIn(text)).toEqual([{ action: 'accept', content: { name: 'Ada', seats: 2, meal: 'soup' } }]);
+});
+
 verifies(
   'questions.bounded',
   'too many, too long, not flat, and on a connection that says nothing of its call',

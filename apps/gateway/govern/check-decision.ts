@@ -5,7 +5,7 @@ import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { maxAnswerBytes } from '#libs/waits/question.js';
+import { maxAnswerBytes, withDefaults } from '#libs/waits/question.js';
 import type { Wait, WaitDecision } from '#libs/waits/wait.js';
 import { waitKinds } from '#libs/waits/wait-kinds.js';
 import type { ArgumentValidator, ToolCatalog } from '../tools/tool-catalog.js';
@@ -38,7 +38,7 @@ export async function checkDecision(
 }
 
 function contentOf({ name, server, schema }: Wait, content: JsonObject, { validator }: DecisionPorts): JsonObject {
-  const text = JSON.stringify(content);
+  const text = JSON.stringify(withDefaults(schema ?? {}, content));
   if (Buffer.byteLength(text) > maxAnswerBytes) {
     throw invalid('invalid_value', `An answer may have at most ${maxAnswerBytes} bytes`);
   }
