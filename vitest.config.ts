@@ -16,6 +16,8 @@ export default defineConfig(({ mode }) => ({
   test: {
     globalSetup: ['./test/support/global-setup.ts'],
     reporters: ['default', './test/project-times.ts'],
+    // Imports of the product take seconds: files that run after each other in a process share them.
+    isolate: false,
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // Of one file: those that wait side by side start processes too.
@@ -29,8 +31,6 @@ export default defineConfig(({ mode }) => ({
         test: {
           name: 'unit',
           include: ['apps/**/*.test.ts', 'libs/**/*.test.ts', 'scripts/**/*.test.ts'],
-          // Most of their time would be imports and starts of Node: files that run after each other share both.
-          isolate: false,
           maxWorkers: 2,
         },
       },
@@ -50,8 +50,7 @@ export default defineConfig(({ mode }) => ({
           ...withProcesses,
         },
       },
-      // They keep their processes to themselves, and share imports where they run after each other.
-      { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], isolate: false, ...withProcesses } },
+      { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...withProcesses } },
       {
         extends: true,
         test: {

@@ -43,7 +43,8 @@ const addLongRun = `
     '{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}', 'model-1', 'a long answer', $2)`;
 
 export async function measureConsole({ gateway: { url }, databaseUrl }: System, runs: number): Promise<void> {
-  if (chromiumPath === undefined) throw new Error('needs Chromium: apt-get install chromium fonts-noto-cjk');
+  if (chromiumPath === undefined)
+    throw new Error('needs Chromium: apt-get install chromium-headless-shell fonts-noto-cjk');
   await querying(databaseUrl, async (client) => {
     await client.query(fillRuns, [Date.now() - runs * 1_000, runs]);
     await client.query(fillRounds);
