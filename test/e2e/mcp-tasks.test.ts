@@ -188,6 +188,22 @@ verifies('mcp.tasks', 'by the official client from the call to the result, which
   await client.close();
 });
 
+verifies('mcp.tasks', 'the official client is told of progress after its call was answered', async () => {
+  const client = await oldSdkClient(box.url);
+  await client.listTools();
+  const reported: unknown[] = [];
+  const onprogress = (progress: unknown) => void reported.push(progress);
+  const call = { name: 'add', arguments: { a: 2, b: 3 } };
+  const stream = client.experimental.tasks.callToolStream(call, undefined, { onprogress, task: {} });
+  expect((await stream.next()).value).toMatchObject({ type: 'taskCreated' });
+  for await (const message of stream) if (message.type === 'error') throw message.error;
+  expect(reported).toMatchObject([
+    { progress: 1, total: 2 },
+    { progress: 2, total: 2 },
+  ]);
+  await client.close();
+});
+
 verifies('mcp.tasks', 'on any gateway, in a toolset, by the tool that calls others', async () => {
   const [here, there] = await Promise.all(box.gateways.map(({ url }) => taskClients['the 1.x client'](url)));
   const set = await taskClients['the 1.x client'](`${box.url}/mcp/web`);

@@ -29,7 +29,7 @@ export async function startTaskSignalbox<Part extends Started>(
   ];
   const mcpServers = {
     workspace: { builtin: 'workspace' },
-    travel: { url: `${asks.address}/mcp`, tools: { include: ['book_modern'] } },
+    travel: { url: `${asks.address}/mcp`, tools: { include: ['book_modern', 'add'] } },
     forwarding: {
       url: `${asks.address}/mcp`,
       tools: { include: ['book_modern'], rename: { book_modern: 'book_forwarding' } },

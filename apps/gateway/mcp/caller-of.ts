@@ -82,18 +82,24 @@ function follow(signal: AbortSignal, abort: () => void): void {
   else signal.addEventListener('abort', abort, { once: true });
 }
 
-/** Sends log messages, and growing progress, as the protocol demands, to a client that asked for progress. */
-export function progressTo({ mcpReq }: ServerContext, exchange: McpExchange): (progress: ToolProgress) => void {
+/**
+ * Sends log messages, and growing progress, as the protocol demands, to a client that asked for progress: on the stream of the request, or
+ * by `notify`.
+ */
+export function progressTo(
+  { mcpReq }: ServerContext,
+  exchange: McpExchange,
+): (progress: ToolProgress, notify?: ServerContext['mcpReq']['notify']) => void {
   if (!exchange.streams) return () => undefined;
   const progressToken = mcpReq._meta?.progressToken;
   let last = -Infinity;
-  return ({ progress, total, message, log }) => {
+  return ({ progress, total, message, log }, notify = mcpReq.notify) => {
     if (exchange.readerBehind || mcpReq.signal.aborted) return;
-    if (log !== undefined) mcpReq.notify({ method: 'notifications/message', params: log }).catch(() => undefined);
+    if (log !== undefined) notify({ method: 'notifications/message', params: log }).catch(() => undefined);
     if (progressToken === undefined || progress === undefined || progress <= last) return;
     last = progress;
     const more = { ...(total === undefined ? {} : { total }), ...(message === undefined ? {} : { message }) };
     const params = { progressToken, progress, ...more };
-    mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined);
+    notify({ method: 'notifications/progress', params }).catch(() => undefined);
   };
 }

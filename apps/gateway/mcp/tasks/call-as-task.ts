@@ -6,9 +6,9 @@ import type { RunTask } from '#libs/runs/listing/run-tasks.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import type { TakeTurnEvents } from '../../turn/record.js';
 import { failureOf } from '../../turn/dispatch/call-tool.js';
-import type { ToolProgress } from '../../turn/dispatch/tool-runner.js';
-import type { AskingCall } from '../ask-client.js';
+import { type AskingCall, relatedTo } from '../ask-client.js';
 import { toCallResult, toFailure } from '../call-result.js';
+import type { progressTo } from '../caller-of.js';
 import type { ResourceLinks } from '../offers/resource-links.js';
 import type { NewTask, TaskCalls } from './task-calls.js';
 import { isOver, toLegacyTask, toModernTask } from './task-forms.js';
@@ -22,8 +22,7 @@ export interface TaskPorts {
 interface TaskCalling {
   asking: AskingCall;
   caller: RequestContext;
-  /** Progress, as long as the call is not answered. */
-  report: (progress: ToolProgress) => void;
+  report: ReturnType<typeof progressTo>;
 }
 
 /** The task; or the result, if the client leaves that to the gateway and the call was short. @throws AppError store_unavailable */
@@ -35,9 +34,16 @@ export async function callAsTask(
 ): Promise<CallToolResult> {
   const { tasks } = ports;
   const { name, argumentsText, sessionId } = call;
-  let answered = false;
+  // Before 2026-07-28 the session tells on.
+  const toSession: typeof request.mcpReq.notify = ({ method, params }) =>
+    server.notification({ method, params: { ...params, ...relatedTo(id) } });
+  let isAnswered = false;
   const take: TakeTurnEvents = (batch) => {
-    for (const { event } of batch) if (!answered && event.type === 'tool_progress') report(event);
+    for (const { event } of batch) {
+      if (event.type !== 'tool_progress') continue;
+      if (!isAnswered) report(event);
+      else if (!isModern(server)) report(event, toSession);
+    }
     return undefined;
   };
   const { id, settled } = await tasks.begin({ name, argumentsText, sessionId, ttlMs }, caller, take);
@@ -45,7 +51,7 @@ export async function callAsTask(
   const news = new Bell();
   void settled.then(() => news.ring());
   if (patienceMs > 0) await news.heard(patienceMs, caller.signal);
-  answered = true;
+  isAnswered = true;
   const task = await tasks.find(id, caller);
   if (caller.signal.aborted) {
     // Nobody knows the task.
