@@ -19,6 +19,8 @@ export const connectionRequirements = {
   'connections.issuer-checked': 'an answer of another issuer than the one that the sign-in was begun at is refused',
   'connections.listed':
     'tools are listed without a token, else with that of somebody who has connected; else their server needs a sign-in',
+  'connections.listed-apart':
+    'resources that a server lists with the rights of a user are listed to that user only; others read theirs by their URI',
   'connections.needed':
     'a call without a connection, with a refused one or with too few scopes is told what is missing, and runs nothing',
   'connections.odd-answers':
