@@ -32,7 +32,6 @@ beforeAll(async () => {
   });
   const rules = [
     { name: 'no-secrets', resource: 'library/doc://secret/*', effect: 'deny' },
-    { name: 'no-secret-page', resource: 'library/library://pages/secret', effect: 'deny' },
     { name: 'no-archive-prompts', prompt: 'archive/*', effect: 'deny' },
   ];
   const tools = { changes: { new: 'allow' } };
@@ -168,22 +167,6 @@ verifies('mcp.resources-denied', 'a key has resources and prompts of the servers
   ]);
   expect([isAllowed({ deny: ['library/*'] }), isAllowed({ deny: ['library/link'] })]).toEqual([false, true]);
   expect(isAllowed({}, ['chat'])).toBe(false);
-});
-
-verifies('policy.resource-spellings', 'by a template, at a server that resolves URIs', async () => {
-  const client = await sdkClient('auto', []);
-  try {
-    const { contents } = await client.readResource({ uri: 'library://pages/x/../open' });
-    expect(contents).toMatchObject([{ text: 'Page open' }]);
-    const asked = library.asked.length;
-    for (const id of ['secret', 'x/../secret', 'x/%2e%2e/secret', '%73ecret']) {
-      const read = client.readResource({ uri: `library://pages/${id}` });
-      await expect(read).rejects.toMatchObject({ code: -32_602, data: { code: 'not_found' } });
-    }
-    expect(library.asked.length).toBe(asked);
-  } finally {
-    await client.close();
-  }
 });
 
 verifies('mcp.resources', 'a link that a tool returned is read from its server, by who got it', () =>

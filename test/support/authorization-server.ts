@@ -258,10 +258,8 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
         const secret = method === 'none' ? undefined : made('secret');
         if (secret !== undefined) tokens.push(secret);
         clients.set(id, { method, ...(secret === undefined ? {} : { secret }) });
-        return [
-          201,
-          { ...wanted, client_id: id, client_secret: secret, client_secret_expires_at: 0, ...world.faults.registered },
-        ];
+        const registered = { client_id: id, client_secret: secret, client_secret_expires_at: 0 };
+        return [201, { ...wanted, ...registered, ...world.faults.registered }];
       }
       case '/authorize':
         return authorize(url.searchParams);

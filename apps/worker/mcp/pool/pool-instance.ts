@@ -90,7 +90,7 @@ export function instanceKey(server: ConfiguredServer, user: PoolUser): string {
 }
 
 /** Who may learn what an instance says besides answers. */
-export function ownerOf({ scope, users, statement }: ConfiguredServer, user: PoolUser): InstanceOwner {
+export function instanceOwnerOf({ scope, users, statement }: ConfiguredServer, user: PoolUser): InstanceOwner {
   const { principal, sessionId, headers } = user;
   if (scope === 'session') return { principal, sessionId };
   return users !== undefined || statement !== undefined || headers !== undefined ? { principal } : {};

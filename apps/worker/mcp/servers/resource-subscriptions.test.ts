@@ -20,7 +20,8 @@ async function connect() {
   const client = new Client({ name: 'follower', version: '1' }, { versionNegotiation: { mode: 'auto' } });
   const transport = new StreamableHTTPClientTransport(new URL(library.url), {
     fetch: (url, init) => {
-      if (!String(init?.body).includes('"subscriptions/listen"')) return fetch(url, init);
+      const body = typeof init?.body === 'string' ? init.body : '';
+      if (!body.includes('"subscriptions/listen"')) return fetch(url, init);
       const stream = new AbortController();
       streams.push(stream);
       return fetch(url, { ...init, signal: AbortSignal.any([stream.signal, ...(init?.signal ? [init.signal] : [])]) });
