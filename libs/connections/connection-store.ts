@@ -116,7 +116,7 @@ const refuse = `/* connections.refuse */ ${audited} false, 'refused', $5
   from (select $3::text as principal, $4::text as server) as asked where $2::jsonb is not null`;
 
 const want = `/* connections.want */ update connections
-  set wanted_scopes = (select array(select distinct unnest(wanted_scopes || $3::text[])))
+  set wanted_scopes = (select array(select distinct unnest(wanted_scopes || $3::text[]) limit 100))
   where principal = $1 and server = $2 and version = $4::bigint`;
 
 /** Begins and ends the time in which the server of a connection is not configured. */

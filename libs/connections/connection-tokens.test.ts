@@ -121,6 +121,17 @@ verifies('connections.refused-refresh', 'an issuer that is away: the token is us
   expect(await credential(here!, 'dave', version)).not.toMatchObject({ version });
 });
 
+verifies('connections.odd-answers', 'a renewed token, whose other members are null or cannot be stored', async () => {
+  for (const [at, scope] of [null, 'read\0'].entries()) {
+    const [here] = processes as [ConnectedProcess];
+    await connectLongAgo(here, `odd${at}`);
+    const answer = { access_token: 'renewed', token_type: 'Bearer', refresh_token: null, scope };
+    world.issuer.faults = { tokenError: { status: 200, body: JSON.stringify(answer) } };
+    expect(await credential(here, `odd${at}`)).toMatchObject({ token: 'renewed' });
+    world.issuer.faults = {};
+  }
+});
+
 verifies('connections.sealed', 'a row that is copied to another principal gives nothing', async () => {
   const [here] = processes;
   await here!.connect('victim');

@@ -50,6 +50,9 @@ const keep = `/* connection-clients.keep */ insert into connection_clients (issu
 
 const forget = `/* connection-clients.forget */ delete from connection_clients where issuer = $1 and redirect_uri = $2`;
 
+/** The year 10000: who says a later time means none, as with 0. */
+const maxExpiresAt = 253_402_300_800;
+
 /** Methods of a client to show that it is one, the best first. */
 const methods = ['client_secret_basic', 'client_secret_post', 'none'];
 
@@ -95,7 +98,7 @@ export class IssuerClients {
       issuer,
       redirectUriOf(publicUrl),
       sealed,
-      expiresAt === 0 ? null : expiresAt,
+      expiresAt > 0 && expiresAt < maxExpiresAt ? expiresAt : null,
     ]);
     return (await this.registered(issuer)) ?? client;
   }

@@ -4,6 +4,7 @@ import { AddressGuard, hostOf } from '#libs/http-client/address-guard.js';
 import { HttpClient } from '#libs/http-client/http-client.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { isJsonObject } from '#libs/schemas/json.js';
 
 export const issuerMs = 10_000;
 const maxAnswerBytes = 1024 * 1024;
@@ -60,9 +61,20 @@ export function openIssuerFetch(own: readonly string[], allow: readonly string[]
       const headers = Object.entries(answer.headers).flatMap(([name, value]) =>
         [value].flat().flatMap((each): [string, string][] => (each === undefined ? [] : [[name, each]])),
       );
-      return new Response(bodiless.has(status) ? null : Buffer.concat(parts), { status, headers });
+      return new Response(bodiless.has(status) ? null : withoutNulls(Buffer.concat(parts)), { status, headers });
     } finally {
       await client.close().catch(() => undefined);
     }
   };
+}
+
+/** Many issuers write null for a member that they leave out, which the SDK's schemas refuse: a refresh token would be used up for nothing. */
+function withoutNulls(body: Buffer): Buffer | string {
+  try {
+    const answer: unknown = JSON.parse(body.toString());
+    if (!isJsonObject(answer)) return body;
+    return JSON.stringify(Object.fromEntries(Object.entries(answer).filter(([, value]) => value !== null)));
+  } catch {
+    return body;
+  }
 }

@@ -205,6 +205,46 @@ test('a refusal by the user, and answers that make no sense, are told without wh
   }
 });
 
+const usual = { access_token: 'token-of-odd-answers', token_type: 'Bearer' };
+const given = (answer: object) => ({ tokenError: { status: 200, body: JSON.stringify(answer) } });
+
+verifies(
+  'connections.odd-answers',
+  'at a sign-in: members that are null, scopes, and times that cannot be',
+  async () => {
+    const odd = { expires_in: null, refresh_token: null, id_token: null };
+    const cases: [scope: string | null, scopes: string[]][] = [
+      [null, ['read']],
+      ['a\0b a\tc  a', ['a\ufffdb', 'a', 'c']],
+      ['x '.repeat(100_000), ['x']],
+    ];
+    for (const [scope, scopes] of cases) {
+      world.issuer.faults = {};
+      const answer = await answered('odd');
+      world.issuer.faults = given({ ...usual, ...odd, scope });
+      const { connection } = await here.flows.complete(answer, signal());
+      expect(connection).toMatchObject({ state: 'connected', scopes, expiresAt: null });
+    }
+    for (const expiry of [1e300, 1e14, -1, null]) {
+      await here.database.query('delete from connection_clients', []);
+      world.issuer.faults = { registered: { client_secret_expires_at: expiry, jwks_uri: null } };
+      expect(await opened('odd')).toContain('/authorize');
+    }
+  },
+);
+
+verifies('connections.odd-answers', 'tokens that no header can carry', async () => {
+  for (const token of ['', 'a\r\nX-Other: b', 'a b', '\u4f60', 'x'.repeat(20_000)]) {
+    world.issuer.faults = {};
+    const answer = await answered('unsendable');
+    world.issuer.faults = given({ ...usual, access_token: token });
+    await expect(here.flows.complete(answer, signal())).rejects.toMatchObject({
+      code: 'tool_unavailable',
+      message: 'The issuer sent a token that cannot be used',
+    });
+  }
+});
+
 verifies('connections.revoked', 'the issuer forgets the tokens too', async () => {
   await here.connect('leaver');
   expect(await here.flows.revoke({ principal: 'leaver', server: 'protected' }, signal())).toBe(true);

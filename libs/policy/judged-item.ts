@@ -15,3 +15,17 @@ export const judgedItem = ({ kind, server, name }: OfferedItem): JudgedTool => (
   readOnly: true,
   annotations: {},
 });
+
+/** A URI as it is, and as servers may read it: resolved as URLs are, and decoded. */
+export function spellingsOf(uri: string): string[] {
+  const forms = [uri, decoded(uri)].map((form) => decoded(URL.canParse(form) ? new URL(form).href : form));
+  return [...new Set([uri, ...forms])];
+}
+
+function decoded(uri: string): string {
+  try {
+    return decodeURIComponent(uri);
+  } catch {
+    return uri;
+  }
+}

@@ -122,10 +122,15 @@ export const toolControlSchema = z.object({
 
 export type ToolControl = z.infer<typeof toolControlSchema>;
 
-/** Resources that tool servers say have changed, for every gateway. */
+/** Whose instance of a tool server it is. A member that is absent: everybody's. */
+const instanceOwnerSchema = z.object({ principal: z.string().optional(), sessionId: z.string().optional() });
+
+export type InstanceOwner = z.infer<typeof instanceOwnerSchema>;
+
+/** Resources that tool servers say have changed, for every gateway. Workers of a version before name no owners. */
 export const resourceUpdatesSchema = z.object({
   version: z.literal(1),
-  updates: z.array(z.object({ server: z.string(), uri: z.string() })),
+  updates: z.array(instanceOwnerSchema.extend({ server: z.string(), uri: z.string() })),
 });
 
 export type ResourceUpdate = z.infer<typeof resourceUpdatesSchema>['updates'][number];

@@ -53,6 +53,7 @@ afterAll(async () => {
 });
 
 async function doctor(server: object, ...words: string[]) {
+  const usersIssuer = { AUTH_JWT_ISSUER: issuer.url, AUTH_JWT_AUDIENCE: audience };
   const ended = await runProgram(process.execPath, [program, 'doctor', 'server', 'it', ...words], {
     env: {
       PATH: process.env['PATH'],
@@ -61,6 +62,7 @@ async function doctor(server: object, ...words: string[]) {
       SERVER_PUBLIC_URL: box.url,
       VAULT_KEY: vaultKey,
       MCP_SERVERS: JSON.stringify({ it: server }),
+      ...(JSON.stringify(server).includes('token_exchange') ? usersIssuer : {}),
     },
     timeoutMs: 60_000,
   });
@@ -165,6 +167,37 @@ verifies(
     for (const secret of [clientSecret, ...guarded.tokens]) expect(gateway.stdout + wrong.stdout).not.toContain(secret);
   },
 );
+
+verifies('operations.doctor-arrivals', 'headers of a user’s own', async () => {
+  const server = { url: guarded.mcpUrl, auth: { kind: 'headers', names: ['X-Key', 'X-Tenant'] } };
+  const [key, tenant] = [guarded.giveKey('hanna'), 'canary-of-a-tenant'];
+  await connect('hanna', guarded.mcpUrl, { kind: 'headers', headers: { 'x-key': key, 'x-tenant': tenant } });
+  const { code, stdout, findings } = await doctor(server, '--json');
+  const arrived = `a call of hanna arrived with x-key (${key.length} characters), x-tenant (${tenant.length} characters)`;
+  expect(findings.get('arrived')).toMatchObject({ state: 'ok', what: expect.stringContaining(arrived) as string });
+  expect([code, findings.get('tools')]).toMatchObject([0, { state: 'ok' }]);
+  for (const secret of [key, tenant]) expect(stdout).not.toContain(secret);
+});
+
+verifies('operations.doctor-arrivals', 'exchanged tokens', async () => {
+  const server = {
+    url: guarded.mcpUrl,
+    auth: { kind: 'token_exchange', client_id: 'us', client_secret: clientSecret },
+  };
+  const nobody = await doctor(server, '--as', 'eve', '--json');
+  expect([nobody.code, nobody.findings.get('arrived')]).toMatchObject([
+    1,
+    { state: 'problem', remedy: expect.stringContaining('their token is exchanged then') as string },
+  ]);
+  const accessToken = guarded.giveKey('eve');
+  const client = { client_id: 'us' };
+  await connect('eve', guarded.mcpUrl, { kind: 'oauth', issuer: guarded.url, resource: '', client, accessToken });
+  const { code, stdout, findings } = await doctor(server, '--as', 'eve', '--json');
+  const arrived = `a call of eve arrived with authorization (Bearer and ${accessToken.length} characters)`;
+  expect(findings.get('arrived')).toMatchObject({ state: 'ok', what: expect.stringContaining(arrived) as string });
+  expect([code, findings.get('tools')]).toMatchObject([0, { state: 'ok' }]);
+  for (const secret of [accessToken, clientSecret]) expect(stdout + nobody.stdout).not.toContain(secret);
+});
 
 verifies('operations.doctor-arrivals', 'at an API, whose own address nothing answers', async () => {
   const file = join(directory, 'api.json');

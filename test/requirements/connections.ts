@@ -19,8 +19,12 @@ export const connectionRequirements = {
   'connections.issuer-checked': 'an answer of another issuer than the one that the sign-in was begun at is refused',
   'connections.listed':
     'tools are listed without a token, else with that of somebody who has connected; else their server needs a sign-in',
+  'connections.listed-apart':
+    'resources that a server lists with the rights of a user are listed to that user only; others read theirs by their URI',
   'connections.needed':
     'a call without a connection, with a refused one or with too few scopes is told what is missing, and runs nothing',
+  'connections.odd-answers':
+    'what an issuer writes in an odd way is read as far as it can be, and a token that no call could send connects nobody',
   'connections.open-flows': 'a principal has at most twenty sign-ins open',
   'connections.own-client': "the gateway's own client gets a token for all users of a server",
   'connections.pages': 'pages of a sign-in have no script, and say nothing that somebody else has written',

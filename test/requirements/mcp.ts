@@ -49,6 +49,7 @@ export const mcpRequirements = {
   'mcp.completion': 'MCP clients of both eras complete arguments of prompts and templates by their server',
   'mcp.subscriptions':
     'an MCP client that subscribes to a resource that it may read is told when the resource changes, for as long as it listens',
+  'mcp.subscriptions-apart': 'users with an instance of their own of a server are not told of changes in another one',
   'mcp.logging':
     'an MCP client of either era gets what a tool server logs during its call, from the level that it wants',
   'mcp.instructions':

@@ -34,5 +34,7 @@ export const policyRequirements = {
   'policy.simulated-by-api': 'the API simulates a draft of the policy as npm run policy simulate does',
   'policy.simulated':
     'npm run policy simulate lists which past calls a draft would treat otherwise, and which cannot be judged and why',
+  'policy.resource-spellings':
+    'a URI that a server has not listed is read only if the policy allows it in each way in which servers read it',
   'policy.resources': 'rules decide about resources and prompts as about tools; what would need an approval is denied',
 } as const;

@@ -26,6 +26,8 @@ export interface IssuerFaults {
   refusedScope?: string;
   /** How long a token request takes, ms. */
   slowMs?: number;
+  /** Members of a registered client that replace the usual. */
+  registered?: Record<string, unknown>;
   /** Redirects every metadata request there. */
   redirect?: string;
 }
@@ -256,7 +258,8 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
         const secret = method === 'none' ? undefined : made('secret');
         if (secret !== undefined) tokens.push(secret);
         clients.set(id, { method, ...(secret === undefined ? {} : { secret }) });
-        return [201, { ...wanted, client_id: id, client_secret: secret, client_secret_expires_at: 0 }];
+        const registered = { client_id: id, client_secret: secret, client_secret_expires_at: 0 };
+        return [201, { ...wanted, ...registered, ...world.faults.registered }];
       }
       case '/authorize':
         return authorize(url.searchParams);

@@ -3,7 +3,7 @@
 import type { Channels } from '#libs/backing/channels.js';
 import { Batch } from '#libs/concurrency/batch.js';
 import type { Logger } from '#libs/logging/logger.js';
-import { channelNames, type ResourceUpdate } from '#libs/schemas/tool-job.js';
+import { channelNames, type InstanceOwner, type ResourceUpdate } from '#libs/schemas/tool-job.js';
 import { storeUnavailable } from '#libs/store-error/store-error.js';
 import type { ToolConnection } from '../mcp/servers/connection.js';
 
@@ -32,10 +32,11 @@ export class ResourceUpdates {
     });
   }
 
-  watch(server: string, connection: ToolConnection): void {
+  /** Only those whose instance of the server it is are told. */
+  watch(server: string, connection: ToolConnection, owner: InstanceOwner): void {
     if (this.watched.has(connection)) return;
     this.watched.add(connection);
-    connection.onResourceUpdated((uri) => this.add({ server, uri }));
+    connection.onResourceUpdated((uri) => this.add({ server, uri, ...owner }));
   }
 
   private add(update: ResourceUpdate): void {

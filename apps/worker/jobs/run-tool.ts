@@ -23,6 +23,7 @@ import { mcpClientSpan, toolErrorType } from '#libs/tracing/spans.js';
 import { tracing } from '#libs/tracing/tracing.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import type { PoolEvents } from '../mcp/pool/pool-events.js';
+import { instanceOwnerOf } from '../mcp/pool/pool-instance.js';
 import type { ServerPool } from '../mcp/pool/pool.js';
 import { ownName, type ConfiguredServer, type PoolUser } from '../mcp/servers/configured-server.js';
 import type { ToolCallOptions } from '../mcp/wire/call-scope.js';
@@ -108,7 +109,8 @@ async function askTool(
   try {
     const meta = await metaOfCall(call, server, { ...parts, traceparent: span?.traceparent ?? parent });
     const args = call.arguments!;
-    if (method === 'resources/subscribe') parts.updates.watch(server.name, connection);
+    if (method === 'resources/subscribe')
+      parts.updates.watch(server.name, connection, instanceOwnerOf(server, call.user));
     const result: RawToolResult =
       method === undefined
         ? await connection.callTool({ tool, arguments: args, meta }, call)

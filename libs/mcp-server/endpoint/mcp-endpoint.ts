@@ -1,7 +1,9 @@
 // All eras of MCP over HTTP on one endpoint: 2026-07-28 without state, older clients with a session (Streamable HTTP,
 // or HTTP+SSE), and older clients that send single requests without either. Knows web requests; its user provides the server.
+import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   createMcpHandler,
+  InMemoryServerEventBus,
   isInitializeRequest,
   isLegacyRequest,
   legacyStatelessFallback,
@@ -53,13 +55,26 @@ const listenFilter = z.looseObject({
   notifications: z.looseObject({ resourceSubscriptions: z.array(z.string()).min(1) }),
 });
 
+type Listener = (event: ServerEvent) => void;
+
+/** Lists change for everybody, a resource only for those who follow it: two clients may mean others by one URI. */
+class ListenerBus extends InMemoryServerEventBus {
+  /** Gets what tells the one stream that a request opens. */
+  readonly opening = new AsyncLocalStorage<(listener: Listener) => void>();
+
+  override subscribe(listener: Listener): () => void {
+    this.opening.getStore()?.(listener);
+    return super.subscribe(listener);
+  }
+}
+
 export class McpEndpoint {
+  private readonly bus: ListenerBus;
   private readonly modern: McpHttpHandler;
   private readonly stateless: ReturnType<typeof legacyStatelessFallback>;
   private readonly sessions: LegacySessions;
   private readonly stopWatching: () => void;
   private subscriptions = 0;
-  private readonly updated = new Set<string>();
 
   constructor(
     private readonly ports: McpEndpointPorts,
@@ -69,7 +84,9 @@ export class McpEndpoint {
     const { keepAliveMs } = limits;
     const onerror = (error: Error) => ports.logger.debug({ error }, 'mcp request');
     const serverFor = ({ requestInfo }: McpRequestContext) => newServer(exchangeOf(requestInfo));
+    this.bus = new ListenerBus(onerror);
     this.modern = createMcpHandler(serverFor, {
+      bus: this.bus,
       legacy: 'reject',
       keepAliveMs,
       onerror,
@@ -86,7 +103,7 @@ export class McpEndpoint {
       onSessionEnd,
     });
     this.stopWatching = ports.onChange((change) => {
-      this.modern.bus.publish(change);
+      this.bus.publish(change);
       this.sessions.tell(change);
     });
   }
@@ -130,11 +147,12 @@ export class McpEndpoint {
     }
     const parsedBody = bodyOf(frames);
     if (!(await isLegacyRequest(request, parsedBody))) {
-      if (frames.listens) {
-        this.enterSubscription(exchange);
-        await this.followResources(frames, exchange);
-      }
-      return this.modern.fetch(request, { parsedBody });
+      const serve = () => this.modern.fetch(request, { parsedBody });
+      if (!frames.listens) return serve();
+      this.enterSubscription(exchange);
+      let tell: Listener = () => undefined;
+      await this.followResources(frames, exchange, (uri) => tell({ kind: 'resource_updated', uri }));
+      return this.bus.opening.run((listener) => (tell = listener), serve);
     }
     if (isInitializeRequest(parsedBody)) return this.sessions.open(request, frames, exchange);
     if (sessionId !== null) return this.sessions.serve(sessionId, request, exchange, frames);
@@ -142,26 +160,19 @@ export class McpEndpoint {
   }
 
   /** Leaves only those in the request that are followed: the SDK promises the client what the request names. */
-  private async followResources({ requests }: McpFrames, exchange: McpExchange): Promise<void> {
+  private async followResources(
+    { requests }: McpFrames,
+    exchange: McpExchange,
+    onUpdated: (uri: string) => void,
+  ): Promise<void> {
     const { followResources } = this.ports;
     const asked = listenFilter.safeParse(requests.find(({ method }) => method === 'subscriptions/listen')?.params).data;
     if (followResources === undefined || asked === undefined) return;
     const { notifications } = asked;
     const uris = notifications.resourceSubscriptions;
-    notifications.resourceSubscriptions = await followResources(uris, exchange, (uri) => this.resourceUpdated(uri));
+    notifications.resourceSubscriptions = await followResources(uris, exchange, onUpdated);
     for (const request of requests)
       if (request.method === 'subscriptions/listen') Object.assign(request.params!, asked);
-  }
-
-  /** Several clients may follow one resource: they are told together, once. */
-  private resourceUpdated(uri: string): void {
-    if (this.updated.size === 0) {
-      queueMicrotask(() => {
-        for (const each of this.updated) this.modern.notify.resourceUpdated(each);
-        this.updated.clear();
-      });
-    }
-    this.updated.add(uri);
   }
 
   private enterSubscription(exchange: McpExchange): void {

@@ -12,6 +12,8 @@ export interface ServerOffers {
   /** What the server tells clients and their models about itself. */
   instructions?: string;
   resources: OfferedResource[];
+  /** The only one to whom they are listed, because the server has listed them with the rights of this principal. */
+  resourcesOf?: string;
   templates: OfferedTemplate[];
   prompts: OfferedPrompt[];
   /** It completes arguments of its prompts and templates. */

@@ -63,8 +63,10 @@ export class CallerOffers {
 
   resources(caller: KeyedCaller): Named<OfferedResource>[] {
     const { mayUse } = this.ports;
-    return this.named.resources.filter(({ owner: { server }, item }) =>
-      mayUse({ kind: 'resource', server, name: item.uri }, caller),
+    return this.named.resources.filter(
+      ({ owner: { server, offers }, item }) =>
+        (offers.resourcesOf ?? caller.principal) === caller.principal &&
+        mayUse({ kind: 'resource', server, name: item.uri }, caller),
     );
   }
 

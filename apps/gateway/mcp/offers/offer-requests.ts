@@ -1,7 +1,7 @@
 // Asks a server for a resource, a prompt or a completion, as a call on the path of a tool call: decided, journaled, queued, audited.
 import type { AuditNote, AuditNotes } from '#libs/audit/audit-notes.js';
 import type { PolicyDecision } from '#libs/policy/decision.js';
-import { judgedItem, type OfferedItem } from '#libs/policy/judged-item.js';
+import { judgedItem, type OfferedItem, spellingsOf } from '#libs/policy/judged-item.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -68,12 +68,17 @@ export class OfferRequests {
     const { decide, mayUse, runner } = this.ports;
     const { owner, method, params, sessionId } = request;
     if (owner === undefined) return this.unknown(request, from);
-    const item = { ...request.item, server: owner.server };
+    const [item, ...others] = itemsToJudge(owner, request) as [OfferedItem, ...OfferedItem[]];
     const tool = toolOf(owner, method);
     const context: CallContext = { ...from, callId: mintCallId(true), sessionId, priority: 'interactive' };
-    const decision = decide(judgedItem(item), params, context);
+    let decision = decide(judgedItem(item), params, context);
+    let isUsable = mayUse(item, context);
+    for (const other of others) {
+      if (decision.effect === 'allow') decision = decide(judgedItem(other), { ...params, uri: other.name }, context);
+      isUsable &&= mayUse(other, context);
+    }
     const call = this.planned(context, tool, { params, decision });
-    if (decision.effect !== 'allow' || !mayUse(item, context)) {
+    if (decision.effect !== 'allow' || !isUsable) {
       call.refuse(
         decision.effect === 'allow'
           ? failedOutcome('denied', 'tool_forbidden', `This key may not use the server '${owner.server}'`)
@@ -148,6 +153,14 @@ export class OfferRequests {
     }
     throw notFound(request);
   }
+}
+
+/** A server may read a URI that it has not listed in other ways than the policy: each of them must be allowed. */
+function itemsToJudge({ server, offers }: OfferingServer, { method, item }: OfferRequest): OfferedItem[] {
+  const { name } = item;
+  const isUri = method === 'resources/read' || method === 'resources/subscribe';
+  const isPlain = !isUri || offers.resources.some(({ uri }) => uri === name);
+  return (isPlain ? [name] : spellingsOf(name)).map((each) => ({ ...item, server, name: each }));
 }
 
 /** The same for what is denied and what does not exist. */

@@ -95,10 +95,8 @@ export class ResourceFollowers {
       this.ports.logger.warn({ metadata: { bytes: message.length } }, 'a message about resources was ignored');
       return;
     }
-    for (const { server, uri } of updates) {
-      for (const { target, onUpdated } of this.followers) {
-        if (target.uri === uri && target.owner.server === server) onUpdated();
-      }
+    for (const update of updates) {
+      for (const followed of this.followers) if (isTold(followed, update)) followed.onUpdated();
     }
   }
 
@@ -133,4 +131,14 @@ export class ResourceFollowers {
     );
     if (error !== undefined) throw new AppError(error.code, error.message);
   }
+}
+
+/** Users with an instance of their own are not told of what happens in another's. */
+function isTold({ target, caller, sessionId }: Followed, update: ResourceUpdate): boolean {
+  return (
+    target.uri === update.uri &&
+    target.owner.server === update.server &&
+    (update.principal ?? caller.principal) === caller.principal &&
+    (update.sessionId ?? sessionId) === sessionId
+  );
 }

@@ -44,11 +44,18 @@ async function subscribe(server: Server, ports: SubscriptionPorts, uri: string, 
   const { caller, sessionId } = callerOf({ server, request });
   const onUpdated = () => void server.sendResourceUpdated({ uri }).catch(() => undefined);
   const target = targetOf(ports, uri, { principal: caller.principal, sessionId });
-  const end = await ports.followers.follow({ target, shown: uri, sessionId, onUpdated }, caller);
-  followed.get(uri)?.();
-  followed.set(uri, end);
-  // The session may have ended meanwhile.
-  if (server.transport === undefined) endSubscriptions(server);
+  // Counted at once, because a client may send many requests before the first is answered.
+  const asked = (): void => undefined;
+  followed.set(uri, asked);
+  try {
+    const end = await ports.followers.follow({ target, shown: uri, sessionId, onUpdated }, caller);
+    // The client, or its session, may have ended it meanwhile.
+    if (followed.get(uri) === asked) followed.set(uri, end);
+    else end();
+  } catch (error) {
+    if (followed.get(uri) === asked) followed.delete(uri);
+    throw error;
+  }
 }
 
 /** Ends those of a session that has ended. */

@@ -24,6 +24,8 @@ export interface ServerListing {
   /** Why there are no `offers`. */
   failure?: unknown;
   offers?: ListedOffers;
+  /** With whose rights, if the server lists nothing without. */
+  principal?: string;
 }
 
 interface ListHooks {
@@ -42,7 +44,7 @@ export async function listServer(server: ConfiguredServer, parts: ListParts, hoo
     // The server shows its tools to those only who have signed in.
     const principal = await server.users?.anyConnected();
     if (principal === undefined) throw error;
-    return listFor(principal);
+    return { ...(await listFor(principal)), principal };
   }
 }
 

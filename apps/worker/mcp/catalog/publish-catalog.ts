@@ -41,12 +41,13 @@ export class CatalogPublisher {
   /** Resolves with the offered tools, and what is left out, with reasons. @throws AppError store_unavailable */
   async publish(
     server: ConfiguredServer,
-    listing: Pick<ServerListing, 'tools' | 'leftOut' | 'offers'>,
+    listing: Pick<ServerListing, 'tools' | 'leftOut' | 'offers' | 'principal'>,
   ): Promise<{ published: PublishedTool[]; leftOut: string[] }> {
     const { store, limits, logger } = this.parts;
     const { definitions, refused } = await readDefinitions(listing.tools, limits);
     const { firstListing } = await store.place(server.name, server.order);
-    const others = listing.offers === undefined ? [] : await this.writeOffers(server, listing.offers);
+    const others =
+      listing.offers === undefined ? [] : await this.writeOffers(server, listing.offers, listing.principal);
     const tools = { pinned: toolsOf(server), store, listed: definitions, firstListing };
     const { published, refused: twice, changed } = await this.pin(server, tools);
     await store.settle(server.name, changed);
@@ -60,10 +61,10 @@ export class CatalogPublisher {
   }
 
   /** Resolves with what was left out. */
-  private async writeOffers(server: ConfiguredServer, listed: ListedOffers): Promise<string[]> {
+  private async writeOffers(server: ConfiguredServer, listed: ListedOffers, principal?: string): Promise<string[]> {
     const { store } = this.parts;
     const { prompts } = store;
-    const { offers, refused } = readOffers(server, listed);
+    const { offers, refused } = readOffers(server, listed, principal);
     const before = await store.offers(server.name);
     const kind = { pinned: pinnedPrompts, store: prompts, firstListing: before === undefined };
     // What a version before this one published has been seen, although nothing of it is pinned.

@@ -57,10 +57,11 @@ const promptSchema = z.object({
   _meta: extra,
 });
 
-/** `refused` has the entries left out, with reasons. */
+/** `refused` has the entries left out, with reasons. `principal`: with whose rights they were listed, if it was somebody's. */
 export function readOffers(
   server: ConfiguredServer,
   listed: ListedOffers,
+  principal?: string,
 ): { offers: ServerOffers; refused: string[] } {
   const refused: string[] = [];
   let bytes = 0;
@@ -94,6 +95,7 @@ export function readOffers(
     prompts: read('prompt', listed.prompts, { schema: promptSchema, keyOf: (each) => each.name }),
     completes: listed.completes,
     subscribes: listed.subscribes,
+    ...(principal === undefined ? {} : { resourcesOf: principal }),
   };
   return { offers, refused };
 }

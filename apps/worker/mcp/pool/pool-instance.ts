@@ -5,6 +5,7 @@ import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import type { ConnectionKey } from '#libs/connections/connection-store.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
+import type { InstanceOwner } from '#libs/schemas/tool-job.js';
 import { credentialOf, type ConfiguredServer, type PoolUser } from '../servers/configured-server.js';
 import type { ToolConnection } from '../servers/connection.js';
 import type { CloseReason } from './pool-events.js';
@@ -86,6 +87,13 @@ export function instanceKey(server: ConfiguredServer, user: PoolUser): string {
   const sharing = statement === undefined ? [] : [user.principal];
   const owner = scope === 'shared' ? sharing : [user.principal, user.sessionId, user.directory];
   return JSON.stringify([name, configHash, credentialOf(user, users !== undefined) ?? null, ...owner]);
+}
+
+/** Who may learn what an instance says besides answers. */
+export function instanceOwnerOf({ scope, users, statement }: ConfiguredServer, user: PoolUser): InstanceOwner {
+  const { principal, sessionId, headers } = user;
+  if (scope === 'session') return { principal, sessionId };
+  return users !== undefined || statement !== undefined || headers !== undefined ? { principal } : {};
 }
 
 export function isOwn({ server, user }: Instance, session: Pick<PoolUser, 'principal' | 'sessionId'>): boolean {

@@ -1,15 +1,19 @@
 // The resources of which a server announces changes: asked for by calls, each for a time that later calls renew, and bounded.
 import type { Client, McpSubscription } from '@modelcontextprotocol/client';
+import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { resourceLeaseMs } from '#libs/schemas/tool-job.js';
 
-const maxSubscribed = 100;
+/** Each has a stream of its own since 2026-07-28. */
+const maxStreams = 100;
+/** As many as all clients of a gateway may follow. */
+const maxSubscribed = 1_000;
 const timeoutMs = 15_000;
 
 interface Subscribed {
-  timer: NodeJS.Timeout;
   /** The stream of a server of 2026-07-28. */
-  stream: McpSubscription | undefined;
+  asked: Promise<McpSubscription | undefined>;
+  timer?: NodeJS.Timeout;
 }
 
 export class ResourceSubscriptions {
@@ -26,47 +30,53 @@ export class ResourceSubscriptions {
     this.listeners.push(listener);
   }
 
-  /** @throws AppError tool_failed above the bound; the errors of the SDK */
+  /** A caller that leaves ends nothing that others may wait for. @throws AppError tool_failed above the bound; the errors of the SDK */
   async renew(uri: string, signal: AbortSignal): Promise<void> {
-    const known = this.subscribed.get(uri);
-    if (known === undefined && this.subscribed.size >= maxSubscribed) {
-      throw new AppError('tool_failed', `Changes of ${maxSubscribed} resources of this server are already awaited`);
-    }
-    clearTimeout(known?.timer);
-    const timer = setTimeout(() => this.end(uri), resourceLeaseMs);
-    timer.unref();
-    const renewed: Subscribed = { timer, stream: known?.stream };
-    this.subscribed.set(uri, renewed);
-    if (known !== undefined) return;
-    try {
-      const options = { signal, timeout: timeoutMs };
-      if (this.client.getProtocolEra() === 'modern') {
-        const stream = await this.client.listen({ resourceSubscriptions: [uri] }, options);
-        renewed.stream = stream;
-        void stream.closed.then(() => this.forget(uri, stream));
-      } else await this.client.subscribeResource({ uri }, options);
-    } catch (error) {
-      this.forget(uri, renewed.stream);
-      throw error;
-    }
+    const subscribed = this.subscribed.get(uri) ?? this.begin(uri);
+    clearTimeout(subscribed.timer);
+    subscribed.timer = setTimeout(() => this.end(uri, subscribed), resourceLeaseMs);
+    subscribed.timer.unref();
+    await unlessAborted(subscribed.asked, signal);
   }
 
   close(): void {
-    for (const uri of this.subscribed.keys()) this.forget(uri, this.subscribed.get(uri)?.stream);
+    for (const [uri, subscribed] of this.subscribed) this.forget(uri, subscribed);
   }
 
-  private end(uri: string): void {
-    const stream = this.subscribed.get(uri)?.stream;
-    this.forget(uri, stream);
-    const ended =
-      stream === undefined ? this.client.unsubscribeResource({ uri }, { timeout: timeoutMs }) : stream.close();
-    ended.catch(() => undefined);
+  private get isModern(): boolean {
+    return this.client.getProtocolEra() === 'modern';
   }
 
-  private forget(uri: string, stream: McpSubscription | undefined): void {
-    const known = this.subscribed.get(uri);
-    if (known === undefined || known.stream !== stream) return;
-    clearTimeout(known.timer);
-    this.subscribed.delete(uri);
+  private begin(uri: string): Subscribed {
+    const most = this.isModern ? maxStreams : maxSubscribed;
+    if (this.subscribed.size >= most) {
+      throw new AppError('tool_failed', `Changes of ${most} resources of this server are already awaited`);
+    }
+    const subscribed: Subscribed = { asked: this.ask(uri) };
+    this.subscribed.set(uri, subscribed);
+    const forget = () => this.forget(uri, subscribed);
+    subscribed.asked.then((stream) => stream?.closed.then(forget), forget);
+    return subscribed;
+  }
+
+  private async ask(uri: string): Promise<McpSubscription | undefined> {
+    if (this.isModern) return this.client.listen({ resourceSubscriptions: [uri] }, { timeout: timeoutMs });
+    await this.client.subscribeResource({ uri }, { timeout: timeoutMs });
+    return undefined;
+  }
+
+  private end(uri: string, subscribed: Subscribed): void {
+    this.forget(uri, subscribed);
+    subscribed.asked
+      .then(async (stream) => {
+        if (stream === undefined) await this.client.unsubscribeResource({ uri }, { timeout: timeoutMs });
+        else await stream.close();
+      })
+      .catch(() => undefined);
+  }
+
+  private forget(uri: string, subscribed: Subscribed): void {
+    clearTimeout(subscribed.timer);
+    if (this.subscribed.get(uri) === subscribed) this.subscribed.delete(uri);
   }
 }
