@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { Logger } from '#libs/logging/logger.js';
 import type { CallEnd } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { parseJson } from '#libs/schemas/json.js';
 import { toolOutcomeSchema } from '#libs/schemas/tool-outcome.js';
 
 const endSchema = z.object({
@@ -155,11 +156,4 @@ function unlessGone(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
 
-function readEnd(text: string): CallEnd | undefined {
-  try {
-    const parsed = endSchema.safeParse(JSON.parse(text));
-    return parsed.success ? parsed.data : undefined;
-  } catch {
-    return undefined;
-  }
-}
+const readEnd = (text: string): CallEnd | undefined => endSchema.safeParse(parseJson(text)).data;

@@ -7,7 +7,8 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRequestId } from '#libs/schemas/identifiers.js';
-import { channelNames, resourceUpdatesSchema, type ResourceUpdate } from '#libs/schemas/tool-job.js';
+import { parseJson } from '#libs/schemas/json.js';
+import { channelNames, resourceUpdatesSchema } from '#libs/schemas/tool-job.js';
 import type { OfferRequests } from './offer-requests.js';
 import type { ResourceTarget } from './named-offers.js';
 
@@ -88,14 +89,12 @@ export class ResourceFollowers {
   }
 
   private receive(message: string): void {
-    let updates: readonly ResourceUpdate[];
-    try {
-      updates = resourceUpdatesSchema.parse(JSON.parse(message)).updates;
-    } catch {
+    const read = resourceUpdatesSchema.safeParse(parseJson(message));
+    if (!read.success) {
       this.ports.logger.warn({ metadata: { bytes: message.length } }, 'a message about resources was ignored');
       return;
     }
-    for (const { server, uri } of updates) {
+    for (const { server, uri } of read.data.updates) {
       for (const { target, onUpdated } of this.followers) {
         if (target.uri === uri && target.owner.server === server) onUpdated();
       }
