@@ -52,8 +52,7 @@ export class MemoryToolCatalog implements ServerTools {
   async start(): Promise<void> {
     this.stops.push(await this.channels.subscribe(channelNames.catalog, () => void this.refresh()));
     this.stops.push(this.channels.onReconnect(() => void this.refresh()));
-    this.timer = setInterval(() => void this.refresh(), pollMs);
-    this.timer.unref();
+    this.timer = setInterval(() => void this.refresh(), pollMs).unref();
     await this.refresh();
   }
 

@@ -30,8 +30,7 @@ export class OutcomeWriter {
 
   async start(): Promise<void> {
     await this.spool.open();
-    this.timer = setInterval(() => void this.load(), loadIntervalMs);
-    this.timer.unref();
+    this.timer = setInterval(() => void this.load(), loadIntervalMs).unref();
     await this.load();
   }
 

@@ -50,8 +50,7 @@ export class ResourceFollowers {
     this.timer = setInterval(
       () => void (this.renewing ??= this.renewAll().finally(() => (this.renewing = undefined))),
       renewMs,
-    );
-    this.timer.unref();
+    ).unref();
   }
 
   async close(): Promise<void> {

@@ -33,8 +33,7 @@ export class ResourceSubscriptions {
       throw new AppError('tool_failed', `Changes of ${maxSubscribed} resources of this server are already awaited`);
     }
     clearTimeout(known?.timer);
-    const timer = setTimeout(() => this.end(uri), resourceLeaseMs);
-    timer.unref();
+    const timer = setTimeout(() => this.end(uri), resourceLeaseMs).unref();
     const renewed: Subscribed = { timer, stream: known?.stream };
     this.subscribed.set(uri, renewed);
     if (known !== undefined) return;
