@@ -24,7 +24,7 @@ export function serveLogLevels(server: Server): void {
 }
 
 /** Which log messages of a tool server the client wants. Since 2026-07-28 the request says so. */
-export function logLevelOf({ server, request }: AskingCall): Pick<RequestContext, 'logLevel'> {
+function logLevelOf({ server, request }: AskingCall): Pick<RequestContext, 'logLevel'> {
   if (!exchangeOf(request.http?.req).streams) return {};
   const isModern = (server.getNegotiatedProtocolVersion() ?? '') >= firstStateless;
   const { envelope = {} } = request.mcpReq;
@@ -59,7 +59,7 @@ export function callerOf(asking: AskingCall): McpCaller {
 }
 
 /** @throws AppError invalid_value */
-export function workspaceOf({ mcpReq, sessionId }: ServerContext): string {
+function workspaceOf({ mcpReq, sessionId }: ServerContext): string {
   const named = mcpReq._meta?.[callMetaKeys.sessionId];
   if (named === undefined) return sessionId ?? defaultSessionId;
   if (typeof named === 'string' && sessionIdPattern.test(named)) return named;
@@ -83,7 +83,7 @@ function follow(signal: AbortSignal, abort: () => void): void {
 }
 
 /** Sends log messages, and growing progress, as the protocol demands, to a client that asked for progress. */
-export function progressTo({ mcpReq }: ServerContext, exchange: McpExchange): (progress: ToolProgress) => void {
+function progressTo({ mcpReq }: ServerContext, exchange: McpExchange): (progress: ToolProgress) => void {
   if (!exchange.streams) return () => undefined;
   const progressToken = mcpReq._meta?.progressToken;
   let last = -Infinity;
