@@ -91,7 +91,6 @@ export class Worker {
   private readonly places: SharedPlaces;
   readonly jobs: JobProcessor;
   private readonly questions: Questions;
-  private isDraining = false;
   private readonly vitals = new ServerVitals();
 
   constructor(private readonly parts: WorkerParts) {
@@ -201,10 +200,6 @@ export class Worker {
     return this.egress;
   }
 
-  get draining(): boolean {
-    return this.isDraining;
-  }
-
   /** The isolation levels of the command servers, or the level that they would get if there are none. */
   isolationLevels(): string[] {
     const levels = this.configured.servers.map(({ isolation }) => isolation);
@@ -308,7 +303,6 @@ export class Worker {
 
   /** Takes no new jobs. Resolves when the running ones have ended; rejects if the signal aborts first. */
   async drain(signal: AbortSignal): Promise<void> {
-    this.isDraining = true;
     await this.announceStop();
     await this.jobs.drain(signal);
   }
@@ -332,7 +326,6 @@ export class Worker {
 
   /** Calls that still run are left to the journal: safe ones run again elsewhere, others become indeterminate. */
   async close(): Promise<void> {
-    this.isDraining = true;
     const listed = this.catalog.close();
     await this.jobs.close();
     await this.questions.close();
