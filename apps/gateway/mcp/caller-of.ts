@@ -1,6 +1,7 @@
 // Who sends a request of an MCP client, for which workspace, until when, and how it is told about progress.
 import { LOG_LEVEL_META_KEY, type Server, type ServerContext } from '@modelcontextprotocol/server';
 import { callMetaKeys } from '#libs/mcp-server/call-meta.js';
+import { isModern } from '#libs/mcp-server/endpoint/eras.js';
 import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -8,7 +9,7 @@ import { sessionIdPattern } from '#libs/schemas/identifiers.js';
 import { type ToolLogLevel, toolLogLevels } from '#libs/schemas/tool-job.js';
 import { traceparentOf } from '#libs/tracing/tracing.js';
 import type { ToolProgress } from '../turn/dispatch/tool-runner.js';
-import { type AskingCall, firstStateless } from './ask-client.js';
+import type { AskingCall } from './ask-client.js';
 
 /** The workspace of a caller that names none and has no MCP session. */
 export const defaultSessionId = 'mcp_default';
@@ -26,9 +27,8 @@ export function serveLogLevels(server: Server): void {
 /** Which log messages of a tool server the client wants. Since 2026-07-28 the request says so. */
 function logLevelOf({ server, request }: AskingCall): Pick<RequestContext, 'logLevel'> {
   if (!exchangeOf(request.http?.req).streams) return {};
-  const isModern = (server.getNegotiatedProtocolVersion() ?? '') >= firstStateless;
   const { envelope = {} } = request.mcpReq;
-  const asked = isModern
+  const asked = isModern(server)
     ? (envelope as Record<string, unknown>)[LOG_LEVEL_META_KEY]
     : (sessionLevels.get(server) ?? usualLogLevel);
   const level = toolLogLevels.find((each) => each === asked);

@@ -1,6 +1,7 @@
 // Makes a task of a tool call, and reads the result of one.
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { Bell } from '#libs/concurrency/bell.js';
+import { isModern } from '#libs/mcp-server/endpoint/eras.js';
 import { exchangeOf } from '#libs/mcp-server/endpoint/exchange.js';
 import type { RunTask } from '#libs/runs/listing/run-tasks.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
@@ -12,7 +13,7 @@ import { toCallResult, toFailure } from '../call-result.js';
 import type { ResourceLinks } from '../offers/resource-links.js';
 import type { NewTask, TaskCalls } from './task-calls.js';
 import { isOver, toLegacyTask, toModernTask } from './task-forms.js';
-import { isModern, type TaskWish } from './task-wish.js';
+import type { TaskWish } from './task-wish.js';
 
 export interface TaskPorts {
   tasks: TaskCalls;
