@@ -89,7 +89,7 @@ export class Worker {
   private egress: Promise<EgressProxy> | undefined;
   private readonly places: SharedPlaces;
   readonly jobs: JobProcessor;
-  private readonly questions: Questions;
+  private readonly announcements: WaitAnnouncements;
   private readonly vitals = new ServerVitals();
 
   constructor(private readonly parts: WorkerParts) {
@@ -145,14 +145,14 @@ export class Worker {
     });
     const { channels } = backing;
     const announcements = new WaitAnnouncements({ store: waits, channels, logger });
-    this.questions = new Questions({ waits, announcements, replies, logger });
+    this.announcements = announcements;
     const calls = new CallRunner({
       workerId,
       journal: parts.journal,
       outcomes: this.outcomes,
       replies,
       running: this.running,
-      questions: this.questions,
+      questions: new Questions({ waits, announcements, replies, logger }),
       signIns: { waits, expiresMs: config.approvals.expires_ms, maxWaiting: config.limits.waiting_approvals },
       isKnown: async (id) => (await parts.registry.alive('worker', anyAgeMs)).some((each) => each.id === id),
       sessions: parts.sessions,
@@ -251,7 +251,7 @@ export class Worker {
     const { workerId: id, registry } = this.parts;
     await registry.register({ id, kind: 'worker', details: this.details() });
     registry.describe(id, () => this.details());
-    await this.questions.start();
+    await this.announcements.start();
     await this.jobs.start();
     await announceCatalog({ channels: this.parts.backing.channels, logger: this.parts.logger });
     this.pool.warm();
@@ -312,7 +312,7 @@ export class Worker {
   async close(): Promise<void> {
     const listed = this.catalog.close();
     await this.jobs.close();
-    await this.questions.close();
+    await this.announcements.close();
     await listed;
     await this.pool.close();
     await this.places.close();

@@ -49,6 +49,7 @@ export class OutcomeSpool {
     return this.spooled.size;
   }
 
+  /** The call has ended, here or in a worker that shares the spool, and the outcome will be written to the store. */
   has(callId: string): boolean {
     return this.spooled.has(callId);
   }
