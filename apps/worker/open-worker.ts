@@ -171,7 +171,7 @@ export async function openWorker(
       isolationCheck(async () => worker.isolationLevels()),
       workspacesCheck({ workspaces, directory, logger }),
       sharedWorkspacesCheck({ workspaces, registry, directory, logger }),
-      spoolCheck(() => ({ rows: worker.outcomes.spooledRows, hasRoom: worker.outcomes.canKeep(0) })),
+      spoolCheck(() => ({ rows: worker.outcomes.spool.rows, hasRoom: worker.outcomes.canKeep(0) })),
     ],
     gauges: {
       queue: (signal) => backing.queue.counts(signal),
@@ -183,7 +183,7 @@ export async function openWorker(
       mcpInstances: async () => worker.instances(),
       isolationLevels: async () => worker.isolationOfServers(),
       serversBelowIsolation: async () => worker.countBelowIsolation(),
-      auditSpoolRows: async () => worker.outcomes.spooledRows,
+      auditSpoolRows: async () => worker.outcomes.spool.rows,
     },
     start: async () => {
       listening.push(

@@ -94,8 +94,7 @@ export async function startWorker(
   const lookAgain = setInterval(() => {
     if (reloads.problem === undefined && opened.worker.canServeMore())
       void reloads.request('the program of a tool server was installed');
-  }, lookAgainMs);
-  lookAgain.unref();
+  }, lookAgainMs).unref();
   logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
 
   return {

@@ -12,6 +12,7 @@ import type { Config } from '#libs/config/schema.js';
 import { SharedPlaces } from '#libs/limits/shared-places.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { DeletedSession } from '#libs/runs/sessions/deleted-sessions.js';
+import { announceCatalog } from '#libs/runs/catalog/announce-catalog.js';
 import type { CatalogStore } from '#libs/runs/catalog/catalog-store.js';
 import type { ProcessInfo, ProcessRegistry } from '#libs/runs/processes/process-registry.js';
 import type { Journal } from '#libs/runs/run-store.js';
@@ -19,7 +20,6 @@ import type { SessionLeases } from '#libs/runs/sessions/session-leases.js';
 import type { SessionStore } from '#libs/runs/sessions/session-store.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import type { ChangeGrade, ChangeOutcome } from '#libs/schemas/tool-change.js';
-import { channelNames } from '#libs/schemas/tool-job.js';
 import { OutcomeSpool } from './jobs/outcome-spool.js';
 import { OutcomeWriter } from './jobs/outcome-writer.js';
 import { JobProcessor } from './jobs/processor.js';
@@ -75,7 +75,6 @@ export interface WorkerParts extends Pick<ServerParts, 'connections'>, Required<
 
 /** Finds all registrations, also of dead workers, that no reaper has removed. */
 const anyAgeMs = 365 * 86_400_000;
-const announceMs = 2_000;
 const spoolBytes = 1024 * 1024 * 1024;
 
 export class Worker {
@@ -90,8 +89,7 @@ export class Worker {
   private egress: Promise<EgressProxy> | undefined;
   private readonly places: SharedPlaces;
   readonly jobs: JobProcessor;
-  private readonly questions: Questions;
-  private isDraining = false;
+  private readonly announcements: WaitAnnouncements;
   private readonly vitals = new ServerVitals();
 
   constructor(private readonly parts: WorkerParts) {
@@ -147,14 +145,14 @@ export class Worker {
     });
     const { channels } = backing;
     const announcements = new WaitAnnouncements({ store: waits, channels, logger });
-    this.questions = new Questions({ waits, announcements, replies, logger });
+    this.announcements = announcements;
     const calls = new CallRunner({
       workerId,
       journal: parts.journal,
       outcomes: this.outcomes,
       replies,
       running: this.running,
-      questions: this.questions,
+      questions: new Questions({ waits, announcements, replies, logger }),
       signIns: { waits, expiresMs: config.approvals.expires_ms, maxWaiting: config.limits.waiting_approvals },
       isKnown: async (id) => (await parts.registry.alive('worker', anyAgeMs)).some((each) => each.id === id),
       sessions: parts.sessions,
@@ -199,10 +197,6 @@ export class Worker {
       throw error;
     });
     return this.egress;
-  }
-
-  get draining(): boolean {
-    return this.isDraining;
   }
 
   /** The isolation levels of the command servers, or the level that they would get if there are none. */
@@ -257,11 +251,9 @@ export class Worker {
     const { workerId: id, registry } = this.parts;
     await registry.register({ id, kind: 'worker', details: this.details() });
     registry.describe(id, () => this.details());
-    await this.questions.start();
+    await this.announcements.start();
     await this.jobs.start();
-    await this.announce().catch((error: unknown) => {
-      this.parts.logger.warn({ error }, 'could not announce that this worker has started');
-    });
+    await announceCatalog({ channels: this.parts.backing.channels, logger: this.parts.logger });
     this.pool.warm();
   }
 
@@ -308,34 +300,19 @@ export class Worker {
 
   /** Takes no new jobs. Resolves when the running ones have ended; rejects if the signal aborts first. */
   async drain(signal: AbortSignal): Promise<void> {
-    this.isDraining = true;
-    await this.announceStop();
+    const { backing, registry, logger } = this.parts;
+    await registry.leave().catch((error: unknown) => {
+      logger.warn({ error }, 'gateways could not be told that this worker stops');
+    });
+    await announceCatalog({ channels: backing.channels, logger });
     await this.jobs.drain(signal);
-  }
-
-  /** Tells gateways to send no more jobs. A gateway that misses the message reads the registry within two seconds. */
-  private async announceStop(): Promise<void> {
-    const { registry, logger } = this.parts;
-    try {
-      await registry.leave();
-      await this.announce();
-    } catch (error) {
-      logger.warn({ error }, 'could not announce that this worker stops');
-    }
-  }
-
-  /** Makes gateways look for workers at once. */
-  private announce(): Promise<void> {
-    const { channels } = this.parts.backing;
-    return channels.publish(channelNames.catalog, '{"version":1}', AbortSignal.timeout(announceMs));
   }
 
   /** Calls that still run are left to the journal: safe ones run again elsewhere, others become indeterminate. */
   async close(): Promise<void> {
-    this.isDraining = true;
     const listed = this.catalog.close();
     await this.jobs.close();
-    await this.questions.close();
+    await this.announcements.close();
     await listed;
     await this.pool.close();
     await this.places.close();

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
+import { parseJson } from '#libs/schemas/json.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import type { ConnectionKey } from './connection-store.js';
 
@@ -28,15 +29,7 @@ export function listenForConnections(
   listener: (key: ConnectionKey) => void,
 ): Promise<() => Promise<void>> {
   return channels.subscribe(channelNames.connections, (text) => {
-    const { data } = message.safeParse(parsed(text));
+    const { data } = message.safeParse(parseJson(text));
     if (data !== undefined) listener(data);
   });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

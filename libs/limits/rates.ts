@@ -41,8 +41,7 @@ export class Rates {
       maxWaiting: maxCallers,
       refusal: () => new Error('too many callers wait for their rates'),
     });
-    this.timer = setInterval(() => this.sweep(), sweepMs);
-    this.timer.unref();
+    this.timer = setInterval(() => this.sweep(), sweepMs).unref();
   }
 
   /** Counts a request of the caller, or refuses it. Returns a promise only if the shared window must be asked. */

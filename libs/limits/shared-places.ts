@@ -75,8 +75,7 @@ export class SharedPlaces {
       maxWaiting,
       refusal: () => new Error('too many limits wait for their places'),
     });
-    this.timer = setInterval(() => this.sweep(), sweepMs);
-    this.timer.unref();
+    this.timer = setInterval(() => this.sweep(), sweepMs).unref();
   }
 
   /** Places that calls wait for. */

@@ -5,6 +5,7 @@ import {
   isInputRequiredResult,
   LOG_LEVEL_META_KEY,
   ProtocolError,
+  ProtocolErrorCode,
   type RequestStateCodec,
   type Server,
   type ServerContext,
@@ -105,8 +106,6 @@ export interface KeptState {
   state: string;
 }
 
-const invalidParams = -32602;
-
 /** `of`: what is asked for; `name`: of the server, in its client's log. @throws ProtocolError for the state of something else */
 export function servedRequest(
   of: string,
@@ -116,7 +115,7 @@ export function servedRequest(
   const { _meta: meta, signal, inputResponses } = mcpReq;
   const kept = mcpReq.requestState<KeptState>();
   if (kept !== undefined && kept.of !== of)
-    throw new ProtocolError(invalidParams, 'The state belongs to another request');
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The state belongs to another request');
   const progressToken = meta?.progressToken;
   const onProgress = (progress: ServedProgress) => {
     const params = { progressToken: progressToken!, ...progress };

@@ -7,7 +7,7 @@ import {
   isInputRequiredResult,
   type Tool,
 } from '@modelcontextprotocol/server';
-import { AppError, toolErrorCodes, type ErrorCode, type ToolErrorCode } from '#libs/schemas/errors.js';
+import { AppError, isToolErrorCode, type ErrorCode, type ToolErrorCode } from '#libs/schemas/errors.js';
 import {
   errorCodeMetaKey,
   toolMetadataMetaKey,
@@ -122,8 +122,7 @@ const asToolCode: Partial<Record<ErrorCode, ToolErrorCode>> = { invalid_value: '
 
 export function toolErrorCode(error: unknown): ToolErrorCode {
   if (!(error instanceof AppError)) return 'tool_failed';
-  const known = (toolErrorCodes as readonly string[]).includes(error.code);
-  return known ? (error.code as ToolErrorCode) : (asToolCode[error.code] ?? 'tool_failed');
+  return isToolErrorCode(error.code) ? error.code : (asToolCode[error.code] ?? 'tool_failed');
 }
 
 export function failedResult(error: unknown): CallToolResult {

@@ -7,6 +7,7 @@ import {
   type InputRequiredResult,
   isInputRequiredResult,
   ProtocolError,
+  ProtocolErrorCode,
   Server,
   type ServerEvent,
   type Tool,
@@ -64,8 +65,6 @@ export interface ServerListener {
   onChange(change: ServerEvent): void;
   onClosed?(): void;
 }
-
-const invalidParams = -32602;
 
 export class ToolServer {
   private readonly tools = new Map<string, ServedTool>();
@@ -187,7 +186,7 @@ export class ToolServer {
     server.setRequestHandler('tools/call', async ({ params }, context) => {
       const tool = this.wireNames.fromWire(params.name);
       if (!this.tools.has(tool)) {
-        throw new ProtocolError(invalidParams, unknownTool, { code: 'tool_not_found' });
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool, { code: 'tool_not_found' });
       }
       const { transport } = server;
       const { id, signal } = context.mcpReq;

@@ -1,5 +1,6 @@
 // Named sets of tools: globs of `server/tool` in order, of which the last that matches a tool decides. Says which tools a set has and
 // how it shows them; knows no catalog and no caller.
+import { keptFor } from '#libs/kept/kept-for.js';
 import { compileToolGlob, type ToolGlob } from './tool-glob.js';
 
 /** How a set shows one of its tools. */
@@ -55,7 +56,9 @@ export class Toolset {
 export class Toolsets {
   private byName: ReadonlyMap<string, Toolset> = new Map();
   private source: ToolsetSettings = {};
-  private namesByTool = new WeakMap<NamedTool, readonly string[]>();
+  private readonly namesIn = keptFor((tool: NamedTool, sets: ReadonlyMap<string, Toolset>): readonly string[] =>
+    [...sets].filter(([, set]) => set.has(tool)).map(([name]) => name),
+  );
 
   constructor(settings: ToolsetSettings = {}) {
     this.replace(settings);
@@ -65,7 +68,6 @@ export class Toolsets {
   replace(settings: ToolsetSettings): void {
     this.byName = new Map(Object.entries(settings).map(([name, entries]) => [name, new Toolset(entries)]));
     this.source = settings;
-    this.namesByTool = new WeakMap();
   }
 
   /** Another object after each change. */
@@ -83,12 +85,7 @@ export class Toolsets {
 
   /** The names of the sets that have the tool. */
   namesOf(tool: NamedTool): readonly string[] {
-    let names = this.namesByTool.get(tool);
-    if (names === undefined) {
-      names = [...this.byName].filter(([, set]) => set.has(tool)).map(([name]) => name);
-      this.namesByTool.set(tool, names);
-    }
-    return names;
+    return this.namesIn(tool, this.byName);
   }
 
   get all(): Iterable<[name: string, Toolset]> {

@@ -23,11 +23,12 @@ export class MigrationError extends Error {
 
 export interface MigrateOptions {
   signal: AbortSignal;
-  /** Limits connecting, and waiting for another process that migrates, ms. */
-  timeoutMs?: number;
   /** The directory of the migrations; default: the package's own. */
   directory?: string;
 }
+
+/** Limits connecting, and waiting for another process that migrates. */
+const timeoutMs = 60_000;
 
 interface Migration {
   name: string;
@@ -41,7 +42,7 @@ interface Migration {
  * @throws AppError store_unavailable if the database does not answer.
  */
 export async function migrate(databaseUrl: string, options: MigrateOptions): Promise<{ applied: string[] }> {
-  const { signal, timeoutMs = 60_000, directory = installedPath('prisma/migrations') } = options;
+  const { signal, directory = installedPath('prisma/migrations') } = options;
   signal.throwIfAborted();
   const migrations = await readMigrations(directory);
   const client = new pg.Client(clientConfig({ url: databaseUrl, timeoutMs, applicationName: 'signalbox migrate' }));
@@ -55,7 +56,7 @@ export async function migrate(databaseUrl: string, options: MigrateOptions): Pro
     });
     // A user who may only read the ledger has nothing to do when nothing is missing.
     if (await isUpToDate(client, migrations)) return { applied: [] };
-    return { applied: await applyMissing(client, migrations, timeoutMs) };
+    return { applied: await applyMissing(client, migrations) };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     if (error instanceof MigrationError || error instanceof ConfigError) throw error;
@@ -82,9 +83,9 @@ async function isUpToDate(client: pg.Client, migrations: readonly Migration[]): 
   return migrations.every(({ name, checksum }) => ledger.get(name) === checksum);
 }
 
-async function applyMissing(client: pg.Client, migrations: Migration[], timeoutMs: number): Promise<string[]> {
+async function applyMissing(client: pg.Client, migrations: Migration[]): Promise<string[]> {
   await client.query('begin');
-  await client.query(`set local lock_timeout = ${Math.round(timeoutMs)}`);
+  await client.query(`set local lock_timeout = ${timeoutMs}`);
   await client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
   await client.query(ledgerTable);
   const ledger = await readLedger(client);

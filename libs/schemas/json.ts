@@ -7,14 +7,19 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Undefined if the text is not a JSON object. */
-export function parseJsonObject(text: string): JsonObject | undefined {
+/** Undefined if the text is not JSON. */
+export function parseJson(text: string): Json | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
+    return JSON.parse(text) as Json;
   } catch {
     return undefined;
   }
+}
+
+/** Undefined if the text is not a JSON object. */
+export function parseJsonObject(text: string): JsonObject | undefined {
+  const value = parseJson(text);
+  return isJsonObject(value) ? value : undefined;
 }
 
 /** The JSON object in a text; empty if the text is anything else. */

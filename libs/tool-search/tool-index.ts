@@ -1,6 +1,7 @@
 // Finds tools by words: BM25F, which is BM25 over texts that count by where they stand. It is made when it is first asked, and
 // reads nothing but the tools that it is given.
 import { WorkSlices } from '#libs/concurrency/work-slices.js';
+import { keptFor } from '#libs/kept/kept-for.js';
 import { kindOfTool, kindsOfQuery } from './action-kinds.js';
 import { queryWords, type QueryWord } from './query-words.js';
 import { wordsOf } from './read-words.js';
@@ -207,13 +208,7 @@ function addLengths(lengths: Lengths, texts: readonly ReadText[]): void {
 const averageLengths = (sums: Lengths, tools: number): Lengths =>
   Object.fromEntries(Object.entries(sums).map(([field, length]) => [field, Math.max(1, length / tools)]));
 
-const indexes = new WeakMap<readonly SearchableTool[], unknown>();
+const indexOf = keptFor((tools: readonly SearchableTool[]) => new ToolIndex(tools));
 
-/** One index per list of tools, kept as long as the list: the catalog gives the same array until it changes. */
-export function toolIndexOf<T extends SearchableTool>(tools: readonly T[]): ToolIndex<T> {
-  const known = indexes.get(tools);
-  if (known !== undefined) return known as ToolIndex<T>;
-  const index = new ToolIndex(tools);
-  indexes.set(tools, index);
-  return index;
-}
+/** One index per list of tools: the catalog gives the same array until it changes. */
+export const toolIndexOf = <T extends SearchableTool>(tools: readonly T[]) => indexOf(tools) as unknown as ToolIndex<T>;

@@ -152,8 +152,7 @@ export class UsageMeter {
   private schedule(ms: number): void {
     if (this.timer !== undefined && ms <= gatherMs) return;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.flush(), ms);
-    this.timer.unref();
+    this.timer = setTimeout(() => void this.flush(), ms).unref();
   }
 }
 

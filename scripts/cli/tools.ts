@@ -4,7 +4,7 @@ import { ConfigError } from '#libs/config/config-error.js';
 import { processEnvironment } from '#libs/config/files/env-file.js';
 import { loadConfig } from '#libs/config/load-config.js';
 import { localUrl } from '#libs/process/local-url.js';
-import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { type JsonObject, parseJsonObject } from '#libs/schemas/json.js';
 import { askGateway, Unreachable, type AskedGateway } from './ask-gateway.js';
 import { readArguments, UsageError } from './usage-error.js';
 
@@ -159,12 +159,8 @@ function serverLines(answer: unknown): string[] {
 }
 
 function readObject(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isJsonObject(value)) return value;
-  } catch {
-    // Said below.
-  }
+  const value = parseJsonObject(text);
+  if (value !== undefined) return value;
   throw new UsageError(`ARGUMENTS must be a JSON object such as '{"path": "a.txt"}', got ${text}`, 'tools');
 }
 

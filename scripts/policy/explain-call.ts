@@ -3,7 +3,7 @@ import { loadConfig } from '#libs/config/load-config.js';
 import { CompiledPolicy } from '#libs/policy/compile-policy.js';
 import { explain, type Explanation } from '#libs/policy/explain.js';
 import { keylessPrincipal } from '#libs/schemas/call-context.js';
-import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { type JsonObject, parseJsonObject } from '#libs/schemas/json.js';
 import { readArguments, UsageError } from '../cli/usage-error.js';
 import { withStore } from '../with-store.js';
 import { policyStore, readKnownTools } from './known-tools.js';
@@ -45,12 +45,8 @@ export async function explainCall(options: string[]): Promise<string> {
 }
 
 function readObject(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isJsonObject(value)) return value;
-  } catch {
-    // Said below.
-  }
+  const value = parseJsonObject(text);
+  if (value !== undefined) return value;
   throw new UsageError(`--args must be a JSON object, got ${text}`, 'policy');
 }
 

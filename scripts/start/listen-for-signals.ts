@@ -63,8 +63,7 @@ function watchParent(onGone: () => void): () => void {
     if (process.ppid === parent && (above === undefined || isSameProcess(above))) return;
     clearInterval(timer);
     onGone();
-  }, intervalMs);
-  timer.unref();
+  }, intervalMs).unref();
   return () => clearInterval(timer);
 }
 

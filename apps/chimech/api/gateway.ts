@@ -2,6 +2,7 @@
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { HttpClient } from '#libs/http-client/http-client.js';
 import type { HttpFailure } from '#libs/http-client/outgoing.js';
+import { parseJson } from '#libs/schemas/json.js';
 
 export interface GatewaySettings {
   /** `http://127.0.0.1:8000` */
@@ -97,7 +98,11 @@ export class GatewayClient {
       await answer.read((bytes) => void pieces.push(bytes));
       whole = true;
       const { status, headers } = answer;
-      return { status, retryAfterSeconds: seconds(headers['retry-after']), body: json(Buffer.concat(pieces)) };
+      return {
+        status,
+        retryAfterSeconds: seconds(headers['retry-after']),
+        body: parseJson(Buffer.concat(pieces).toString()),
+      };
     } finally {
       answer.close(whole);
     }
@@ -106,12 +111,4 @@ export class GatewayClient {
 
 function seconds(header: string | string[] | undefined): number | undefined {
   return typeof header === 'string' && /^\d{1,6}$/.test(header) ? Number(header) : undefined;
-}
-
-function json(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8')) as unknown;
-  } catch {
-    return undefined;
-  }
 }

@@ -21,7 +21,6 @@ export function watchKeyAge(settings: KeyAgeSettings, logger: Logger): () => voi
     logger.warn({ metadata }, 'the keys of CHIMECH_API_KEY are due for rotation');
   };
   look();
-  const timer = setInterval(look, dayMs);
-  timer.unref();
+  const timer = setInterval(look, dayMs).unref();
   return () => clearInterval(timer);
 }

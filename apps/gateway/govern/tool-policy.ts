@@ -3,6 +3,7 @@
 import { allowsTool } from '#libs/access/access.js';
 import type { Access } from '#libs/schemas/call-context.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
+import { keptFor } from '#libs/kept/kept-for.js';
 import { callerKeyOf, CompiledPolicy } from '#libs/policy/compile-policy.js';
 import type { Effect, JudgedCaller, PolicySource } from '#libs/policy/decision.js';
 import { judgedItem, type OfferedItem } from '#libs/policy/judged-item.js';
@@ -143,7 +144,10 @@ class CatalogView implements ToolCatalog {
     parts: Map<string, { of: readonly CatalogTool[]; shown: readonly CatalogTool[] }>;
   };
 
-  private readonly askedOf = new WeakMap<readonly CatalogTool[], AskedTools>();
+  private readonly askedOf = keptFor((list: readonly CatalogTool[]): AskedTools => {
+    const tools = list.filter(this.isAsked);
+    return { tools: new Set(tools), version: canonicalHash(tools.map(({ name }) => name)) };
+  });
 
   constructor(
     private readonly catalog: ToolCatalog,
@@ -170,14 +174,7 @@ class CatalogView implements ToolCatalog {
   }
 
   asked(label?: string): AskedTools {
-    const list = this.list(label);
-    let asked = this.askedOf.get(list);
-    if (asked === undefined) {
-      const tools = list.filter(this.isAsked);
-      asked = { tools: new Set(tools), version: canonicalHash(tools.map(({ name }) => name)) };
-      this.askedOf.set(list, asked);
-    }
-    return asked;
+    return this.askedOf(this.list(label));
   }
 
   /** All callers share the index of the whole catalog. */

@@ -10,6 +10,7 @@ import {
   type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import { isModern } from '#libs/mcp-server/endpoint/eras.js';
 import { exchangeOf } from '#libs/mcp-server/endpoint/exchange.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 
@@ -38,8 +39,6 @@ export interface AskingCall {
   taskId?: string;
 }
 
-/** No earlier revision has `requestState`. */
-export const firstStateless = '2026-07-28';
 /** Node's longest timer; only the signal ends a question. */
 const noTimeoutMs = 2 ** 31 - 1;
 /** Servers of sessions whose first request, number 0, has been sent. */
@@ -54,7 +53,7 @@ export function howToAsk({ server, request }: AskingCall, by: 'form' | 'url' = '
   if (elicitation === undefined || (by === 'url' && elicitation.url === undefined)) return undefined;
   // A client that names no mode supports forms, which were once the only mode.
   if (by === 'form' && elicitation.form === undefined && elicitation.url !== undefined) return undefined;
-  if ((server.getNegotiatedProtocolVersion() ?? '') >= firstStateless) return 'return';
+  if (isModern(server)) return 'return';
   // An answer that is not a stream cannot carry a question.
   return exchangeOf(request.http?.req).streams ? 'hold' : undefined;
 }

@@ -1,6 +1,7 @@
 // Who sends a request of an MCP client, for which workspace, until when, and how it is told about progress.
 import { LOG_LEVEL_META_KEY, type Server, type ServerContext } from '@modelcontextprotocol/server';
 import { callMetaKeys } from '#libs/mcp-server/call-meta.js';
+import { isModern } from '#libs/mcp-server/endpoint/eras.js';
 import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -8,7 +9,7 @@ import { sessionIdPattern } from '#libs/schemas/identifiers.js';
 import { type ToolLogLevel, toolLogLevels } from '#libs/schemas/tool-job.js';
 import { traceparentOf } from '#libs/tracing/tracing.js';
 import type { ToolProgress } from '../turn/dispatch/tool-runner.js';
-import { type AskingCall, firstStateless } from './ask-client.js';
+import type { AskingCall } from './ask-client.js';
 
 /** The workspace of a caller that names none and has no MCP session. */
 export const defaultSessionId = 'mcp_default';
@@ -24,21 +25,22 @@ export function serveLogLevels(server: Server): void {
 }
 
 /** Which log messages of a tool server the client wants. Since 2026-07-28 the request says so. */
-export function logLevelOf({ server, request }: AskingCall): Pick<RequestContext, 'logLevel'> {
+function logLevelOf({ server, request }: AskingCall): Pick<RequestContext, 'logLevel'> {
   if (!exchangeOf(request.http?.req).streams) return {};
-  const isModern = (server.getNegotiatedProtocolVersion() ?? '') >= firstStateless;
   const { envelope = {} } = request.mcpReq;
-  const asked = isModern
+  const asked = isModern(server)
     ? (envelope as Record<string, unknown>)[LOG_LEVEL_META_KEY]
     : (sessionLevels.get(server) ?? usualLogLevel);
   const level = toolLogLevels.find((each) => each === asked);
   return level === undefined ? {} : { logLevel: level };
 }
 
+export type McpReport = (progress: ToolProgress, notify?: ServerContext['mcpReq']['notify']) => void;
+
 export interface McpCaller {
   caller: RequestContext;
   sessionId: string;
-  report: (progress: ToolProgress) => void;
+  report: McpReport;
 }
 
 /** @throws AppError invalid_value */
@@ -59,7 +61,7 @@ export function callerOf(asking: AskingCall): McpCaller {
 }
 
 /** @throws AppError invalid_value */
-export function workspaceOf({ mcpReq, sessionId }: ServerContext): string {
+function workspaceOf({ mcpReq, sessionId }: ServerContext): string {
   const named = mcpReq._meta?.[callMetaKeys.sessionId];
   if (named === undefined) return sessionId ?? defaultSessionId;
   if (typeof named === 'string' && sessionIdPattern.test(named)) return named;
@@ -86,10 +88,7 @@ function follow(signal: AbortSignal, abort: () => void): void {
  * Sends log messages, and growing progress, as the protocol demands, to a client that asked for progress: on the stream of the request, or
  * by `notify`.
  */
-export function progressTo(
-  { mcpReq }: ServerContext,
-  exchange: McpExchange,
-): (progress: ToolProgress, notify?: ServerContext['mcpReq']['notify']) => void {
+function progressTo({ mcpReq }: ServerContext, exchange: McpExchange): McpReport {
   if (!exchange.streams) return () => undefined;
   const progressToken = mcpReq._meta?.progressToken;
   let last = -Infinity;

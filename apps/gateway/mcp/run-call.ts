@@ -2,17 +2,17 @@
 // failure that keeps the tool from running is thrown.
 import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server';
 import type { Wait } from '#libs/waits/wait.js';
-import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
+import { exchangeOf } from '#libs/mcp-server/endpoint/exchange.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { toAppError } from '#libs/schemas/errors.js';
 import { mcpServerSpan, toolErrorType } from '#libs/tracing/spans.js';
-import { type Span, traceparentOf, tracing } from '#libs/tracing/tracing.js';
+import { type Span, tracing } from '#libs/tracing/tracing.js';
 import type { PreparedToolCall, DirectCalls } from '../turn/dispatch/call-tool.js';
 import type { ToolProgress } from '../turn/dispatch/tool-runner.js';
 import { type AskingCall, howToAsk } from './ask-client.js';
 import { askingProgress, type WaitDecisions } from './ask-for-approval.js';
 import { toCallResult, toFailure } from './call-result.js';
-import { cancelSignal, logLevelOf, progressTo, workspaceOf } from './caller-of.js';
+import { callerOf } from './caller-of.js';
 import { untilDecided } from './until-decided.js';
 import { callAsTask, type TaskPorts } from './tasks/call-as-task.js';
 import type { TaskWish } from './tasks/task-wish.js';
@@ -42,27 +42,21 @@ export function runCall(
   task?: TaskWish,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { request } = asking;
-  const exchange = exchangeOf(request.http?.req);
-  const signal = cancelSignal(request, exchange);
+  const { caller: sender, sessionId, report } = callerOf(asking);
   const questions = howToAsk(asking);
-  const from = traceparentOf(request.mcpReq._meta?.['traceparent']);
-  const span = startSpan(name, request, { exchange, from });
-  const traceparent = span?.traceparent ?? from;
+  const span = startSpan(name, request, sender);
   const caller: RequestContext = {
-    ...exchange.context,
-    signal,
-    ...logLevelOf(asking),
+    ...sender,
     ...(questions === undefined ? {} : { questions }),
-    ...(traceparent === undefined ? {} : { traceparent }),
+    ...(span && { traceparent: span.traceparent }),
   };
-  const report = progressTo(request, exchange);
   const onProgress = askingProgress({ asking, caller, approvals: ports.approvals }, report);
   const approvalId = request.mcpReq.requestState<string>();
   const call = {
     name,
     argumentsText: JSON.stringify(args),
     from: 'model' as const,
-    sessionId: workspaceOf(request),
+    sessionId,
     ...(approvalId === undefined ? {} : { approvalId }),
   };
   const result =
@@ -73,14 +67,9 @@ export function runCall(
 }
 
 /** The span's parent is the client's span in `_meta`, before that of the HTTP request, which may carry several messages. */
-function startSpan(
-  tool: string,
-  { sessionId }: ServerContext,
-  { exchange, from }: { exchange: McpExchange; from: string | undefined },
-): Span | undefined {
-  const { traceparent } = exchange.context;
-  const link = from === undefined ? undefined : traceparent;
-  return tracing?.start(mcpServerSpan(tool, sessionId), from ?? traceparent, link);
+function startSpan(tool: string, { sessionId, http }: ServerContext, { traceparent }: RequestContext) {
+  const { traceparent: ofHttp } = exchangeOf(http?.req).context;
+  return tracing?.start(mcpServerSpan(tool, sessionId), traceparent, ofHttp === traceparent ? undefined : ofHttp);
 }
 
 async function endWith<Result extends CallToolResult | InputRequiredResult>(

@@ -1,5 +1,7 @@
 // What `/mcp/<toolset>` serves: of the tools those of the set, under its names, and of the resources and prompts those of the servers
 // that have a tool in it. Whatever serves `/mcp` serves a set with these ports.
+import { keptFor } from '#libs/kept/kept-for.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { KeyedCaller } from '../govern/tool-policy.js';
 import type { OfferCatalog, OfferingServer, ToolCatalog } from '../tools/tool-catalog.js';
 import type { RunCallPorts } from './run-call.js';
@@ -18,7 +20,7 @@ export function portsOfToolset<Ports extends NarrowedPorts>(ports: Ports, toolse
     catalog: {
       find,
       list: (server?: string) => inSet(catalog, toolset, server),
-      offering: () => offeringIn(catalog, toolset),
+      offering: () => offeringOf(catalog.list(toolset), catalog.offering()),
     },
     catalogOf: (caller) => {
       const own = catalogOf(caller);
@@ -45,15 +47,7 @@ function inSet(catalog: Pick<ToolCatalog, 'list'>, toolset: string, server: stri
   return server === undefined ? tools : tools.filter((tool) => tool.server === server);
 }
 
-/** By the list of a set, which is another object after every change, as is what servers offer. */
-const known = new WeakMap<object, { from: object; kept: readonly OfferingServer[] }>();
-
-function offeringIn(catalog: NarrowedPorts['catalog'], toolset: string): readonly OfferingServer[] {
-  const [tools, from] = [catalog.list(toolset), catalog.offering()];
-  const before = known.get(tools);
-  if (before?.from === from) return before.kept;
+const offeringOf = keptFor((tools: readonly CatalogTool[], offering: readonly OfferingServer[]) => {
   const servers = new Set(tools.map(({ server }) => server));
-  const kept = from.filter(({ server }) => servers.has(server));
-  known.set(tools, { from, kept });
-  return kept;
-}
+  return offering.filter(({ server }) => servers.has(server));
+});

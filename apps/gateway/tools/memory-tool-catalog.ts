@@ -4,6 +4,7 @@
 import type { Channels } from '#libs/backing/channels.js';
 import { Bell } from '#libs/concurrency/bell.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
+import { keptFor } from '#libs/kept/kept-for.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { CatalogServerState, PublishedCatalog, PublishedTool } from '#libs/runs/catalog/catalog-store.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
@@ -51,8 +52,7 @@ export class MemoryToolCatalog implements ServerTools {
   async start(): Promise<void> {
     this.stops.push(await this.channels.subscribe(channelNames.catalog, () => void this.refresh()));
     this.stops.push(this.channels.onReconnect(() => void this.refresh()));
-    this.timer = setInterval(() => void this.refresh(), pollMs);
-    this.timer.unref();
+    this.timer = setInterval(() => void this.refresh(), pollMs).unref();
     await this.refresh();
   }
 
@@ -152,16 +152,12 @@ export class MemoryToolCatalog implements ServerTools {
   }
 }
 
-const entries = new WeakMap<PublishedTool, CatalogTool>();
-
 /** The same object as long as nothing of the tool changes: what was counted and indexed of it is kept with it. */
-function entryOf(tool: PublishedTool, available: boolean, name: string): CatalogTool {
-  const known = entries.get(tool);
-  if (known?.available === available && known.name === name) return known;
-  const entry = { ...tool, available, name };
-  entries.set(tool, entry);
-  return entry;
-}
+const entryOf = keptFor((tool: PublishedTool, available: boolean, name: string): CatalogTool => ({
+  ...tool,
+  available,
+  name,
+}));
 
 /** `server__tool` always leads to that server, so a tool whose bare name looks like that gets no bare name. */
 function takeSnapshot(stored: readonly StoredServer[]): Snapshot {

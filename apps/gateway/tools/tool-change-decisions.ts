@@ -2,11 +2,11 @@
 import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
+import { announceCatalog } from '#libs/runs/catalog/announce-catalog.js';
 import type { ChangeDecision, ChangedDefinition, ToolChange, ToolChanges } from '#libs/runs/catalog/tool-changes.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { type ChangeGrade, type ChangeOutcome, shownDefinition } from '#libs/schemas/tool-change.js';
-import { channelNames } from '#libs/schemas/tool-job.js';
 import { auditContext } from '../turn/call.js';
 
 export interface DecisionParts {
@@ -18,7 +18,6 @@ export interface DecisionParts {
 
 export type DecidedChange = ChangedDefinition & { grade: ChangeGrade };
 
-const announceMs = 2_000;
 const namesInLog = 50;
 
 export class ToolChangeDecisions {
@@ -42,7 +41,7 @@ export class ToolChangeDecisions {
     const { decided, missing } = await this.parts.changes.decide(decision, changes, by);
     if (missing !== undefined) throw changeNotFound(changes[missing]!, missing);
     // A repeated decision is announced too, in case the first announcement failed.
-    if (decision === 'accept') await this.announce();
+    if (decision === 'accept') await announceCatalog(this.parts);
     if (decided.length > 0) this.publish(decision === 'accept' ? 'accepted' : 'rejected', decided, context);
     return decided;
   }
@@ -58,15 +57,6 @@ export class ToolChangeDecisions {
       .map(({ kind, server, tool, grade }) => `${server}/${shownDefinition(kind, tool)} (${grade})`);
     const metadata = { outcome, tools, count: decided.length };
     this.parts.logger.info({ userId: principal, requestId, metadata }, 'changed definitions were accepted or rejected');
-  }
-
-  /** Never throws: without the announcement gateways find the change at their next poll. */
-  private async announce(): Promise<void> {
-    try {
-      await this.parts.channels.publish(channelNames.catalog, '{"version":1}', AbortSignal.timeout(announceMs));
-    } catch (error) {
-      this.parts.logger.warn({ error }, 'a change of the catalog could not be announced');
-    }
   }
 }
 

@@ -104,8 +104,7 @@ export class ToolMeanings {
       } catch (error) {
         if (this.closing.signal.aborted) return;
         this.parts.logger.warn({ error }, 'tools could not be embedded, so they are searched by words for now');
-        this.timer = setTimeout(() => this.learn(this.next ?? tools), this.pause.next());
-        this.timer.unref();
+        this.timer = setTimeout(() => this.learn(this.next ?? tools), this.pause.next()).unref();
         return;
       }
     }

@@ -4,7 +4,6 @@ import type { Logger } from '#libs/logging/logger.js';
 import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
 import type { ToolServer } from '#libs/mcp-server/tool-server.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
-import type { Lookup } from '#libs/http-client/address-guard.js';
 import { FetchTool } from './fetch-tool.js';
 import { FileTools } from './file-tools.js';
 import { SearchTools } from './search-tools.js';
@@ -17,7 +16,6 @@ export interface WorkspaceServerOptions {
   maxResultBytes: number;
   /** `tools.fetch_allow` */
   fetchAllow: readonly string[];
-  lookup?: Lookup;
 }
 
 /** Room for the hint at the end of a cut text. */
@@ -31,7 +29,6 @@ export function createWorkspaceServer(options: WorkspaceServerOptions): ToolServ
     maxTextBytes,
     maxBytes: options.workspaces.limits.maxBytes,
     timeoutMs: fetchTimeoutMs,
-    ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
   });
   return createMcpServer([new FileTools(maxTextBytes), new SearchTools(maxTextBytes), fetchTool], {
     logger: options.logger,

@@ -85,8 +85,8 @@ export class WorkerCall implements UseOptions, ToolCallOptions {
   private claimAt = Infinity;
   private timer: NodeJS.Timeout | undefined;
   private claiming: Promise<void> | undefined;
-  private stopped: Stopped | undefined;
-  private controller: AbortController | undefined;
+  private readonly controller = new AbortController();
+  readonly signal = this.controller.signal;
   private questions = 0;
   private asking: Promise<unknown> | undefined;
   /** Aborts open questions when the call ends. */
@@ -169,15 +169,6 @@ export class WorkerCall implements UseOptions, ToolCallOptions {
     return this.job.maxTimeoutMs - this.limit.at + steadyNow();
   }
 
-  /** The signal of the call, created on first use. */
-  get signal(): AbortSignal {
-    if (this.controller === undefined) {
-      this.controller = new AbortController();
-      if (this.stopped !== undefined) this.controller.abort(this.stopped);
-    }
-    return this.controller.signal;
-  }
-
   /** Starts the time limits. */
   start(): void {
     const now = steadyNow();
@@ -205,8 +196,7 @@ export class WorkerCall implements UseOptions, ToolCallOptions {
   }
 
   stop(reason: StopReason): void {
-    this.stopped ??= new Stopped(reason);
-    this.controller?.abort(this.stopped);
+    this.controller.abort(new Stopped(reason));
   }
 
   /** Ends the time limits of a tool that has answered; a claim may still be due. */

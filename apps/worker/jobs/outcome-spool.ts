@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { Logger } from '#libs/logging/logger.js';
 import type { CallEnd } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { parseJson } from '#libs/schemas/json.js';
 import { toolOutcomeSchema } from '#libs/schemas/tool-outcome.js';
 
 const endSchema = z.object({
@@ -48,6 +49,7 @@ export class OutcomeSpool {
     return this.spooled.size;
   }
 
+  /** The call has ended, here or in a worker that shares the spool, and the outcome will be written to the store. */
   has(callId: string): boolean {
     return this.spooled.has(callId);
   }
@@ -155,11 +157,4 @@ function unlessGone(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
 
-function readEnd(text: string): CallEnd | undefined {
-  try {
-    const parsed = endSchema.safeParse(JSON.parse(text));
-    return parsed.success ? parsed.data : undefined;
-  } catch {
-    return undefined;
-  }
-}
+const readEnd = (text: string): CallEnd | undefined => endSchema.safeParse(parseJson(text)).data;

@@ -63,7 +63,7 @@ verifies('reliability.spool-full', 'no new call begins, what ended is kept until
   for (let n = 3; writer.canKeep(0); n += 1) await writer.end(end(`call_${n}`));
   await expect(deliver(writer, 'call_new')).rejects.toThrow(PutBack);
   away = false;
-  await expect.poll(() => writer.spooledRows, { timeout: 5_000 }).toBe(0);
+  await expect.poll(() => writer.spool.rows, { timeout: 5_000 }).toBe(0);
   expect(writer.canKeep(0)).toBe(true);
   expect(ends.map(({ callId }) => callId).slice(0, 2)).toEqual(['call_1', 'call_2']);
   expect(await readdir(directory)).toEqual([]);

@@ -22,7 +22,7 @@ export class OutcomeWriter {
 
   constructor(
     private readonly journal: Journal,
-    private readonly spool: OutcomeSpool,
+    readonly spool: OutcomeSpool,
     private readonly logger: Logger,
     /** Maximum size of one outcome in the spool. */
     private readonly maxOutcomeBytes: number,
@@ -30,8 +30,7 @@ export class OutcomeWriter {
 
   async start(): Promise<void> {
     await this.spool.open();
-    this.timer = setInterval(() => void this.load(), loadIntervalMs);
-    this.timer.unref();
+    this.timer = setInterval(() => void this.load(), loadIntervalMs).unref();
     await this.load();
   }
 
@@ -44,15 +43,6 @@ export class OutcomeWriter {
   /** False: an outcome that the store refuses could not be spooled either, so no new call may begin. */
   canKeep(callsUnderWay: number): boolean {
     return this.unstored === 0 && this.spool.hasRoom((callsUnderWay + 1) * this.maxOutcomeBytes);
-  }
-
-  /** The call has ended, here or in a worker that shares the spool, and the outcome will be written to the store. */
-  isSpooled(callId: string): boolean {
-    return this.spool.has(callId);
-  }
-
-  get spooledRows(): number {
-    return this.spool.rows;
   }
 
   end(end: CallEnd): Promise<Ended> {

@@ -2,6 +2,7 @@
 import type { Backing } from '#libs/backing/backing.js';
 import type { JobConsumer, JobDelivery } from '#libs/backing/job-queue.js';
 import type { Logger } from '#libs/logging/logger.js';
+import { parseJson } from '#libs/schemas/json.js';
 import { channelNames, toolControlSchema } from '#libs/schemas/tool-job.js';
 import type { ReplySender } from './reply-sender.js';
 import type { CallRunner } from './run-call.js';
@@ -63,13 +64,5 @@ export class JobProcessor {
     }
     const { callIds, reason } = parsed.data;
     this.parts.running.cancel(callIds, reason === 'tool_timeout' ? 'tool_timeout' : 'cancelled');
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -28,14 +28,6 @@ const expiryGraceMs = 10_000;
 export class Questions {
   constructor(private readonly parts: QuestionsParts) {}
 
-  start(): Promise<void> {
-    return this.parts.announcements.start();
-  }
-
-  close(): Promise<void> {
-    return this.parts.announcements.close();
-  }
-
   /** @throws AppError store_unavailable; tool_failed if the call is not this worker's any more; the signal's reason */
   async ask(call: WorkerCall, question: Question, signal: AbortSignal): Promise<Answer> {
     const { questions: settings } = call.job;

@@ -45,8 +45,7 @@ export class CallRunner {
     const { callId, replyTo, server } = delivery.job;
     // The first delivery of this call still runs in this process.
     if (running.has(callId)) return;
-    // The call has ended, and its outcome waits for the store.
-    if (outcomes.isSpooled(callId)) return;
+    if (outcomes.spool.has(callId)) return;
     if (!outcomes.canKeep(running.size)) throw new PutBack('the outcome spool is full');
     const call = new WorkerCall(delivery, this.parts);
     // Read now: the server's configuration may have changed when the call ends.

@@ -15,7 +15,7 @@ import {
   toCallMeta,
 } from '#libs/mcp-server/call-meta.js';
 import type { SessionStore } from '#libs/runs/sessions/session-store.js';
-import { AppError, toAppError, toolErrorCodes, type ToolErrorCode } from '#libs/schemas/errors.js';
+import { AppError, isToolErrorCode, toAppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
@@ -188,15 +188,13 @@ async function keepWhole({ workspaces }: ToolRunParts, { job, user }: WorkerCall
   return `${workspace.shownPath}/${path}`;
 }
 
-const toolCodes: ReadonlySet<string> = new Set(toolErrorCodes);
-
 function toOutcome(error: unknown, { job, limitMs }: WorkerCall, logger: Logger): ToolOutcome {
   if (error instanceof Stopped) {
     return error.reason === 'cancelled'
       ? failed('cancelled', 'The call was cancelled')
       : failed('tool_timeout', `The tool did not answer within ${limitMs} ms`);
   }
-  if (error instanceof AppError && toolCodes.has(error.code)) return failed(error.code as ToolErrorCode, error.message);
+  if (error instanceof AppError && isToolErrorCode(error.code)) return failed(error.code, error.message);
   if (error instanceof AppError && error.code === 'store_unavailable') {
     return failed('tool_unavailable', 'The session could not be opened: the store is unavailable');
   }

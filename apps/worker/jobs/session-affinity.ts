@@ -172,8 +172,7 @@ export class SessionAffinity {
   private rest(leased: LeasedSession): void {
     if (leased.calls > 0 || this.leased.get(keyOf(leased)) !== leased) return;
     if (this.leaving || leased.over === true) return void this.freeIdle(leased);
-    leased.idle = setTimeout(() => void this.freeIdle(leased), leased.idleTtlMs);
-    leased.idle.unref();
+    leased.idle = setTimeout(() => void this.freeIdle(leased), leased.idleTtlMs).unref();
   }
 
   /** Ends the session's servers before another worker can start new ones. */

@@ -34,8 +34,7 @@ export class Sweeper {
   }
 
   start(): void {
-    this.timer ??= setInterval(() => void this.sweep(), this.options.intervalMs);
-    this.timer.unref();
+    this.timer ??= setInterval(() => void this.sweep(), this.options.intervalMs).unref();
   }
 
   /** Sweeps, or waits for the sweep under way. Never throws: failures are logged, and the next sweep tries again. */

@@ -72,8 +72,7 @@ export class TokenRing {
   start(): void {
     const read = () => void this.keys.find.reload().catch(() => undefined);
     read();
-    this.timer = setInterval(read, refreshMs);
-    this.timer.unref();
+    this.timer = setInterval(read, refreshMs).unref();
   }
 
   /** When the issuer last gave its keys, epoch ms; 0: never. */

@@ -64,8 +64,7 @@ export class AuditKeeper {
   start(): void {
     this.working = this.round().finally(() => {
       if (this.stop.signal.aborted) return;
-      this.timer = setTimeout(() => this.start(), this.intervalMs * (1 + Math.random() / 4));
-      this.timer.unref();
+      this.timer = setTimeout(() => this.start(), this.intervalMs * (1 + Math.random() / 4)).unref();
     });
   }
 

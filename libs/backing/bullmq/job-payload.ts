@@ -1,6 +1,6 @@
 // The format of a job in BullMQ's `data`. As text within JSON: PostgreSQL's jsonb reorders members and rejects NUL and
 // lone surrogates, which arguments may contain.
-import { isJsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, parseJson } from '#libs/schemas/json.js';
 import { toolJobSchema, toolJobVersions, type ToolJob } from '#libs/schemas/tool-job.js';
 
 export interface JobPayload {
@@ -32,12 +32,7 @@ export function readPayload(data: unknown): ReadPayload {
 /** A job with an unknown version is from another release, not invalid. */
 function readJob(text: unknown): ToolJob | 'unknown version' | 'invalid' {
   if (typeof text !== 'string') return 'invalid';
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return 'invalid';
-  }
+  const value = parseJson(text);
   const job = toolJobSchema.safeParse(value);
   if (job.success) return job.data;
   if (!isJsonObject(value) || !Object.hasOwn(value, 'version')) return 'invalid';

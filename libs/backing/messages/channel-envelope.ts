@@ -1,5 +1,6 @@
 // A message in transit carries its channel, since many may share a physical one, and a number, since PostgreSQL drops equal
 // payloads of one transaction.
+import { parseJson } from '#libs/schemas/json.js';
 
 /** Longest name of a channel, bytes. */
 const maxChannelBytes = 500;
@@ -47,13 +48,9 @@ function fromPlain(body: string): Envelope | undefined {
 }
 
 function fromEscaped(body: string): Envelope | undefined {
-  try {
-    const value: unknown = JSON.parse(body);
-    if (!Array.isArray(value) || typeof value[0] !== 'string' || typeof value[1] !== 'string') return undefined;
-    return { channel: value[0], message: value[1] };
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(body);
+  if (!Array.isArray(value) || typeof value[0] !== 'string' || typeof value[1] !== 'string') return undefined;
+  return { channel: value[0], message: value[1] };
 }
 
 /** PostgreSQL's text cannot hold NUL or lone surrogates; UTF-8 cannot hold lone surrogates. */

@@ -31,8 +31,7 @@ export class ListenConnection {
     private readonly logger: Logger,
     private readonly events: ListenEvents,
   ) {
-    this.heartbeat = setInterval(() => this.beat(), heartbeatMs);
-    this.heartbeat.unref();
+    this.heartbeat = setInterval(() => this.beat(), heartbeatMs).unref();
   }
 
   get isOpen(): boolean {

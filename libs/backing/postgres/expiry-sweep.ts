@@ -24,8 +24,7 @@ export class ExpirySweep {
   ) {
     this.timer = setInterval(() => {
       this.running ??= this.sweep().finally(() => (this.running = undefined));
-    }, intervalMs);
-    this.timer.unref();
+    }, intervalMs).unref();
   }
 
   private async sweep(): Promise<void> {

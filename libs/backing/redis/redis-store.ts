@@ -34,8 +34,7 @@ export class RedisStore implements Store, Answering {
   constructor(private readonly options: RedisStoreOptions) {
     this.timeoutMs = options.timeoutMs;
     this.commands = gatherWrites(this.create(options.timeoutMs * 2));
-    this.heartbeat = setInterval(() => void this.beat(), heartbeatMs);
-    this.heartbeat.unref();
+    this.heartbeat = setInterval(() => void this.beat(), heartbeatMs).unref();
   }
 
   /** The client for all commands that do not block; throws ioredis' own errors. */

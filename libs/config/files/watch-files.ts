@@ -25,8 +25,7 @@ export function watchFiles(
     if (!isChange) return;
     known = now;
     onChange();
-  }, pollMs);
-  timer.unref();
+  }, pollMs).unref();
   return { close: () => clearInterval(timer) };
 }
 

@@ -49,8 +49,7 @@ export class LegacySessions {
   private readonly timer: NodeJS.Timeout;
 
   constructor(private readonly options: LegacySessionOptions) {
-    this.timer = setInterval(() => this.sweep(), Math.max(1, options.idleMs / sweepsPerIdleTime));
-    this.timer.unref();
+    this.timer = setInterval(() => this.sweep(), Math.max(1, options.idleMs / sweepsPerIdleTime)).unref();
   }
 
   /** Answers `initialize`. @throws AppError concurrency_exceeded */

@@ -1,26 +1,18 @@
 // Our errors in JSON-RPC form: a number for clients, and our error in `data`, without cause, stack or path.
-import { ProtocolError } from '@modelcontextprotocol/server';
+import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import type { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 
-const parseError = -32_700;
-const invalidRequest = -32_600;
-const invalidParams = -32_602;
-const internalError = -32_603;
-
 /** The error of a single parsed request. */
 export function toProtocolError(error: AppError, requestId: string): ProtocolError {
-  return new ProtocolError(
-    isCallersFault(error) ? invalidParams : internalError,
-    error.message,
-    dataOf(error, requestId),
-  );
+  const code = isCallersFault(error) ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;
+  return new ProtocolError(code, error.message, dataOf(error, requestId));
 }
 
 /** The body of an answer to an HTTP request that was refused as a whole. `body`: the request's, if it was read. */
 export function renderRpcError(error: AppError, requestId: string, body?: unknown): JsonObject {
-  const refused = isCallersFault(error) ? invalidRequest : internalError;
-  const code = error.code === 'invalid_json' ? parseError : refused;
+  const refused = isCallersFault(error) ? ProtocolErrorCode.InvalidRequest : ProtocolErrorCode.InternalError;
+  const code = error.code === 'invalid_json' ? ProtocolErrorCode.ParseError : refused;
   return {
     jsonrpc: '2.0',
     error: { code, message: error.message, data: dataOf(error, requestId) },

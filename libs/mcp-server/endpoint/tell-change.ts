@@ -1,12 +1,10 @@
 // Tells the client of a connection what has changed. Before 2026-07-28 a client subscribes to resources one by one; since then the
 // entry of the connection passes on what the client listens to.
-import { ProtocolError, type Server, type ServerEvent } from '@modelcontextprotocol/server';
+import { ProtocolError, ProtocolErrorCode, type Server, type ServerEvent } from '@modelcontextprotocol/server';
+import { isModern } from './eras.js';
 
-/** No earlier revision has `subscriptions/listen`. */
-const firstStateless = '2026-07-28';
 /** How many resources a connection may subscribe to. */
 const maxSubscribed = 1_000;
-const invalidParams = -32602;
 
 const subscribed = new WeakMap<Server, Set<string>>();
 
@@ -14,7 +12,10 @@ const subscribed = new WeakMap<Server, Set<string>>();
 export function subscribe(server: Server, uri: string): void {
   const uris = subscribed.get(server) ?? new Set();
   if (uris.size >= maxSubscribed && !uris.has(uri)) {
-    throw new ProtocolError(invalidParams, `A connection may subscribe to ${maxSubscribed} resources`);
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      `A connection may subscribe to ${maxSubscribed} resources`,
+    );
   }
   subscribed.set(server, uris.add(uri));
 }
@@ -38,8 +39,7 @@ function send(server: Server, change: ServerEvent): Promise<void> | undefined {
     case 'resources_list_changed':
       return server.sendResourceListChanged();
     case 'resource_updated': {
-      const isListener = (server.getNegotiatedProtocolVersion() ?? '') >= firstStateless;
-      if (!isListener && subscribed.get(server)?.has(change.uri) !== true) return undefined;
+      if (!isModern(server) && subscribed.get(server)?.has(change.uri) !== true) return undefined;
       return server.sendResourceUpdated({ uri: change.uri });
     }
   }

@@ -9,6 +9,7 @@ import {
   type PromptArgument,
   type PromptMessage,
   ProtocolError,
+  ProtocolErrorCode,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { McpPromptOptions, PromptReturn } from '../decorators.js';
@@ -44,8 +45,6 @@ export interface PromptOffer {
 interface ServedPrompt extends PromptOffer {
   listed: Prompt;
 }
-
-const invalidParams = -32602;
 
 export class ServedPrompts {
   private readonly byName = new Map<string, ServedPrompt>();
@@ -91,7 +90,8 @@ export class ServedPrompts {
     if (prompt === undefined) return this.fromSource(name, values, context.signal);
     const { arguments: schema = z.object({}), description } = prompt.options;
     const read = schema.safeParse(values);
-    if (!read.success) throw new ProtocolError(invalidParams, `Invalid arguments: ${problems(read.error)}`);
+    if (!read.success)
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Invalid arguments: ${problems(read.error)}`);
     const returned = await prompt.fill(read.data, context);
     if (isInputRequiredResult(returned)) return returned;
     if (typeof returned === 'object' && 'messages' in returned) return returned;
@@ -124,9 +124,9 @@ export class ServedPrompts {
       if (prompt !== undefined) return prompt;
     } catch (error) {
       if (!(error instanceof PromptArgumentError)) throw error;
-      throw new ProtocolError(invalidParams, error.message);
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, error.message);
     }
-    throw new ProtocolError(invalidParams, 'Unknown prompt', { code: 'prompt_not_found' });
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Unknown prompt', { code: 'prompt_not_found' });
   }
 }
 

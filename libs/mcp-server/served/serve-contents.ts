@@ -3,6 +3,7 @@ import {
   type CompleteRequestParams,
   type InputRequiredResult,
   ProtocolError,
+  ProtocolErrorCode,
   ResourceNotFoundError,
   type Server,
   type ServerContext,
@@ -30,8 +31,6 @@ export interface ContentPorts {
   ) => Promise<Result | InputRequiredResult>;
 }
 
-const invalidParams = -32602;
-
 export function serveContents(server: Server, ports: ContentPorts): void {
   const { resources, prompts } = ports;
   const { resources: hasResources, prompts: hasPrompts, completions } = server.getCapabilities();
@@ -44,7 +43,8 @@ export function serveContents(server: Server, ports: ContentPorts): void {
     const asked = { typed, given: params.context?.arguments ?? {} };
     const result = await ports.run({ kind, name, request }, async (context) => {
       const found = await (kind === 'prompt' ? prompts : resources).complete(name, argument, asked, context);
-      if (found === undefined) throw new ProtocolError(invalidParams, 'There is nothing like that to complete');
+      if (found === undefined)
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is nothing like that to complete');
       return found;
     });
     return result as never;

@@ -139,8 +139,7 @@ export class Reaper {
           });
       },
       intervalMs * (1 + Math.random() / 4),
-    );
-    this.timer.unref();
+    ).unref();
   }
 
   async close(): Promise<void> {

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { Channels } from '#libs/backing/channels.js';
 import { GrowingPause } from '#libs/concurrency/growing-pause.js';
 import type { Logger } from '#libs/logging/logger.js';
+import { parseJson } from '#libs/schemas/json.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import type { SessionLeases } from './session-leases.js';
 import type { StoredSession } from './session-store.js';
@@ -66,15 +67,7 @@ export function listenForDeleted(
   forget: (session: DeletedSession) => void,
 ): Promise<() => Promise<void>> {
   return channels.subscribe(channelNames.deletedSessions, (text) => {
-    const { data } = message.safeParse(parsed(text));
+    const { data } = message.safeParse(parseJson(text));
     if (data !== undefined) forget(data);
   });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -14,12 +14,11 @@ export interface PolicyDraftsParts {
   inForce: () => { source: PolicySource; tools: readonly JudgedTool[] };
   /** Called with the name of the limit. */
   onRefused: (limit: string) => void;
-  /** For one step: reading the draft, or judging a page of calls. */
-  stepMs?: number;
 }
 
 const maxOpen = 2;
-const usualStepMs = 10_000;
+/** For one step: reading the draft, or judging a page of calls. */
+const stepMs = 10_000;
 const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16 };
 
 export class PolicyDrafts {
@@ -52,7 +51,7 @@ export class PolicyDrafts {
       name: 'policy-draft',
     });
     try {
-      const draft = new OpenDraft(thread, signal, this.parts.stepMs ?? usualStepMs);
+      const draft = new OpenDraft(thread, signal);
       const { source, tools } = this.parts.inForce();
       const read = await draft.ask('open', { text, around: aroundOf(source), tools: tools.map(judgedOf) });
       if ('problems' in read) throw invalidDraft(read.problems);
@@ -74,7 +73,6 @@ export class OpenDraft {
   constructor(
     private readonly thread: Worker,
     private readonly signal: AbortSignal,
-    private readonly stepMs: number,
   ) {}
 
   async judge(calls: readonly PastCall[]): Promise<Judgement[]> {
@@ -88,7 +86,7 @@ export class OpenDraft {
   /** @throws AppError invalid_value if the draft takes too much time or memory; the signal's reason */
   async ask<Kind extends keyof DraftTasks>(kind: Kind, task: DraftTasks[Kind]): Promise<DraftAnswers[Kind]> {
     this.signal.throwIfAborted();
-    const late = AbortSignal.timeout(this.stepMs);
+    const late = AbortSignal.timeout(stepMs);
     try {
       const answer = once(this.thread, 'message', { signal: AbortSignal.any([this.signal, late]) });
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { Controller, Get, Inject, UseGuards } from '@nestjs/common';
 import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
+import { firstStateless } from '#libs/mcp-server/endpoint/eras.js';
 import { changedSettings } from '#libs/config/files/changed-settings.js';
 import { Health } from '#libs/health/health.js';
 import { installedPath } from '#libs/process/find-installed.js';
-import { firstStateless } from '../../mcp/ask-client.js';
 import { misnamedModels } from '../../models/routing/check-models.js';
 import { AdministratorGuard } from '../admin/administrator.guard.js';
 import { CONFIGURATION, SYSTEM_PORTS } from '../injection-tokens.js';

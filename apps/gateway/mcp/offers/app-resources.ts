@@ -1,5 +1,6 @@
 // Pages of apps: servers need not list them as resources, because their tools name them. Which server a page belongs to, and the
 // URI by which clients read it.
+import { keptFor } from '#libs/kept/kept-for.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { appUriOf, withAppUri } from '#libs/mcp-server/tool-app.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
@@ -7,20 +8,15 @@ import type { OfferCatalog, ToolCatalog } from '../../tools/tool-catalog.js';
 import { type LinkedServer, namedOffers } from './named-offers.js';
 import type { LinkOwner, ResourceLinks } from './resource-links.js';
 
-/** By the catalog's list, which is another object after every change: the servers whose tools name a page, in their order. */
-const known = new WeakMap<readonly CatalogTool[], ReadonlyMap<string, readonly string[]>>();
-
-function serversByPage(tools: readonly CatalogTool[]): ReadonlyMap<string, readonly string[]> {
-  const before = known.get(tools);
-  if (before !== undefined) return before;
+/** The servers whose tools name a page, in their order. */
+const serversByPage = keptFor((tools: readonly CatalogTool[]): ReadonlyMap<string, readonly string[]> => {
   const servers = new Map<string, string[]>();
   for (const tool of tools) {
     const uri = appUriOf(tool);
     if (uri !== undefined) servers.set(uri, [...(servers.get(uri) ?? []), tool.server]);
   }
-  known.set(tools, servers);
   return servers;
-}
+});
 
 function pageServer(catalog: Pick<ToolCatalog, 'list'>, uri: string, only?: string): string | undefined {
   const servers = serversByPage(catalog.list()).get(uri);

@@ -88,14 +88,8 @@ export class CallerOffers {
   async read({ uri, server }: AskedResource, asker: OfferAsker): Promise<ResourceContent[]> {
     const target = this.named.resource(uri, asker.linked ?? noServer, server);
     const own = target?.uri ?? uri;
-    const request = {
-      method: 'resources/read',
-      owner: target?.owner,
-      item: { kind: 'resource', name: own },
-      shown: uri,
-      params: { uri: own },
-    } as const;
-    const { blocks } = await this.run(request, asker);
+    const asked = askedFor('resource', { owner: target?.owner, own, shown: uri });
+    const { blocks } = await this.run({ ...asked, method: 'resources/read', params: { uri: own } }, asker);
     return blocks.flatMap((block) => (block.type === 'resource' ? [block.resource] : []));
   }
 
@@ -103,14 +97,9 @@ export class CallerOffers {
   async prompt({ name, server, arguments: args }: AskedPrompt, asker: OfferAsker): Promise<Json> {
     const prompt = this.named.prompt(name, server);
     const own = prompt?.item.name ?? name;
-    const request = {
-      method: 'prompts/get',
-      owner: prompt?.owner,
-      item: { kind: 'prompt', name: own },
-      shown: name,
-      params: { name: own, arguments: args },
-    } as const;
-    return (await this.run(request, asker)).structuredContent!;
+    const asked = askedFor('prompt', { owner: prompt?.owner, own, shown: name });
+    const params = { name: own, arguments: args };
+    return (await this.run({ ...asked, method: 'prompts/get', params }, asker)).structuredContent!;
   }
 
   /** MCP's result of `completion/complete`. @throws like `read` */
@@ -134,26 +123,25 @@ export class CallerOffers {
   }
 }
 
-type Completed = Pick<OfferRequest, 'owner' | 'item' | 'shown'> & { ref: JsonObject };
+type AskedItem = Pick<OfferRequest, 'owner' | 'item' | 'shown'>;
+type Completed = AskedItem & { ref: JsonObject };
+
+/** `own`: the name by which the server knows it. */
+const askedFor = (
+  kind: OfferRequest['item']['kind'],
+  { owner, own, shown }: Pick<OfferRequest, 'owner' | 'shown'> & { own: string },
+): AskedItem => ({ owner, item: { kind, name: own }, shown });
 
 function ofPrompt(named: NamedOffers, { name }: { name: string }, server: string | undefined): Completed {
   const prompt = named.prompt(name, server);
   const own = prompt?.item.name ?? name;
-  return {
-    owner: prompt?.owner,
-    item: { kind: 'prompt', name: own },
-    shown: name,
-    ref: { type: 'ref/prompt', name: own },
-  };
+  const ref = { type: 'ref/prompt', name: own };
+  return { ...askedFor('prompt', { owner: prompt?.owner, own, shown: name }), ref };
 }
 
 function ofTemplate(named: NamedOffers, uri: string, server: string | undefined): Completed {
   const template = named.template(uri, server);
   const own = template?.item.uriTemplate ?? uri;
-  return {
-    owner: template?.owner,
-    item: { kind: 'resource', name: own },
-    shown: uri,
-    ref: { type: 'ref/resource', uri: own },
-  };
+  const ref = { type: 'ref/resource', uri: own };
+  return { ...askedFor('resource', { owner: template?.owner, own, shown: uri }), ref };
 }

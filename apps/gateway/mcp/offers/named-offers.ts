@@ -1,5 +1,6 @@
 // Resources, templates and prompts of all servers under the names that clients see. URIs pass unchanged: where two servers have the
 // same one, it is that of the first server in configuration order, and the other's has its server in front.
+import { keptFor } from '#libs/kept/kept-for.js';
 import { appUriScheme } from '#libs/mcp-server/tool-app.js';
 import { mapNames, type NameMapping, strictNames } from '#libs/names/map-names.js';
 import { starMatcher } from '#libs/policy/tool-glob.js';
@@ -28,14 +29,8 @@ interface Matcher {
   literalLength: number;
 }
 
-const byServers = new WeakMap<readonly OfferingServer[], NamedOffers>();
-
-/** By the catalog's list of servers, which is another array after every change. */
-export function namedOffers(offering: readonly OfferingServer[]): NamedOffers {
-  let named = byServers.get(offering);
-  if (named === undefined) byServers.set(offering, (named = new NamedOffers(offering)));
-  return named;
-}
+/** The names of what the servers of a catalog offer. */
+export const namedOffers = keptFor((offering: readonly OfferingServer[]) => new NamedOffers(offering));
 
 /** Hosts of apps refuse a page whose URI has another scheme. */
 function withServer(server: string, uri: string): string {

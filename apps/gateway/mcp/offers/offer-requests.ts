@@ -93,7 +93,7 @@ export class OfferRequests {
     }
     // The worker is waited for before the call is journaled, so that a call refused for lack of a worker leaves nothing behind.
     await runner.untilWorker(tool, context);
-    await this.plan(call);
+    await this.ports.lateCancels.plan(call);
     return runner.run(call, onProgress);
   }
 
@@ -120,32 +120,17 @@ export class OfferRequests {
     return this.ports.runner.plan(call, tool, params);
   }
 
-  private async plan({ id, row, audit }: RunnableCall): Promise<void> {
-    const { journal, lateCancels } = this.ports;
-    try {
-      await journal.plan(row, audit);
-    } catch (error) {
-      lateCancels.add(id, audit, error);
-      throw error;
-    }
-  }
-
   /** Audits a request for what no server has; the journal gets no row. */
   private async unknown(request: OfferRequest, from: RequestContext): Promise<never> {
-    const { principal, requestId, traceparent, keyId, ip } = from;
     const { method, params, sessionId } = request;
     const kind = noteKinds.get(method);
     if (kind !== undefined) {
       await this.ports.notes.write({
+        ...from,
         kind,
         state: 'failed',
         success: false,
         errorCode: 'not_found',
-        principal,
-        requestId,
-        traceparent,
-        keyId,
-        ip,
         name: method,
         arguments: params,
         sessionId,

@@ -7,6 +7,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRequestId } from '#libs/schemas/identifiers.js';
+import { parseJson } from '#libs/schemas/json.js';
 import { channelNames, resourceUpdatesSchema, type ResourceUpdate } from '#libs/schemas/tool-job.js';
 import type { OfferRequests } from './offer-requests.js';
 import type { ResourceTarget } from './named-offers.js';
@@ -49,8 +50,7 @@ export class ResourceFollowers {
     this.timer = setInterval(
       () => void (this.renewing ??= this.renewAll().finally(() => (this.renewing = undefined))),
       renewMs,
-    );
-    this.timer.unref();
+    ).unref();
   }
 
   async close(): Promise<void> {
@@ -88,14 +88,12 @@ export class ResourceFollowers {
   }
 
   private receive(message: string): void {
-    let updates: readonly ResourceUpdate[];
-    try {
-      updates = resourceUpdatesSchema.parse(JSON.parse(message)).updates;
-    } catch {
+    const read = resourceUpdatesSchema.safeParse(parseJson(message));
+    if (!read.success) {
       this.ports.logger.warn({ metadata: { bytes: message.length } }, 'a message about resources was ignored');
       return;
     }
-    for (const update of updates) {
+    for (const update of read.data.updates) {
       for (const followed of this.followers) if (isTold(followed, update)) followed.onUpdated();
     }
   }

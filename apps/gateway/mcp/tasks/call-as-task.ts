@@ -1,6 +1,7 @@
 // Makes a task of a tool call, and reads the result of one.
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { Bell } from '#libs/concurrency/bell.js';
+import { isModern } from '#libs/mcp-server/endpoint/eras.js';
 import { exchangeOf } from '#libs/mcp-server/endpoint/exchange.js';
 import type { RunTask } from '#libs/runs/listing/run-tasks.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
@@ -8,11 +9,11 @@ import type { TakeTurnEvents } from '../../turn/record.js';
 import { failureOf } from '../../turn/dispatch/call-tool.js';
 import { type AskingCall, relatedTo } from '../ask-client.js';
 import { toCallResult, toFailure } from '../call-result.js';
-import type { progressTo } from '../caller-of.js';
+import type { McpReport } from '../caller-of.js';
 import type { ResourceLinks } from '../offers/resource-links.js';
 import type { NewTask, TaskCalls } from './task-calls.js';
 import { isOver, toLegacyTask, toModernTask } from './task-forms.js';
-import { isModern, type TaskWish } from './task-wish.js';
+import type { TaskWish } from './task-wish.js';
 
 export interface TaskPorts {
   tasks: TaskCalls;
@@ -22,7 +23,7 @@ export interface TaskPorts {
 interface TaskCalling {
   asking: AskingCall;
   caller: RequestContext;
-  report: ReturnType<typeof progressTo>;
+  report: McpReport;
 }
 
 /** The task; or the result, if the client leaves that to the gateway and the call was short. @throws AppError store_unavailable */

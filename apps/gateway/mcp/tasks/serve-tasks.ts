@@ -10,6 +10,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { isModern } from '#libs/mcp-server/endpoint/eras.js';
 import { toProtocolError } from '#libs/mcp-server/endpoint/rpc-error.js';
 import { tasksExtension } from '#libs/mcp-server/tasks-extension.js';
 import type { RunTask } from '#libs/runs/listing/run-tasks.js';
@@ -23,7 +24,7 @@ import { callerOf } from '../caller-of.js';
 import { formOf } from '../client-forms.js';
 import { resultOf, type TaskPorts } from './call-as-task.js';
 import { isOver, toInputRequests, toLegacyTask, toModernTask } from './task-forms.js';
-import { declaresTasks, isModern } from './task-wish.js';
+import { declaresTasks } from './task-wish.js';
 
 interface ServeTaskPorts extends TaskPorts, AnswerPorts {
   approvals: WaitDecisions;

@@ -1,10 +1,11 @@
 // Whether a client wants a call as a task, and which tools can be called so. In 2025-11-25 the call says so, and is answered with its
 // task at once; since 2026-07-28 a client that declares the extension leaves it to the gateway, which answers a short call as usual.
 import { ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprotocol/server';
+import { isModern } from '#libs/mcp-server/endpoint/eras.js';
 import { tasksExtension } from '#libs/mcp-server/tasks-extension.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { realTool } from '../../tools/tool-of-call.js';
-import { type AskingCall, firstStateless } from '../ask-client.js';
+import type { AskingCall } from '../ask-client.js';
 
 /** How long a call of 2026-07-28 may take before its task is the answer. */
 const shortMs = 500;
@@ -19,8 +20,6 @@ export interface TaskWish {
   /** How long the result is waited for. */
   patienceMs: number;
 }
-
-export const isModern = (server: Server): boolean => (server.getNegotiatedProtocolVersion() ?? '') >= firstStateless;
 
 export const declaresTasks = (server: Server): boolean =>
   server.getClientCapabilities()?.extensions?.[tasksExtension] !== undefined;

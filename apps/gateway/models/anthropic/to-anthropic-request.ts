@@ -1,6 +1,7 @@
 // Translates a model request to the body of Anthropic's Messages API. Leaves out parameters that the API does not have,
 // and refuses those whose absence would change the meaning of the answer.
 import type { ProviderConfig } from '#libs/config/schema.js';
+import { keptFor } from '#libs/kept/kept-for.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
@@ -117,18 +118,14 @@ function toTools(
 }
 
 /** Definitions are the same objects in every request, so each is translated once. */
-const written = new WeakMap<ToolDefinition, JsonObject>();
+const written = keptFor(({ description, parameters }: ToolDefinition, name: string): JsonObject => ({
+  name,
+  ...(description && { description }),
+  input_schema: toInputSchema(parameters),
+}));
 
-function toTool(tool: ToolDefinition, names: ToolNames): JsonObject {
-  if (tool.own?.api === 'anthropic') return tool.own.tool;
-  const name = names.toWire(tool.name);
-  const known = written.get(tool);
-  if (known?.['name'] === name) return known;
-  const { description } = tool;
-  const made = { name, ...(description && { description }), input_schema: toInputSchema(tool.parameters) };
-  written.set(tool, made);
-  return made;
-}
+const toTool = (tool: ToolDefinition, names: ToolNames): JsonObject =>
+  tool.own?.api === 'anthropic' ? tool.own.tool : written(tool, names.toWire(tool.name));
 
 function toToolChoice(request: ModelRequest, names: ToolNames): JsonObject | undefined {
   const { toolChoice, parallelToolCalls, providerTools } = request;

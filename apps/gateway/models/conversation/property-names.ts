@@ -1,6 +1,7 @@
 // A reversible mapping between the property names of tools' schemas and those that a provider accepts: in the schemas, in
 // the arguments of a history, and back in those of an answer. A tool whose names the provider accepts is left as it is.
 import { eachNode, memberOf, pointerTo, rewritten } from '#libs/json-schema/schema-references.js';
+import { keptFor } from '#libs/kept/kept-for.js';
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from '#libs/schemas/json.js';
 import type { AssistantMessage, ChatMessage, ToolCall } from '#libs/schemas/message.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
@@ -55,18 +56,10 @@ export function mapProperties(request: ModelRequest, rule: ToolNameRule | undefi
   };
 }
 
-/** Definitions are the same objects in every request, so each is looked at once. Null: nothing to map. */
-const decided = new WeakMap<ToolDefinition, { rule: ToolNameRule; mapped: MappedTool | undefined }>();
-
-function mappedTool(tool: ToolDefinition, rule: ToolNameRule): MappedTool | undefined {
-  const known = decided.get(tool);
-  if (known?.rule === rule) return known.mapped;
-  const mapped = tool.parameters === undefined ? undefined : mapTool(tool, tool.parameters, rule);
-  decided.set(tool, { rule, mapped });
-  return mapped;
-}
-
-function mapTool(tool: ToolDefinition, schema: JsonObject, rule: ToolNameRule): MappedTool | undefined {
+/** Definitions are the same objects in every request, so each is looked at once. Undefined: nothing to map. */
+const mappedTool = keptFor((tool: ToolDefinition, rule: ToolNameRule): MappedTool | undefined => {
+  const { parameters: schema } = tool;
+  if (schema === undefined) return undefined;
   const own = new Set<string>();
   eachNode(schema, ({ properties }) => {
     if (isJsonObject(properties)) for (const name of Object.keys(properties)) own.add(name);
@@ -78,7 +71,7 @@ function mapTool(tool: ToolDefinition, schema: JsonObject, rule: ToolNameRule): 
     fromWire: (args) => renameMembers(args, [schema], { root: schema, ownName: fromWire, given: (own) => own }),
     toWire: (args) => renameMembers(args, [schema], { root: schema, ownName: (own) => own, given: toWire }),
   };
-}
+});
 
 /** Keywords whose members are schemas by the names of properties. */
 const byProperty = new Set(['properties', 'dependentSchemas', 'dependencies']);

@@ -1,4 +1,5 @@
 // Translates tool definitions to Gemini's function declarations, and OpenAI's tool_choice to its calling mode.
+import { keptFor } from '#libs/kept/kept-for.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
@@ -27,9 +28,6 @@ function toCallingMode({ toolChoice }: ModelRequest, names: ToolNames): JsonObje
   return { mode: toolChoice === 'required' ? 'ANY' : toolChoice.toUpperCase() };
 }
 
-/** Definitions are the same objects in every request, so each is translated once. */
-const written = new WeakMap<ToolDefinition, Declared>();
-
 interface Declared {
   declaration: { name: string; description: string | undefined; parametersJsonSchema: JsonObject | undefined };
   /** Set if the schema lost something. */
@@ -37,12 +35,7 @@ interface Declared {
 }
 
 function toDeclaration(tool: ToolDefinition, rules: ToolRules): Declared['declaration'] {
-  const name = rules.names.toWire(tool.name);
-  let declared = written.get(tool);
-  if (declared?.declaration.name !== name) {
-    declared = declare(tool, name);
-    written.set(tool, declared);
-  }
+  const declared = declare(tool, rules.names.toWire(tool.name));
   if (declared.warning !== undefined) rules.warnings.add(declared.warning, 'tools');
   return declared.declaration;
 }
@@ -50,7 +43,8 @@ function toDeclaration(tool: ToolDefinition, rules: ToolRules): Declared['declar
 /** Lost lengths need no warning: they carry little meaning, and the gateway checks arguments. */
 const lengths = new Set(['minLength', 'maxLength']);
 
-function declare(tool: ToolDefinition, name: string): Declared {
+/** Definitions are the same objects in every request, so each is translated once. */
+const declare = keptFor((tool: ToolDefinition, name: string): Declared => {
   const { schema, lost: keywords } = toGeminiSchema(tool.parameters ?? { type: 'object' });
   const lost = keywords.filter((keyword) => !lengths.has(keyword));
   const declaration = {
@@ -60,7 +54,7 @@ function declare(tool: ToolDefinition, name: string): Declared {
   };
   const warning = lost.length > 0 ? lostKeywords(`the parameters of tool '${tool.name}'`, lost) : undefined;
   return { declaration, warning };
-}
+});
 
 export const lostKeywords = (where: string, keywords: readonly string[]): string =>
   `Gemini does not support these keywords of JSON Schema, so they were left out of ${where}: ${keywords.join(', ')}`;

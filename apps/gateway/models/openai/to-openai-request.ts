@@ -1,5 +1,6 @@
 // Translates a model request to the body for an OpenAI-compatible upstream. Adds nothing that the caller left out, except
 // `include_usage` for streams.
+import { keptFor } from '#libs/kept/kept-for.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { isStrictSchema } from '#libs/schemas/strict-schema.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
@@ -46,19 +47,14 @@ export interface WireFunction {
 export function toolWriter(
   write: (called: WireFunction) => object,
 ): (tool: ToolDefinition, names: ToolNames) => string {
-  const serialised = new WeakMap<ToolDefinition, { name: string; text: string }>();
-  return (tool, names) => {
-    const name = names.toWire(tool.name);
-    const known = serialised.get(tool);
-    if (known?.name === name) return known.text;
+  const textOf = keptFor((tool: ToolDefinition, name: string) => {
     const { description, parameters: given = { type: 'object', properties: {} } } = tool;
     const parameters = toOpenAiSchema(given);
     // The upstream would refuse the whole request for a schema that strict mode does not support.
     const strict = tool.strict === true ? isStrictSchema(parameters) || undefined : tool.strict;
-    const text = JSON.stringify(write({ name, description, parameters, strict }));
-    serialised.set(tool, { name, text });
-    return text;
-  };
+    return JSON.stringify(write({ name, description, parameters, strict }));
+  });
+  return (tool, names) => textOf(tool, names.toWire(tool.name));
 }
 
 const toolText = toolWriter((called) => ({ type: 'function', function: called }));

@@ -1,4 +1,5 @@
 // Writes the system message for models without tool use: how to write a call, the available functions, and an example.
+import { keptFor } from '#libs/kept/kept-for.js';
 import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 import { exampleArguments } from './example-arguments.js';
 import { callClose, callOpen, disarmed, resultClose, resultOpen } from './function-tags.js';
@@ -44,21 +45,14 @@ function choiceRule(choice: Exclude<ToolChoice, 'none'>): string {
 }
 
 /** Definitions are the same objects in every request, so each is described once. */
-const described = new WeakMap<ToolDefinition, string>();
-
-function describe(tool: ToolDefinition): string {
-  const known = described.get(tool);
-  if (known !== undefined) return known;
-  const { name, description = '', parameters = { type: 'object', properties: {} } } = tool;
+const describe = keptFor(({ name, description = '', parameters }: ToolDefinition): string => {
   const lines = [
     `Name: ${name}`,
     `Description: ${description}`,
-    `JSON Schema of the arguments: ${JSON.stringify(parameters)}`,
+    `JSON Schema of the arguments: ${JSON.stringify(parameters ?? { type: 'object', properties: {} })}`,
   ];
-  const text = (description === '' ? lines.toSpliced(1, 1) : lines).join('\n');
-  described.set(tool, text);
-  return text;
-}
+  return (description === '' ? lines.toSpliced(1, 1) : lines).join('\n');
+});
 
 function workedExample({ tools, toolChoice }: FunctionOffer): string {
   const wanted = typeof toolChoice === 'object' ? toolChoice.name : undefined;

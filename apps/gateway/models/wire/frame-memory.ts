@@ -1,6 +1,6 @@
 // Nearly all frames of a stream differ in a single text. Such a frame is recognized by what surrounds the text, so that
 // only the text is extracted instead of parsing the frame; any other difference is parsed.
-import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, type Json, type JsonObject, parseJson } from '#libs/schemas/json.js';
 
 /** After this many frames in a row without a match, the stream counts as one without repeating frames. */
 const mostMisses = 8;
@@ -36,7 +36,7 @@ export class FrameMemory {
         }
       }
     }
-    const frame = parse(data);
+    const frame = parseJson(data);
     if (this.misses < mostMisses && isJsonObject(frame)) this.learn(data, frame);
     return frame;
   }
@@ -51,7 +51,7 @@ export class FrameMemory {
     const before = data.slice(0, at + 1);
     const after = data.slice(at + quoted.length - 1);
     // Checks that the text found is really the one that varies.
-    const known = parse(`${before}${probe}${after}`);
+    const known = parseJson(`${before}${probe}${after}`);
     const found = isJsonObject(known) ? placeOf(known) : undefined;
     if (found?.text !== probe) return;
     this.before = before;
@@ -70,12 +70,4 @@ function placeOf(frame: JsonObject): Place | undefined {
   const key = choices === undefined ? 'text' : 'content';
   const text = delta[key];
   return typeof text === 'string' && text !== '' ? { holder: delta, key, text } : undefined;
-}
-
-export function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }

@@ -2,9 +2,9 @@
 // the answer.
 import type { Flow } from '#libs/concurrency/flow.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
-import { isJsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, parseJson } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { FrameMemory, parse } from './frame-memory.js';
+import { FrameMemory } from './frame-memory.js';
 import type { TakeModelEvents } from '../model-provider.js';
 import { createSseReader, type SseReader } from './sse-reader.js';
 import type { HttpAnswer } from '#libs/http-client/outgoing.js';
@@ -132,7 +132,7 @@ class AnswerBody {
   private readWhole(out: ModelEvent[]): void {
     const { reader, pieces } = this;
     const text = utf8.decode(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces));
-    const body = parse(text);
+    const body = parseJson(text);
     // Gemini without `alt=sse` streams a JSON list.
     const chunks = Array.isArray(body) ? body : [body];
     if (chunks.length === 0 || !chunks.every(isJsonObject)) {
@@ -148,7 +148,8 @@ class AnswerBody {
 }
 
 /** A last frame without its blank line counts if it is complete; half a frame is a cut, not bad JSON. */
-const lastFrames = (events: string[]) => events.filter((data) => data.trim() === '[DONE]' || isJsonObject(parse(data)));
+const lastFrames = (events: string[]) =>
+  events.filter((data) => data.trim() === '[DONE]' || isJsonObject(parseJson(data)));
 
 /** Determined by the content type, else by how the body begins. */
 function kindOf(contentType: string | string[] | undefined, first: Uint8Array): 'sse' | 'json' {

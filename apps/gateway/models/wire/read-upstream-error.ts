@@ -14,7 +14,7 @@
 // 400 and 422 are the caller's errors because the upstream gets the caller's own request; the gateway's credentials,
 // address and quota are not.
 import { AppError } from '#libs/schemas/errors.js';
-import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, type JsonObject, parseJson } from '#libs/schemas/json.js';
 import type { UpstreamFailure } from '../resilience/open-with-retries.js';
 import { readRetryAfter } from '../resilience/retry-after.js';
 
@@ -111,14 +111,10 @@ const retryable = (status: number) =>
   status === 408 || status === 409 || status === 429 || (status >= 500 && status !== 501);
 
 function parseBody(body: string, readError: ErrorReading['readError']): UpstreamErrorMember | undefined {
-  try {
-    const parsed = JSON.parse(body) as Json;
-    // Gemini wraps its error in a list.
-    const object = Array.isArray(parsed) ? parsed[0] : parsed;
-    return isJsonObject(object) ? readError(object) : undefined;
-  } catch {
-    return undefined;
-  }
+  const parsed = parseJson(body);
+  // Gemini wraps its error in a list.
+  const object = Array.isArray(parsed) ? parsed[0] : parsed;
+  return isJsonObject(object) ? readError(object) : undefined;
 }
 
 function safeWords(words: string, secrets: string[]): string {

@@ -3,7 +3,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { createParser } from 'eventsource-parser';
 import { AppError } from '#libs/schemas/errors.js';
-import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { type JsonObject, parseJsonObject } from '#libs/schemas/json.js';
 
 export interface SseReader {
   /** @throws AppError model_bad_response if an event exceeds the bound */
@@ -38,13 +38,9 @@ export function createSseReader(maxEventChars: number): SseReader {
 
 /** Treats an event named `error` as an error, whatever its data looks like. */
 function asError(data: string): string {
-  try {
-    const said = JSON.parse(data) as Json;
-    if (isJsonObject(said)) return isError(said) ? data : JSON.stringify({ error: said });
-  } catch {
-    // Not JSON: plain text.
-  }
-  return JSON.stringify({ error: { message: data } });
+  const said = parseJsonObject(data);
+  if (said === undefined) return JSON.stringify({ error: { message: data } });
+  return isError(said) ? data : JSON.stringify({ error: said });
 }
 
 const isError = ({ error, type }: JsonObject) => (error !== undefined && error !== null) || type === 'error';

@@ -6,13 +6,12 @@ import type { ProviderConfig } from '#libs/config/schema.js';
 import type { HttpClient } from '#libs/http-client/http-client.js';
 import type { HttpAnswer, HttpCall } from '#libs/http-client/outgoing.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
-import { isJsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, parseJson } from '#libs/schemas/json.js';
 import { retried, retryEvent } from '#libs/tracing/spans.js';
 import { exceedsWindow, isTooLong } from '../resilience/context-window.js';
 import { type CircuitParts, GuardedCall, isNotAsked, openCircuit } from '../resilience/guarded-call.js';
 import type { AttemptObserver, ModelAttempt } from '../routing/model-attempt.js';
 import type { ModelCall, ModelProvider, ModelRequest, TakeModelEvents } from '../model-provider.js';
-import { parse } from './frame-memory.js';
 import { openWithRetries, type RetryPolicy, type UpstreamFailure } from '../resilience/open-with-retries.js';
 import { type AnswerBounds, readAnswer } from './read-answer.js';
 import { createErrorReader, type ErrorReader } from './read-upstream-error.js';
@@ -128,7 +127,7 @@ export class WireProvider implements ModelProvider {
     const count = this.family.toCount(this.served(mapped, warnings), this.writing(request, warnings));
     const answer = await this.open(count.path, count.body, request.model, call);
     try {
-      const body = parse(await readText(answer, countBytes));
+      const body = parseJson(await readText(answer, countBytes));
       const tokens = isJsonObject(body) ? body[count.answer] : undefined;
       if (typeof tokens === 'number' && tokens >= 0) return tokens;
       throw new AppError('model_bad_response', `Model provider '${this.name}' did not return the number of tokens`);
@@ -218,7 +217,7 @@ export class WireProvider implements ModelProvider {
       if (answer.status === 404 || answer.status === 405) return { models: [] };
       const { status } = answer;
       const text = await readText(answer, this.config.max_response_bytes);
-      const body = parse(text);
+      const body = parseJson(text);
       if (status !== 200 || !isJsonObject(body)) {
         const said = isJsonObject(body) ? this.family.readError(body) : undefined;
         const isRefused = status === 401 || status === 403 || said?.refusesGateway === true;

@@ -134,7 +134,7 @@ export class DirectCalls {
     if (decision.effect === 'deny') return this.refuse(call, deniedOutcome(tool, decision));
     // The worker is waited for before the call is journaled, so that a call refused for lack of a worker leaves nothing behind.
     await this.ports.runner.untilWorker(tool, context);
-    await this.plan(call);
+    await this.ports.lateCancels.plan(call);
     return this.prepared(call);
   }
 
@@ -200,7 +200,7 @@ export class DirectCalls {
     call.needs(await approvalRoom.approvalOf(call, decision, sessionId), tool);
     if (call.outcome !== undefined) return this.refuse(call, call.outcome);
     if (call.state !== 'parked') {
-      await this.plan(call);
+      await this.ports.lateCancels.plan(call);
       return this.prepared(call);
     }
     await journal.plan(call.row, call.audit);
@@ -266,30 +266,14 @@ export class DirectCalls {
     };
   }
 
-  /** Plans the call. A write that failed may have been carried out all the same, and somebody would run the call. */
-  private async plan({ id, row, audit }: RunnableCall): Promise<void> {
-    const { journal, lateCancels } = this.ports;
-    try {
-      await journal.plan(row, audit);
-    } catch (error) {
-      lateCancels.add(id, audit, error);
-      throw error;
-    }
-  }
-
   /** Audits a call of an unknown tool; the journal gets no row. */
   private async unknown({ name, argumentsText, sessionId }: ToolCallRequest, from: RequestContext): Promise<never> {
-    const { principal, requestId, traceparent, keyId, ip } = from;
     await this.ports.notes.write({
+      ...from,
       kind: 'tool_call',
       state: 'failed',
       success: false,
       errorCode: 'tool_not_found',
-      principal,
-      requestId,
-      traceparent,
-      keyId,
-      ip,
       name: name.slice(0, 256),
       arguments: jsonObjectOf(argumentsText),
       ...(sessionId === undefined ? {} : { sessionId }),

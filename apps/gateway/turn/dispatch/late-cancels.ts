@@ -2,6 +2,7 @@
 // queue by the reaper, and run although its caller has repeated the request.
 import type { AuditContext, Journal } from '#libs/runs/run-store.js';
 import { WriteLater } from '#libs/runs/write-later.js';
+import type { RunnableCall } from '../call.js';
 
 /** How long a cancel is retried: longer than the reaper needs to end a planned call. */
 const forMs = 3_600_000;
@@ -12,8 +13,18 @@ export class LateCancels {
   private readonly later: WriteLater;
 
   /** `onDropped`: called when a call is forgotten before the journal has ended it. */
-  constructor(private readonly parts: { journal: Pick<Journal, 'cancelPlanned'>; onDropped: () => void }) {
+  constructor(private readonly parts: { journal: Pick<Journal, 'plan' | 'cancelPlanned'>; onDropped: () => void }) {
     this.later = new WriteLater(parts.onDropped);
+  }
+
+  /** Plans the call. A write that failed may have been carried out all the same, and somebody would run the call. */
+  async plan({ id, row, audit }: RunnableCall): Promise<void> {
+    try {
+      await this.parts.journal.plan(row, audit);
+    } catch (error) {
+      this.add(id, audit, error);
+      throw error;
+    }
   }
 
   add(callId: string, audit: AuditContext, why: unknown): void {

@@ -1,6 +1,7 @@
 // Passes the messages of this gateway's one reply channel on by call id. A reply that nobody waits for is dropped.
 import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
+import { parseJson } from '#libs/schemas/json.js';
 import { channelNames, toolReplyMessageSchema, toolReplySchema, type ToolReply } from '#libs/schemas/tool-job.js';
 
 export interface ReplyListener {
@@ -53,13 +54,5 @@ export class ReplyInbox {
       const { data: reply } = toolReplySchema.safeParse(each);
       if (reply !== undefined) this.listeners.get(reply.callId)?.reply(reply);
     }
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -26,8 +26,7 @@ export class WorkerWatch {
   /** Looks periodically, and whenever a worker that comes or goes announces its catalog. */
   async start(): Promise<void> {
     this.stop = await this.channels.subscribe(channelNames.catalog, () => void this.look());
-    this.timer = setInterval(() => void this.look(), pollMs);
-    this.timer.unref();
+    this.timer = setInterval(() => void this.look(), pollMs).unref();
     await this.look();
   }
 

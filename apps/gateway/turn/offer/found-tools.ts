@@ -1,6 +1,6 @@
 // What `find_tools` tells a model, and what of it can be read again from a conversation or from the journal: the result itself says
 // which tools a session knows, so nothing else is stored.
-import { isJsonObject, type Json, textOrEmpty } from '#libs/schemas/json.js';
+import { isJsonObject, jsonObjectOf, textOrEmpty } from '#libs/schemas/json.js';
 import { type ChatMessage, messageText } from '#libs/schemas/message.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { OfferedTool } from './offered-tool.js';
@@ -23,13 +23,8 @@ export const foundText = (found: readonly OfferedTool[]): string =>
 
 /** The names in a result of `find_tools`. Of a text that is none: nothing. */
 export function namesFound(text: string): string[] {
-  let read: Json;
-  try {
-    read = JSON.parse(text) as Json;
-  } catch {
-    return [];
-  }
-  const tools = isJsonObject(read) && Array.isArray(read['tools']) ? read['tools'] : [];
+  const { tools } = jsonObjectOf(text);
+  if (!Array.isArray(tools)) return [];
   return tools.flatMap((tool) => (isJsonObject(tool) && typeof tool['name'] === 'string' ? [tool['name']] : []));
 }
 

@@ -1,5 +1,6 @@
 // One list of the catalog as requests choose from it. What has to be read of the whole list is read once, and kept as long as the
 // catalog gives the same list.
+import { keptFor } from '#libs/kept/kept-for.js';
 import { isForModels } from '#libs/mcp-server/tool-app.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 
@@ -36,10 +37,4 @@ function namesOf(tools: readonly CatalogTool[]): Map<string, CatalogTool[]> {
   return byName;
 }
 
-const kept = new WeakMap<readonly CatalogTool[], ListedTools>();
-
-export function listedTools(list: readonly CatalogTool[]): ListedTools {
-  let listed = kept.get(list);
-  if (listed === undefined) kept.set(list, (listed = new ListedTools(list)));
-  return listed;
-}
+export const listedTools = keptFor((list: readonly CatalogTool[]) => new ListedTools(list));

@@ -1,4 +1,5 @@
 // A tool as a turn offers it to its model.
+import { keptFor } from '#libs/kept/kept-for.js';
 import type { CatalogTool, ToolDefinition } from '#libs/schemas/tool-definition.js';
 
 /** A tool that the model may call. Without `tool`, its calls go back to the caller. */
@@ -12,12 +13,8 @@ export interface OfferedTool {
 }
 
 /** One definition object per catalog tool: each model's form of a definition is cached by that object. */
-const definitions = new WeakMap<CatalogTool, ToolDefinition>();
-
-export function definitionOf(tool: CatalogTool): ToolDefinition {
-  const known = definitions.get(tool);
-  if (known !== undefined) return known;
-  const definition = { name: tool.name, description: tool.description, parameters: tool.inputSchema };
-  definitions.set(tool, definition);
-  return definition;
-}
+export const definitionOf = keptFor(({ name, description, inputSchema: parameters }: CatalogTool): ToolDefinition => ({
+  name,
+  description,
+  parameters,
+}));

@@ -145,17 +145,12 @@ export class Replays {
   }
 
   private note(original: StoredRun, asked: AskedReplay, caller: RequestContext, runId: string): Promise<void> {
-    const { principal, requestId, traceparent, keyId, ip } = caller;
     const changed = Object.entries(asked).flatMap(([name, value]) => (value === undefined ? [] : [name]));
     return this.ports.notes.write({
+      ...caller,
       kind: 'replay',
       state: 'started',
       success: true,
-      principal,
-      requestId,
-      traceparent,
-      keyId,
-      ip,
       runId,
       arguments: { replay_of: original.id, principal: original.principal, changed },
     });

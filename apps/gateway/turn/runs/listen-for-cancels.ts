@@ -1,5 +1,6 @@
 // Any gateway accepts a request to cancel a run, and forwards the request over the channel of the gateway that owns the run.
 import type { Channels } from '#libs/backing/channels.js';
+import { jsonObjectOf } from '#libs/schemas/json.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import type { ActiveRuns } from './active-runs.js';
 
@@ -14,11 +15,8 @@ export function listenForCancels(
   activeRuns: ActiveRuns,
 ): Promise<() => Promise<void>> {
   return channels.subscribe(channelNames.gateway(gatewayId), (message) => {
-    try {
-      const { kind, runId } = JSON.parse(message) as { kind?: unknown; runId?: unknown };
-      if (kind === 'cancel' && typeof runId === 'string') activeRuns.cancel(runId);
-    } catch {
-      // A message of another version is ignored.
-    }
+    // A message of another version is ignored.
+    const { kind, runId } = jsonObjectOf(message);
+    if (kind === 'cancel' && typeof runId === 'string') activeRuns.cancel(runId);
   });
 }

@@ -36,8 +36,7 @@ export class UnownedRuns {
   constructor(private readonly parts: UnownedRunsParts) {}
 
   start(): void {
-    this.timer = setInterval(() => this.lookSoon(), intervalMs);
-    this.timer.unref();
+    this.timer = setInterval(() => this.lookSoon(), intervalMs).unref();
   }
 
   /** Retries an end whose write failed or was not confirmed. */

@@ -205,8 +205,7 @@ export class ListedServer {
       this.due = Infinity;
       if (this.listing === undefined) void this.list();
       else this.again = true;
-    }, afterMs);
-    this.timer.unref();
+    }, afterMs).unref();
   }
 }
 

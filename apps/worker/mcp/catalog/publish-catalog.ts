@@ -1,10 +1,10 @@
 // Publishes the approved definitions of a server's listing to the gateways (see plan-publication.ts), and reports changes.
 import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
+import { announceCatalog } from '#libs/runs/catalog/announce-catalog.js';
 import type { CatalogStore, DefinitionStore, PublishedTool } from '#libs/runs/catalog/catalog-store.js';
 import { withPrompts } from '#libs/runs/catalog/server-offers.js';
 import { type ChangeGrade, shownDefinition } from '#libs/schemas/tool-change.js';
-import { channelNames } from '#libs/schemas/tool-job.js';
 import type { ConfiguredServer } from '../servers/configured-server.js';
 import type { ListedOffers } from '../servers/list-pages.js';
 import type { ServerListing } from './list-server.js';
@@ -56,7 +56,7 @@ export class CatalogPublisher {
       const metadata = { server: server.name, refused: leftOut.slice(0, namesInLog), count: leftOut.length };
       logger.warn({ metadata }, 'tools, resources or prompts were left out');
     }
-    await this.announce();
+    await announceCatalog(this.parts);
     return { published, leftOut };
   }
 
@@ -117,21 +117,12 @@ export class CatalogPublisher {
 
   async markUnavailable(server: string): Promise<void> {
     await this.parts.store.markUnavailable(server);
-    await this.announce();
+    await announceCatalog(this.parts);
   }
 
   /** Keeps only these servers, in this order. @throws AppError store_unavailable */
   async retain(servers: readonly string[]): Promise<void> {
     await this.parts.store.retain(servers);
-    await this.announce();
-  }
-
-  /** A lost message is harmless: gateways also poll slowly. */
-  private async announce(): Promise<void> {
-    try {
-      await this.parts.channels.publish(channelNames.catalog, '{"version":1}', AbortSignal.timeout(2_000));
-    } catch (error) {
-      this.parts.logger.warn({ error }, 'a change of the catalog could not be announced');
-    }
+    await announceCatalog(this.parts);
   }
 }

@@ -109,8 +109,7 @@ export class CatalogService implements PoolListener {
       if (this.closed) return;
       this.retry = setTimeout(() => {
         this.retrying = this.retain(names);
-      }, retainRetryMs);
-      this.retry.unref();
+      }, retainRetryMs).unref();
     }
   }
 }

@@ -2,7 +2,7 @@
 // the tool. Secrets that this process knows are struck out of everything that is text.
 import { strikeOutKnown } from '#libs/audit/known-secrets.js';
 import type { ContentBlock } from '#libs/schemas/content-block.js';
-import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, type JsonObject, parseJson } from '#libs/schemas/json.js';
 import type { ApiTool } from './api-tool.js';
 import { nextPage } from './pages.js';
 import { clipped } from './schema-writer.js';
@@ -47,7 +47,7 @@ export async function resultOfAnswer(tool: ApiTool, answer: ApiAnswer, keepFile:
   }
   const shown = textOf(body, type);
   if (shown === undefined) return { content: [text(await kept(tool, answer, keepFile))] };
-  const json = isJsonType(type) || type === '' ? parsed(shown) : undefined;
+  const json = isJsonType(type) || type === '' ? parseJson(shown) : undefined;
   if (json === undefined) return { content: [text(shown)] };
   const next = nextPage(tool, { ...answer, body: json });
   const isWhole = !longNumber.test(shown);
@@ -84,14 +84,6 @@ function textOf(body: Buffer, type: string): string | undefined {
   if (!isText) return undefined;
   try {
     return strikeOutKnown(new TextDecoder(charset ?? 'utf-8', { fatal: type === '' }).decode(body));
-  } catch {
-    return undefined;
-  }
-}
-
-function parsed(shown: string): Json | undefined {
-  try {
-    return JSON.parse(shown) as Json;
   } catch {
     return undefined;
   }

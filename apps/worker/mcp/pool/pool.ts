@@ -330,8 +330,7 @@ export class ServerPool {
     const unwantedMs = Math.max(0, Math.min(unwantedStartMs, wantedUntil - steadyNow()));
     const [reason, ms] =
       connected !== undefined ? (['idle', server.idleTtlMs] as const) : (['unwanted', unwantedMs] as const);
-    instance.idleTimer = setTimeout(() => this.remove(instance, reason), ms);
-    instance.idleTimer.unref();
+    instance.idleTimer = setTimeout(() => this.remove(instance, reason), ms).unref();
   }
 
   /** Takes no new calls; running ones still get their answers. */

@@ -142,8 +142,7 @@ export class Standbys {
       }
       const lifeMs = Math.min(server.idleTtlMs, maxLifeMs);
       const bornAt = performance.now();
-      const timer = setTimeout(() => this.tooOld(standby, bornAt), lifeMs);
-      timer.unref();
+      const timer = setTimeout(() => this.tooOld(standby, bornAt), lifeMs).unref();
       const standby: Standby = { server, instance, until: bornAt + lifeMs, timer, offered: false, taken: false };
       this.readyStandbys.add(standby);
       instance.connection.onClosed(() => this.end(standby));

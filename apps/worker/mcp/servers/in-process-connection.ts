@@ -27,7 +27,7 @@ export class InProcessConnection implements ToolConnection {
   private readonly closedListeners: (() => void)[] = [];
   private readonly changedListeners: (() => void)[] = [];
   private readonly reported = new CountWindow(1_000);
-  private isClosed = false;
+  closed = false;
 
   constructor(private readonly server: InProcessServer) {
     this.detach = server.attach({
@@ -42,10 +42,6 @@ export class InProcessConnection implements ToolConnection {
     return this.server.leftOut;
   }
 
-  get closed(): boolean {
-    return this.isClosed;
-  }
-
   onClosed(listener: () => void): void {
     this.closedListeners.push(listener);
   }
@@ -56,7 +52,7 @@ export class InProcessConnection implements ToolConnection {
 
   async listTools(signal: AbortSignal): Promise<unknown[]> {
     signal.throwIfAborted();
-    if (this.isClosed) throw ended();
+    if (this.closed) throw ended();
     return this.server.list();
   }
 
@@ -73,7 +69,7 @@ export class InProcessConnection implements ToolConnection {
   async callTool(request: ToolRequest, options: ToolCallOptions): Promise<RawToolResult> {
     const { signal } = options;
     signal.throwIfAborted();
-    if (this.isClosed) throw ended(request.tool);
+    if (this.closed) throw ended(request.tool);
     // A separate signal, because it also aborts on close, and identifies late progress.
     const call = new AbortController();
     const abort = () => call.abort(signal.reason);
@@ -99,8 +95,8 @@ export class InProcessConnection implements ToolConnection {
   }
 
   private end(): void {
-    if (this.isClosed) return;
-    this.isClosed = true;
+    if (this.closed) return;
+    this.closed = true;
     this.detach();
     for (const call of this.calls) call.abort(ended());
     this.calls.clear();

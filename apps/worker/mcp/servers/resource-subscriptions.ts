@@ -34,8 +34,7 @@ export class ResourceSubscriptions {
   async renew(uri: string, signal: AbortSignal): Promise<void> {
     const subscribed = this.subscribed.get(uri) ?? this.begin(uri);
     clearTimeout(subscribed.timer);
-    subscribed.timer = setTimeout(() => this.end(uri, subscribed), resourceLeaseMs);
-    subscribed.timer.unref();
+    subscribed.timer = setTimeout(() => this.end(uri, subscribed), resourceLeaseMs).unref();
     await unlessAborted(subscribed.asked, signal);
   }
 

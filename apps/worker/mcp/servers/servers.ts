@@ -50,19 +50,8 @@ export interface ServerParts extends CommandParts, AccessParts {
   running?: ConfiguredServers;
 }
 
-type Opened = Pick<
-  ConfiguredServer,
-  | 'open'
-  | 'standbys'
-  | 'builtin'
-  | 'isolation'
-  | 'paths'
-  | 'confinement'
-  | 'slots'
-  | 'actsForCaller'
-  | 'users'
-  | 'statement'
->;
+/** What of a server depends on how it is reached. */
+type Opened = Omit<ConfiguredServer, keyof ReturnType<typeof configuredServer> | 'order'>;
 
 const httpConnectMs = 10_000;
 /** Exchanges besides those of calls: notifications, cancellations, answers that a server leaves open. */
@@ -142,19 +131,16 @@ function openerOf(name: string, server: ServerConfig, configHash: string, parts:
     const { isolation, paths, confinement, open, standbys } = opened;
     return { builtin: false, isolation, paths, confinement, actsForCaller: false, open, standbys };
   }
+  const remote = { builtin: false, isolation: 'remote', slots: sharedSlots(server, parts, key) };
   if (url !== undefined) {
     const statement = statementOf({ ...server, url }, parts);
     const open = openUrl({ ...server, url }, parts, { key, statement });
-    const actsForCaller = server.act_for_caller === true;
-    const slots = sharedSlots(server, parts, key);
     const users = usersOf(name, server, parts);
-    return { builtin: false, isolation: 'remote', actsForCaller, statement, open, slots, users };
+    return { ...remote, actsForCaller: server.act_for_caller === true, statement, open, users };
   }
   if (openapi !== undefined) {
-    const { open, statement } = openApi(name, { ...server, openapi }, parts);
-    const slots = sharedSlots(server, parts, key);
-    const users = usersOf(name, server, parts);
-    return { builtin: false, isolation: 'remote', actsForCaller: false, statement, open, slots, users };
+    const opened = openApi(name, { ...server, openapi }, parts);
+    return { ...remote, actsForCaller: false, ...opened, users: usersOf(name, server, parts) };
   }
   throw new CommandRefused('it names neither a builtin, nor a command, nor a URL, nor a document of an API');
 }

@@ -275,8 +275,7 @@ export class GuardedTransport implements Transport {
       this.ends.delete(id);
       this.asked.delete(id);
       asked.controller.abort();
-    }, ms);
-    timer.unref();
+    }, ms).unref();
     this.ends.set(id, timer);
   }
 

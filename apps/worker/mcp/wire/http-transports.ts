@@ -54,8 +54,7 @@ export function streamableTransport({ url, headers, bounds, access, fresh }: Htt
     onInsufficientScope: 'throw',
     requestInit: { headers },
     reconnectionScheduler: (reconnect, delay) => {
-      const timer = setTimeout(reconnect, Math.min(Math.max(delay, reconnectMs.least), reconnectMs.most));
-      timer.unref();
+      const timer = setTimeout(reconnect, Math.min(Math.max(delay, reconnectMs.least), reconnectMs.most)).unref();
       return () => clearTimeout(timer);
     },
   });

@@ -6,7 +6,7 @@ import {
   type JSONRPCMessage,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/client';
-import { isJsonObject, type Json, type JsonObject, textOrEmpty } from '#libs/schemas/json.js';
+import { isJsonObject, type Json, type JsonObject, parseJson, textOrEmpty } from '#libs/schemas/json.js';
 
 export type Id = string | number;
 
@@ -42,13 +42,7 @@ export function readFrame(line: Buffer): JSONRPCMessage[] | undefined {
     .replace(/^\uFEFF/, '')
     .trim();
   if (text === '') return [];
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const messages = (Array.isArray(value) ? (value as unknown[]) : [value]).map((each) => readMessage(each));
+  const messages = [parseJson(text)].flat().map((each) => readMessage(each));
   return messages.every((each) => each !== undefined) ? messages : undefined;
 }
 
