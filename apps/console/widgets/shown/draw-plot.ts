@@ -38,7 +38,7 @@ function timeName(times: readonly number[], isDaily: boolean): (seconds: number)
 
 /** Room for the longest figure beside the axis. Chinese characters are as wide as the font is high. */
 const widthOf = (figures: readonly string[] | null): number => {
-  const pixels = (figure: string) => [...figure].reduce((sum, each) => sum + (each >= '\u2e80' ? 11 : 6.5), 0);
+  const pixels = (figure: string) => 6.5 * figure.length + 4.5 * (figure.match(/[\u2e80-\uffff]/g)?.length ?? 0);
   return Math.max(56, 18 + Math.max(0, ...(figures ?? []).map(pixels)));
 };
 
