@@ -7,6 +7,7 @@ import { rotateVault } from '#libs/connections/rotate-vault.js';
 import { Vault } from '#libs/connections/vault.js';
 import { readVaultKeys } from '#libs/connections/vault-keys.js';
 import { readArguments, UsageError } from './cli/usage-error.js';
+import { withMadeVaultKey } from './start/vault-key-file.js';
 import { withStore } from './with-store.js';
 
 const keyBytes = 32;
@@ -25,7 +26,7 @@ try {
 }
 
 async function rotate(): Promise<void> {
-  const config = loadConfig();
+  const config = withMadeVaultKey(loadConfig());
   const keys = config.vault.key === undefined ? undefined : readVaultKeys(config.vault.key);
   if (keys === undefined) throw new UsageError('There is no key: set VAULT_KEY to the new one and the old ones');
   await withStore(config, { applicationName: 'vault' }, async (database) => {

@@ -3,6 +3,7 @@
 import { dirname } from 'node:path';
 import { ConfigError } from '#libs/config/config-error.js';
 import { configurationFiles, loadConfig } from '#libs/config/load-config.js';
+import { withMadeVaultKey } from '../start/vault-key-file.js';
 import { diagnose, type Finding } from './diagnose.js';
 import { diagnoseApi } from './diagnose-api.js';
 import { diagnoseServer } from './diagnose-server.js';
@@ -47,7 +48,7 @@ async function checkMachine(): Promise<void> {
 }
 
 async function checkServer(name: string, { as: principal, json }: { as: string; json: boolean }): Promise<void> {
-  const config = loadConfig();
+  const config = withMadeVaultKey(loadConfig());
   const server = Object.hasOwn(config.mcpServers, name) ? config.mcpServers[name] : undefined;
   if (server === undefined) throw new UsageError(`mcpServers has no '${name}'`, 'doctor');
   const { url, openapi } = server;

@@ -1,4 +1,5 @@
 // What `npm start` prints when everything is ready. Never the database's address: it holds a password.
+import { firstKeyCommand } from '#libs/config/addresses/check-exposure.js';
 
 export interface StartFacts {
   gatewayUrl: string;
@@ -20,7 +21,7 @@ export interface StartFacts {
 
 const keyModes: Record<StartFacts['keys'], string> = {
   needed: 'every request needs one',
-  none: 'none yet, so only this machine can connect (npx signalbox keys create)',
+  none: `none yet, so only this machine can connect (${firstKeyCommand})`,
   off: 'not required (auth.mode is off): anyone who can reach the port may use everything',
 };
 

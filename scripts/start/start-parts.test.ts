@@ -131,7 +131,7 @@ verifies('operations.start-says-what-runs', 'addresses, model, files, keys, isol
     /is ready\.\n\n +console +http:\/\/127\.0\.0\.1:8000\/console\/\n/,
     /model +ollama\/llama3\.2\n +The model provider 'ollama' cannot be reached at http/,
     /configuration +no signalbox\.yaml.*\n +\/srv\/signalbox\/\.env\n/,
-    /keys +none yet, so only this machine can connect \(npx signalbox keys create\)/,
+    /keys +none yet, so only this machine can connect \(npx signalbox keys create --owner root --scopes admin\)/,
     /isolation +confined/,
     /curl http:\/\/127\.0\.0\.1:8000\/api\/chat\/completions .*\n.*"messages"/,
   ]) {

@@ -216,6 +216,11 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
       await dialog(person).waitFor();
       await person.expectAccessible();
       await person.picture('sign-in');
+      const width = 390;
+      await page.setViewportSize({ width, height: 700 });
+      const { x, width: taken } = (await dialog(person).boundingBox())!;
+      expect([x >= 0, x + taken <= width]).toEqual([true, true]);
+      await page.setViewportSize({ width: 1_280, height: 900 });
       await signIn(person, 'sb_wrong');
       await dialog(person).getByText('The gateway did not accept this key.').waitFor();
       await signIn(person, admin);

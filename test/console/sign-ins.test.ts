@@ -137,6 +137,39 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     },
   );
 
+  verifies('console.sign-ins', 'a read of a resource, in Tools and in a chat, leads to Connections', async () => {
+    for (const language of ['en', 'zh'] as const) {
+      const person = await asPerson('ada', { language, width: 390, expected: /422/ });
+      const { page } = person;
+      const wayOut = page.getByRole('link', {
+        name: language === 'en' ? 'Sign in under Connections' : '到“连接”中登录',
+      });
+      await person.open('tools?tab=resources&resource=doc%3A%2F%2Fcard');
+      const reader = page.getByRole('region', { name: language === 'en' ? 'Read it' : '读取此资源' });
+      await reader.getByRole('button').first().click();
+      await wayOut.waitFor();
+      await person.expectAccessible();
+      await person.expectNoOverflow();
+      await page.getByRole('link', { name: language === 'en' ? 'Use in chat' : '在对话中使用' }).click();
+      await page.locator('textarea').last().fill('?');
+      await page.getByRole('button', { name: language === 'en' ? 'Send' : '发送', exact: true }).click();
+      await page.getByText('connection_needed').waitFor();
+      await wayOut.click();
+      await page.waitForURL(/connections/);
+      gateway.issuer.user = 'ada';
+      const opened = person.context.waitForEvent('page');
+      await page.getByRole('article', { name: 'hub' }).getByRole('button').click();
+      await (await opened).getByText('ada@example.com').waitFor();
+      await page.goBack();
+      await page.getByRole('button', { name: language === 'en' ? 'Try again' : '重试' }).click();
+      await page.getByText('connection_needed').waitFor({ state: 'detached' });
+      await eventually(async () => gateway.issuer.calls.some(({ tool }) => tool === 'card'), 30_000);
+      gateway.issuer.calls.length = 0;
+      await person.leave();
+      await disconnect('ada');
+    }
+  });
+
   verifies('console.sign-ins', 'Approvals: one’s own by a key; of somebody else, only who and Deny', async () => {
     const own = await park('ada');
     const ada = await asPerson('ada');

@@ -37,6 +37,8 @@ let box: SignalboxHere;
 beforeAll(async () => {
   tokens = await startTokenIssuer();
   issuer = await startSignInIssuer(tokens);
+  // As `npm start` keeps it where none is configured.
+  writeFileSync(join(directory, 'vault.key'), `${vaultKey}\n`, { mode: 0o600 });
   counting = await startCountingServer();
   guarded = await startAuthorizationServer();
   guarded.clients.set('us', { secret: clientSecret, method: 'client_secret_basic' });
@@ -52,20 +54,23 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-async function doctor(server: object, ...words: string[]) {
+function signalbox(server: object, ...words: string[]) {
   const usersIssuer = { AUTH_JWT_ISSUER: issuer.url, AUTH_JWT_AUDIENCE: audience };
-  const ended = await runProgram(process.execPath, [program, 'doctor', 'server', 'it', ...words], {
+  return runProgram(process.execPath, [program, ...words], {
     env: {
       PATH: process.env['PATH'],
       DATA_DIR: directory,
       DATABASE_URL: box.databaseUrl,
       SERVER_PUBLIC_URL: box.url,
-      VAULT_KEY: vaultKey,
       MCP_SERVERS: JSON.stringify({ it: server }),
       ...(JSON.stringify(server).includes('token_exchange') ? usersIssuer : {}),
     },
     timeoutMs: 60_000,
   });
+}
+
+async function doctor(server: object, ...words: string[]) {
+  const ended = await signalbox(server, 'doctor', 'server', 'it', ...words);
   const findings = words.includes('--json') ? (JSON.parse(ended.stdout) as Found[]) : [];
   return { ...ended, findings: new Map(findings.map((each) => [each.check, each])) };
 }
@@ -197,6 +202,13 @@ verifies('operations.doctor-arrivals', 'exchanged tokens', async () => {
   expect(findings.get('arrived')).toMatchObject({ state: 'ok', what: expect.stringContaining(arrived) as string });
   expect([code, findings.get('tools')]).toMatchObject([0, { state: 'ok' }]);
   for (const secret of [accessToken, clientSecret]) expect(stdout + nobody.stdout).not.toContain(secret);
+});
+
+verifies('connections.settings', 'the commands open connections with the key that `npm start` has made', async () => {
+  await connect('eve', guarded.mcpUrl, { kind: 'headers', headers: {} });
+  const { code, stdout } = await signalbox({ command: 'node' }, 'vault', 'rotate');
+  expect(stdout).toMatch(/^0 sealed anew, [1-9]\d* had the first key already, 0 do not open$/m);
+  expect(code).toBe(0);
 });
 
 verifies('operations.doctor-arrivals', 'at an API, whose own address nothing answers', async () => {

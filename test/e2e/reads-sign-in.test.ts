@@ -88,7 +88,10 @@ verifies('sign-ins.reads', 'the API and chats say the address', async () => {
     model: 'scripted/model',
     messages: [{ role: 'user', content: [{ type: 'mcp_prompt', name: 'greeting' }] }],
   });
-  expect(chat.status).toBe(400);
+  expect(chat).toMatchObject({
+    status: 422,
+    body: { error: { code: 'connection_needed', param: 'messages[0].content[0]' } },
+  });
   const { message } = chat.body['error'] as { message: string };
   await here.signIn('ada', addressIn(message));
   expect(await read()).toMatchObject({ status: 200, body: { contents: [{ text: 'The card of ada' }] } });

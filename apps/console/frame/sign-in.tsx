@@ -129,7 +129,7 @@ function SignInForm({ principal, onLeave }: { principal: string | undefined; onL
           </Button>
         </div>
         <p className={fields.about}>{texts.firstKeyCommand}</p>
-        <Command text="npx signalbox keys create" />
+        <Command text="npx signalbox keys create --owner NAME --scopes chat,tools,files" />
       </form>
     </Dialog>
   );

@@ -1,4 +1,5 @@
 // What a part of a view shows in place of its data: it loads, there is none, it failed.
+import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { describeFailure } from '../api/failure.js';
@@ -60,11 +61,23 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => vo
           </div>
         )}
       </dl>
+      <WayOut code={code} />
       {onRetry !== undefined && (
         <Button className={buttons.button} onPress={onRetry}>
           {texts.retry}
         </Button>
       )}
     </div>
+  );
+}
+
+/** Where a person can do something about the failure, if there is such a place. */
+export function WayOut({ code }: { code: string | undefined }) {
+  const texts = useStrings(widgetStrings);
+  if (code !== 'connection_needed') return null;
+  return (
+    <Link to="/connections" className={`${buttons.button} ${buttons.primary}`}>
+      {texts.signInFirst}
+    </Link>
   );
 }

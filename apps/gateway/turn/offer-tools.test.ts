@@ -69,10 +69,13 @@ verifies('chat.tool-choice', 'allowed tools are the only ones, own ones and thos
   expect([mine.runsHere, names(mine.definitions)]).toEqual([false, ['mine']]);
 });
 
-test('a server that is not in the catalog may be one that has not been ready yet', () => {
+test('a server that is not in the catalog may be one that has not been ready yet, or that nobody has signed in at', () => {
   const fault = faultOf(() => offer({ tools: [{ type: 'mcp', serverLabel: 'games', deniedTools: [] } as never] }));
   expect(fault).toMatchObject({ code: 'tool_not_found', http: 400, param: 'tools' });
-  expect(fault).toHaveProperty('message', expect.stringMatching(/^Server 'games' not found: .* not been ready yet$/));
+  expect(fault).toHaveProperty(
+    'message',
+    expect.stringMatching(/^Server 'games' not found: .* not been ready yet, .* signed in .*Connections/),
+  );
 });
 
 verifies('chat.tool-choice', 'what is not offered cannot be chosen', () => {

@@ -36,7 +36,7 @@ export const toolsStrings = defineStrings({
     openWorld: 'reaches beyond the workspace',
     tokensOf: (count: string) => `${count} tokens in each model call that offers it`,
     tokensOfAll: (count: string) => `${count} tokens in each model call that offers them`,
-    callsOf: (calls: string, failures: string) => `${calls} calls in 30 days, ${failures} failed`,
+    callsOf: (calls: string, failures: string) => `Calls in 30 days: ${calls}, failed: ${failures}`,
     schema: 'Schema of the arguments',
     outputSchema: 'Schema of the result',
     callHeading: 'Call it',

@@ -36,9 +36,11 @@ function timeName(times: readonly number[], isDaily: boolean): (seconds: number)
   return (seconds) => format.format(new Date(seconds * 1_000));
 }
 
-/** Room for the longest figure beside the axis. */
-const widthOf = (figures: readonly string[] | null): number =>
-  Math.max(56, 18 + 6.5 * Math.max(0, ...(figures ?? []).map(({ length }) => length)));
+/** Room for the longest figure beside the axis. Chinese characters are as wide as the font is high. */
+const widthOf = (figures: readonly string[] | null): number => {
+  const pixels = (figure: string) => 6.5 * figure.length + 4.5 * (figure.match(/[\u2e80-\uffff]/g)?.length ?? 0);
+  return Math.max(56, 18 + Math.max(0, ...(figures ?? []).map(pixels)));
+};
 
 export function drawPlot(
   place: HTMLElement,

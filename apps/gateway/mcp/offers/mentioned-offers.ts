@@ -142,11 +142,12 @@ function withRead(
   return messages;
 }
 
-/** The failure of a tool server is an invalid part here; what says nothing about the part stays as it is. */
+/** The failure of a tool server is an invalid part here, except where its caller has to sign in; what says nothing about the part stays as it is. */
 function refusalOfPart(error: unknown, { part, param }: Mention): unknown {
   if (!(error instanceof AppError)) return error;
   const { http } = errorTable[error.code];
-  if (http === 404 || http === 403) return new AppError(error.code, `${param}: ${error.message}`, { param });
+  if (http === 404 || http === 403 || error.code === 'connection_needed')
+    return new AppError(error.code, `${param}: ${error.message}`, { param });
   if (http !== 422) return error;
   const name = part.type === 'mcp_prompt' ? part.name : part.uri;
   const message = `${param}: '${name.slice(0, 256)}' could not be read: ${error.message}`;

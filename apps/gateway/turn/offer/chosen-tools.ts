@@ -36,7 +36,9 @@ export class ChosenTools {
   private add(asked: ServerEntry): void {
     const { serverLabel, allowedTools, deniedTools = [] } = asked;
     if (serverLabel !== '*' && !this.catalog.hasServer(serverLabel)) {
-      const reason = 'none of this name is configured, or it has not been ready yet';
+      const reason =
+        'none of this name is configured, it has not been ready yet, or it lists its tools only for users who have ' +
+        'signed in and nobody has yet (GET /api/connections, or Connections in the console)';
       const message = `Server '${serverLabel}' not found: ${reason}`;
       throw new AppError('tool_not_found', message, { http: 400, param: 'tools' });
     }

@@ -4,6 +4,7 @@ import { sentenceOf } from '../../../api/failure.js';
 import { useLanguage, useStrings } from '../../../i18n/language.js';
 import buttons from '../../../widgets/button.module.css';
 import { visibleText } from '../../../widgets/shown/visible-text.js';
+import { WayOut } from '../../../widgets/states.js';
 import type { TurnNode } from '../conversation/conversation.js';
 import type { OpenChat } from '../store/open-chat.js';
 import { chatStrings } from '../strings.js';
@@ -47,6 +48,7 @@ export function TurnState({ turn, chat }: { turn: TurnNode; chat: OpenChat }) {
               </span>
             )}
           </p>
+          <WayOut code={error.code} />
           <Button className={buttons.button} onPress={() => chat.retry(turn)}>
             {texts.retry}
           </Button>
