@@ -205,7 +205,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     validator,
     decide,
     approvalRoom,
-    approvals: { store: waitStore, questions: sampling, notify: () => approvals.notify() },
+    approvals: { store: waitStore, questions: sampling, waits: approvals },
     deniedTool,
     journal,
     notes,

@@ -140,6 +140,13 @@ export class WaitStore {
     return (await this.select('repeated', `${repeated} and ${held}`, repeatedValues(call)))[0];
   }
 
+  /** The first of the sign-ins that calls outside of runs with these arguments wait for. */
+  async firstSignIn(call: RepeatedCall): Promise<Wait | undefined> {
+    const waiting = `kind = 'sign_in' and state = 'waiting' and expires_at > clock_timestamp() and ${statements.isHeld}`;
+    const first = `${repeated} and ${waiting} order by created_at, id limit 1`;
+    return (await this.select('first-sign-in', first, repeatedValues(call)))[0];
+  }
+
   /** The wait for people with this id in any state, provided that it belongs to this call outside of runs. */
   async ofCall(id: string, call: RepeatedCall): Promise<Wait | undefined> {
     const named = `id = $5 and kind in ${kindsForPeople}`;

@@ -82,8 +82,13 @@ for (const mode of ['auto', 'legacy'] as const) {
 
 verifies('sign-ins.reads', 'the API and chats say the address', async () => {
   const read = () => ask('POST', '/api/resources/read', { uri: 'doc://card' });
+  const waiting = () => here.box.rows("select id from approvals where kind = 'sign_in' and state = 'waiting'");
+  const before = (await waiting()).length;
   const refused = await read();
   expect(refused).toMatchObject({ status: 422, body: { error: { code: 'connection_needed' } } });
+  // Repeated, it waits for the same sign-in.
+  expect((await read()).body['error']).toMatchObject({ message: (refused.body['error'] as JsonObject)['message'] });
+  expect((await waiting()).length - before).toBe(1);
   const chat = await ask('POST', '/v1/chat/completions', {
     model: 'scripted/model',
     messages: [{ role: 'user', content: [{ type: 'mcp_prompt', name: 'greeting' }] }],

@@ -172,7 +172,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     decide,
     deniedTool,
     approvalRoom,
-    approvals: { store, questions: sampling, notify: () => approvals.notify() },
+    approvals: { store, questions: sampling, waits: approvals },
     journal,
     notes,
     runner,

@@ -142,12 +142,18 @@ export class Waits {
       .finally(() => (this.sweeping = undefined)));
   }
 
+  /** Ends a wait that nobody will decide about. */
+  async end(wait: Wait, state: Exclude<WaitState, 'waiting' | 'approved'>): Promise<void> {
+    const { store, announcements, onEnded } = this.ports;
+    const closed = await store.close(wait, state);
+    if (closed && isForPeople(wait)) onEnded(state);
+    await announcements.announce(wait.id);
+  }
+
   private async endLapsed(): Promise<void> {
-    const { store, announcements, webhook, onEnded } = this.ports;
+    const { store, webhook } = this.ports;
     for (const wait of await store.lapsed(maxSwept)) {
-      const closed = await store.close(wait, wait.state as 'denied' | 'expired' | 'cancelled');
-      if (closed && isForPeople(wait)) onEnded(wait.state);
-      await announcements.announce(wait.id);
+      await this.end(wait, wait.state as 'denied' | 'expired' | 'cancelled');
     }
     if (this.ports.hasSignIns === true) {
       for (const { principal, server } of await store.signedIn(maxSwept)) await this.connected(principal, server);

@@ -29,7 +29,7 @@ export interface OfferRequestPorts {
   runner: ToolRunner;
   lateCancels: LateCancels;
   /** Go on with what a caller comes back to. */
-  calls: Pick<DirectCalls, 'settled'>;
+  calls: Pick<DirectCalls, 'run' | 'settled'>;
   waits: Pick<WaitStore, 'ofCall'>;
 }
 
@@ -94,7 +94,7 @@ export class OfferRequests {
     // The worker is waited for before the call is journaled, so that a call refused for lack of a worker leaves nothing behind.
     await runner.untilWorker(tool, context);
     await this.ports.lateCancels.plan(call);
-    return runner.run(call, onProgress);
+    return this.ports.calls.run(call, onProgress);
   }
 
   /** The call of the request that `again` repeats. A caller can only name what its own request for the same was asked. */

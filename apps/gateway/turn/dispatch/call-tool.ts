@@ -17,6 +17,7 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { ApprovalRoom } from '../../govern/approval-room.js';
 import { ApprovalNeeded } from '../../govern/approval-needed.js';
+import type { Waits } from '../../govern/waits.js';
 import { Call, type RunnableCall } from '../call.js';
 import { outcomeElsewhere } from '../wait.js';
 import type { SamplingDesk } from './dispatch-services.js';
@@ -65,9 +66,9 @@ export interface ToolCallPorts {
   decide: Decide;
   approvalRoom: Pick<ApprovalRoom, 'approvalOf'>;
   approvals: {
-    store: Pick<WaitStore, 'get' | 'ofCall' | 'ofRepeatedCall'>;
+    store: Pick<WaitStore, 'get' | 'ofCall' | 'ofRepeatedCall' | 'firstSignIn'>;
     questions: Pick<SamplingDesk, 'open'>;
-    notify: () => void;
+    waits: Pick<Waits, 'notify' | 'end'>;
   };
   /** A tool that the policy denies to the caller, whatever its arguments. */
   deniedTool: (name: string, caller: RequestContext) => CatalogTool | undefined;
@@ -204,7 +205,7 @@ export class DirectCalls {
       return this.prepared(call);
     }
     await journal.plan(call.row, call.audit);
-    approvals.notify();
+    approvals.waits.notify();
     const written = await approvals.store.get(call.waitId!);
     if (written === undefined) throw toolNotFound(name);
     throw new ApprovalNeeded(written);
@@ -260,10 +261,26 @@ export class DirectCalls {
       tool,
       context,
       run: async (onProgress) => {
-        const outcome = await this.ports.runner.run(call, onProgress);
+        const outcome = await this.run(call, onProgress);
         return { id: context.callId, sessionId: context.sessionId, tool, outcome };
       },
     };
+  }
+
+  /** Runs a planned call. One that is repeated waits for the sign-in that the first waits for, and ends itself. @throws ApprovalNeeded */
+  async run(call: RunnableCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
+    const { approvals, runner } = this.ports;
+    try {
+      return await runner.run(call, onProgress);
+    } catch (error) {
+      if (!(error instanceof ApprovalNeeded) || error.approval.kind !== 'sign_in') throw error;
+      const { principal, sessionId } = call.context;
+      const repeated = { principal, name: call.tool.name, argumentsHash: canonicalHash(call.arguments), sessionId };
+      const first = await approvals.store.firstSignIn(repeated);
+      if (first === undefined || first.id === error.approval.id) throw error;
+      await approvals.waits.end(error.approval, 'cancelled');
+      throw new ApprovalNeeded(first);
+    }
   }
 
   /** Audits a call of an unknown tool; the journal gets no row. */
