@@ -175,7 +175,7 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     const ada = await asPerson('ada');
     await ada.open('approvals');
     const card = cards(ada).filter({ hasText: 'Sign-in at hub' });
-    await card.getByText('goes on by itself when you have signed in').waitFor();
+    await card.getByText('goes on by itself after the sign-in').waitFor();
     expect(await card.getByRole('button', { name: /Approve|Edit/ }).count()).toBe(0);
     await card.getByRole('link', { name: link }).waitFor();
     await ada.page.keyboard.press('j');
@@ -221,6 +221,9 @@ describe.skipIf(noChromium !== undefined)(suite, () => {
     await home.open();
     await home.page.getByRole('link', { name: '1 sign-in at a tool server' }).click();
     await cards(home).getByRole('link', { name: link }).waitFor();
+    await cards(home).getByText('goes on by itself after the sign-in').waitFor();
+    await gateway.ask('bob', 'POST', '/api/resources/read', { uri: 'doc://card' });
+    await cards(home).getByText('goes on if its sender still waits for it').waitFor();
     await home.page.close();
     await signIn(person, 'bob', () => status.getByRole('link', { name: link }).click());
     await page.getByRole('status', { name: 'Result' }).getByText('bob').waitFor();

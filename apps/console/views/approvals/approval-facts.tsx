@@ -24,7 +24,8 @@ const mostBefore = 5;
 
 /** Undefined while it is not known, and for callers who may not see the tool: then values are shown without their schema. */
 export function useArgumentsSchema({ tool, kind }: Approval): Schema | undefined {
-  const may = useMay('tools') === true && kind !== 'question';
+  // Reads of resources and prompts have their method as the name, which no tool has.
+  const may = useMay('tools') === true && kind !== 'question' && !tool.includes('/');
   const { data } = useQuery({
     queryKey: ['tools', 'one', tool],
     queryFn: ({ signal }) => api.tools.get(tool, { signal }),
@@ -49,6 +50,7 @@ export function ApprovalFacts({ approval, isOpen = false }: { approval: Approval
   const isOwn = isMine && mayChat;
   const isAdmin = useMay('admin') === true && mayChat;
   const { kind, principal, rule, reason, session_id: session, run_id: run, message, state, scopes = [] } = approval;
+  const goesOn = run === null ? texts.callGoesOn : texts.runGoesOn;
   return (
     <>
       {kind === 'question' && message !== null && (
@@ -57,7 +59,7 @@ export function ApprovalFacts({ approval, isOpen = false }: { approval: Approval
         </div>
       )}
       {kind === 'sign_in' && state === 'waiting' && (
-        <p>{isMine ? texts.signInYours : texts.signInOthers(visibleText(principal))}</p>
+        <p>{isMine ? texts.signInYours(goesOn) : texts.signInOthers(visibleText(principal), goesOn)}</p>
       )}
       <Facts layout="line">
         <Fact name={kind === 'sign_in' ? texts.mustSignIn : texts.asks}>{visibleText(principal)}</Fact>
