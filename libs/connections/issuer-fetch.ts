@@ -4,7 +4,7 @@ import { AddressGuard, hostOf } from '#libs/http-client/address-guard.js';
 import { HttpClient } from '#libs/http-client/http-client.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { isJsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, parseJson } from '#libs/schemas/json.js';
 
 export const issuerMs = 10_000;
 const maxAnswerBytes = 1024 * 1024;
@@ -70,11 +70,7 @@ export function openIssuerFetch(own: readonly string[], allow: readonly string[]
 
 /** Many issuers write null for a member that they leave out, which the SDK's schemas refuse: a refresh token would be used up for nothing. */
 function withoutNulls(body: Buffer): Buffer | string {
-  try {
-    const answer: unknown = JSON.parse(body.toString());
-    if (!isJsonObject(answer)) return body;
-    return JSON.stringify(Object.fromEntries(Object.entries(answer).filter(([, value]) => value !== null)));
-  } catch {
-    return body;
-  }
+  const answer = parseJson(body.toString());
+  if (!isJsonObject(answer)) return body;
+  return JSON.stringify(Object.fromEntries(Object.entries(answer).filter(([, value]) => value !== null)));
 }

@@ -1,9 +1,7 @@
 // All eras of MCP over HTTP on one endpoint: 2026-07-28 without state, older clients with a session (Streamable HTTP,
 // or HTTP+SSE), and older clients that send single requests without either. Knows web requests; its user provides the server.
-import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   createMcpHandler,
-  InMemoryServerEventBus,
   isInitializeRequest,
   isLegacyRequest,
   legacyStatelessFallback,
@@ -55,26 +53,14 @@ const listenFilter = z.looseObject({
   notifications: z.looseObject({ resourceSubscriptions: z.array(z.string()).min(1) }),
 });
 
-type Listener = (event: ServerEvent) => void;
-
-/** Lists change for everybody, a resource only for those who follow it: two clients may mean others by one URI. */
-class ListenerBus extends InMemoryServerEventBus {
-  /** Gets what tells the one stream that a request opens. */
-  readonly opening = new AsyncLocalStorage<(listener: Listener) => void>();
-
-  override subscribe(listener: Listener): () => void {
-    this.opening.getStore()?.(listener);
-    return super.subscribe(listener);
-  }
-}
-
 export class McpEndpoint {
-  private readonly bus: ListenerBus;
+  private readonly newHandler: () => McpHttpHandler;
   private readonly modern: McpHttpHandler;
   private readonly stateless: ReturnType<typeof legacyStatelessFallback>;
   private readonly sessions: LegacySessions;
   private readonly stopWatching: () => void;
-  private subscriptions = 0;
+  /** One for each stream: lists change for everybody, but two clients may mean different resources by one URI. */
+  private readonly listening = new Set<McpHttpHandler>();
 
   constructor(
     private readonly ports: McpEndpointPorts,
@@ -84,14 +70,8 @@ export class McpEndpoint {
     const { keepAliveMs } = limits;
     const onerror = (error: Error) => ports.logger.debug({ error }, 'mcp request');
     const serverFor = ({ requestInfo }: McpRequestContext) => newServer(exchangeOf(requestInfo));
-    this.bus = new ListenerBus(onerror);
-    this.modern = createMcpHandler(serverFor, {
-      bus: this.bus,
-      legacy: 'reject',
-      keepAliveMs,
-      onerror,
-      maxSubscriptions: limits.subscriptions,
-    });
+    this.newHandler = () => createMcpHandler(serverFor, { legacy: 'reject', keepAliveMs, onerror });
+    this.modern = this.newHandler();
     this.stateless = legacyStatelessFallback(serverFor, onerror);
     this.sessions = new LegacySessions({
       limit: limits.sessions,
@@ -103,7 +83,7 @@ export class McpEndpoint {
       onSessionEnd,
     });
     this.stopWatching = ports.onChange((change) => {
-      this.bus.publish(change);
+      for (const { bus } of this.listening) bus.publish(change);
       this.sessions.tell(change);
     });
   }
@@ -136,7 +116,7 @@ export class McpEndpoint {
 
   async close(): Promise<void> {
     this.stopWatching();
-    await Promise.all([this.modern.close(), this.sessions.close()]);
+    await Promise.all([this.modern, this.sessions, ...this.listening].map((each) => each.close()));
   }
 
   private async dispatch(request: Request, exchange: McpExchange, frames?: McpFrames): Promise<Response> {
@@ -147,12 +127,10 @@ export class McpEndpoint {
     }
     const parsedBody = bodyOf(frames);
     if (!(await isLegacyRequest(request, parsedBody))) {
-      const serve = () => this.modern.fetch(request, { parsedBody });
-      if (!frames.listens) return serve();
-      this.enterSubscription(exchange);
-      let tell: Listener = () => undefined;
-      await this.followResources(frames, exchange, (uri) => tell({ kind: 'resource_updated', uri }));
-      return this.bus.opening.run((listener) => (tell = listener), serve);
+      if (!frames.listens) return this.modern.fetch(request, { parsedBody });
+      const handler = this.enterSubscription(exchange);
+      await this.followResources(frames, exchange, (uri) => handler.notify.resourceUpdated(uri));
+      return handler.fetch(request, { parsedBody });
     }
     if (isInitializeRequest(parsedBody)) return this.sessions.open(request, frames, exchange);
     if (sessionId !== null) return this.sessions.serve(sessionId, request, exchange, frames);
@@ -175,15 +153,18 @@ export class McpEndpoint {
       if (request.method === 'subscriptions/listen') Object.assign(request.params!, asked);
   }
 
-  private enterSubscription(exchange: McpExchange): void {
+  /** What serves the stream. @throws AppError concurrency_exceeded */
+  private enterSubscription(exchange: McpExchange): McpHttpHandler {
     const { subscriptions } = this.limits;
-    if (this.subscriptions >= subscriptions) {
+    if (this.listening.size >= subscriptions) {
       this.ports.onRefused('mcp_subscriptions');
       throw new AppError('concurrency_exceeded', `${subscriptions} MCP subscriptions are already open`, {
         retryAfterSeconds: 60,
       });
     }
-    this.subscriptions += 1;
-    exchange.atEnd.push(() => (this.subscriptions -= 1));
+    const handler = this.newHandler();
+    this.listening.add(handler);
+    exchange.atEnd.push(() => this.listening.delete(handler));
+    return handler;
   }
 }

@@ -1,7 +1,7 @@
 // Whether this machine has a Chromium. Suites that need one are skipped without it, by name.
 import { spawnSync } from 'node:child_process';
 
-/** The headless shell shows pages as the whole browser does, for a third less of the time of the cores. */
+/** The headless shell shows pages as the whole browser does, and draws no window around them. */
 export const chromiumPath = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', 'chromium'].find(
   (path) => spawnSync(path, ['--version']).status === 0,
 );
