@@ -35,7 +35,7 @@ function logLevelOf({ server, request }: AskingCall): Pick<RequestContext, 'logL
   return level === undefined ? {} : { logLevel: level };
 }
 
-export type McpReport = (progress: ToolProgress, notify?: ServerContext['mcpReq']['notify']) => void;
+export type McpReport = (progress: ToolProgress, bySession?: ServerContext['mcpReq']['notify']) => void;
 
 export interface McpCaller {
   caller: RequestContext;
@@ -85,15 +85,17 @@ function follow(signal: AbortSignal, abort: () => void): void {
 }
 
 /**
- * Sends log messages, and growing progress, as the protocol demands, to a client that asked for progress: on the stream of the request, or
- * by `notify`.
+ * Sends log messages, and growing progress, as the protocol demands, to a client that asked for progress: on the stream of the request,
+ * or once that has ended on the stream of its session, by `bySession`. A client that does not read it misses some.
  */
 function progressTo({ mcpReq }: ServerContext, exchange: McpExchange): McpReport {
   if (!exchange.streams) return () => undefined;
   const progressToken = mcpReq._meta?.progressToken;
   let last = -Infinity;
-  return ({ progress, total, message, log }, notify = mcpReq.notify) => {
-    if (exchange.readerBehind || mcpReq.signal.aborted) return;
+  return ({ progress, total, message, log }, bySession) => {
+    const reader = bySession === undefined ? exchange : exchange.sessionStream?.();
+    if (reader === undefined || reader.readerBehind || mcpReq.signal.aborted) return;
+    const notify = bySession ?? mcpReq.notify;
     if (log !== undefined) notify({ method: 'notifications/message', params: log }).catch(() => undefined);
     if (progressToken === undefined || progress === undefined || progress <= last) return;
     last = progress;

@@ -7,6 +7,8 @@ export interface McpExchange {
   streams: boolean;
   /** The caller reads more slowly than data is written: optional messages are dropped. */
   readerBehind: boolean;
+  /** The stream of a session before 2026-07-28, for what belongs to no request any more; undefined while the client has none open. */
+  sessionStream?: () => Pick<McpExchange, 'readerBehind'> | undefined;
   /** `search`: instead of the tools, the client is shown those that find, describe and call them. A session keeps its first mode. */
   mode?: 'search';
   /** The named set of tools that the address is of. A session is reached at its own address only. */

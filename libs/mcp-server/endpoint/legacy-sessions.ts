@@ -32,6 +32,8 @@ interface Session {
   toolset: string | undefined;
   server: Server;
   transport: Transport;
+  /** The stream that the client holds open: its `GET`, or that of HTTP+SSE. */
+  stream?: McpExchange | undefined;
   /** Ids of requests in progress: the transport would mix up two with one id. */
   openIds: Set<string | number>;
   exchanges: number;
@@ -45,7 +47,6 @@ const maxUnreadBytes = 4 * 1024 * 1024;
 
 export class LegacySessions {
   private readonly sessions = new Map<string, Session>();
-  private readonly streams = new WeakMap<Session, McpExchange>();
   private readonly timer: NodeJS.Timeout;
 
   constructor(private readonly options: LegacySessionOptions) {
@@ -73,7 +74,7 @@ export class LegacySessions {
   async openStream(messagesPath: string, exchange: McpExchange): Promise<Response> {
     const newTransport = (id: string) => new SseTransport(id, `${messagesPath}?sessionId=${id}`);
     const { session, transport } = await this.start(exchange, newTransport);
-    this.streams.set(session, exchange);
+    session.stream = exchange;
     exchange.atEnd.push(() => void session.server.close());
     return new Response(transport.body, { headers: { 'content-type': 'text/event-stream' } });
   }
@@ -84,8 +85,7 @@ export class LegacySessions {
    */
   receive(id: string, request: Request, exchange: McpExchange, frames: McpFrames): void {
     const session = this.find(id, exchange);
-    const { transport } = session;
-    const stream = this.streams.get(session);
+    const { transport, stream } = session;
     if (!(transport instanceof SseTransport) || stream === undefined) throw notFound();
     if (transport.unreadBytes > maxUnreadBytes) {
       this.options.onRefused('mcp_unread_answers');
@@ -98,6 +98,7 @@ export class LegacySessions {
       get readerBehind() {
         return stream.readerBehind;
       },
+      sessionStream: () => stream,
       atEnd: [],
       goesOn: exchange.goesOn,
     });
@@ -116,7 +117,7 @@ export class LegacySessions {
   /** Ends the streams of SSE sessions that run no tool, which do not end by themselves. */
   endIdleStreams(): void {
     for (const session of this.sessions.values()) {
-      if (this.streams.has(session) && session.calls === 0) void session.server.close();
+      if (session.transport instanceof SseTransport && session.calls === 0) void session.server.close();
     }
   }
 
@@ -190,7 +191,17 @@ function handle(
   { exchange, frames }: { exchange: McpExchange; frames: McpFrames | undefined },
 ): Promise<Response> {
   enter(session, exchange, frames);
+  exchange.sessionStream = () => session.stream;
+  if (request.method === 'GET') holdStream(session, exchange);
   return transport.handleRequest(request, frames === undefined ? {} : { parsedBody: bodyOf(frames) });
+}
+
+/** The transport refuses a second one. */
+function holdStream(session: Session, exchange: McpExchange): void {
+  session.stream ??= exchange;
+  exchange.atEnd.push(() => {
+    if (session.stream === exchange) session.stream = undefined;
+  });
 }
 
 /** Counts the exchange until its end. @throws AppError invalid_value */

@@ -59,7 +59,7 @@ async function ask(
   };
   try {
     const response = await endpoint.answer(request, exchange, readFrames(body));
-    return { response, session: { 'mcp-session-id': response.headers.get('mcp-session-id') ?? '' }, end };
+    return { response, exchange, session: { 'mcp-session-id': response.headers.get('mcp-session-id') ?? '' }, end };
   } finally {
     if (ended) end();
   }
@@ -113,6 +113,28 @@ verifies('mcp.bounded', "a session is its principal's only", async () => {
     await endpoint.close();
   }
 });
+
+verifies(
+  'mcp.bounded',
+  'what a session is told besides answers: on a stream that it holds open, and is read',
+  async () => {
+    const { endpoint } = openEndpoint({});
+    try {
+      const { session } = await ask(endpoint, greeting);
+      const { exchange } = await ask(endpoint, ping(2), { headers: session });
+      expect(exchange.sessionStream?.()).toBeUndefined();
+      const context = { ...exchange.context, signal: new AbortController().signal };
+      const stream: McpExchange = { context, streams: true, readerBehind: true, atEnd: [], goesOn: [] };
+      const headers = { accept: 'text/event-stream', ...session };
+      await endpoint.answer(new Request('http://gateway/mcp', { headers }), stream);
+      expect(exchange.sessionStream?.()).toBe(stream);
+      for (const each of stream.atEnd) each();
+      expect(exchange.sessionStream?.()).toBeUndefined();
+    } finally {
+      await endpoint.close();
+    }
+  },
+);
 
 verifies('mcp.bounded', 'sessions in idle time; one with a request under way stays', async () => {
   const { endpoint } = openEndpoint({ sessionIdleMs: 20 });
