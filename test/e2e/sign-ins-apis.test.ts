@@ -50,7 +50,7 @@ verifies('sign-ins.returned', 'responses', async () => {
   expect(await here.ranIn('responses')).toEqual(['push0']);
 });
 
-async function call(session_id: string, headers: Record<string, string> = {}, gateway = 0) {
+async function call(session_id: string | undefined, headers: Record<string, string> = {}, gateway = 0) {
   const response = await fetch(`${here.box.gateways[gateway]!.url}/api/tools/call`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
@@ -68,13 +68,25 @@ verifies('sign-ins.tools-api', 'without a key, and with one on two gateways', as
     expect(first).toMatchObject({ status: 202, body: { sign_in: { server: 'hub', tool: 'push' } } });
     const again = await call(session, headers, 1);
     expect(again).toMatchObject({ status: 202, body: { sign_in: { server: 'hub' } } });
-    if (session === 'tools_keyed') expect(again).toEqual(first);
+    expect(again).toEqual(first);
     await here.signIn(session);
     const ended = await call(session, headers, 1);
     expect(ended).toMatchObject({ status: 200, body: { content: 'said hello' } });
     expect(await here.ranIn(session)).toEqual(['hello']);
   }
 });
+
+verifies(
+  'sign-ins.tools-api',
+  'a call that names no session, repeated on another gateway, waits for the same sign-in',
+  async () => {
+    const first = await call(undefined);
+    expect(first).toMatchObject({ status: 202, body: { sign_in: { server: 'hub', tool: 'push' } } });
+    expect(await call(undefined, {}, 1)).toEqual(first);
+    const { id } = first.body['sign_in'] as { id: string };
+    await decideAt(here.box.url, id, { decision: 'deny' });
+  },
+);
 
 for (const [session, headers] of Object.entries<Record<string, string>>({
   stream_plain: {},

@@ -10,14 +10,13 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ServerMethod } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { WaitStore } from '#libs/waits/wait-store.js';
 import { ApprovalNeeded } from '../../govern/approval-needed.js';
 import { type Decide, deniedOutcome } from '../../govern/decide.js';
 import type { MayUse } from '../../govern/tool-policy.js';
 import type { OfferingServer } from '../../tools/tool-catalog.js';
 import { Call, type RunnableCall } from '../../turn/call.js';
-import type { DirectCalls, PreparedToolCall } from '../../turn/dispatch/call-tool.js';
+import { type DirectCalls, type PreparedToolCall, repeatedOf } from '../../turn/dispatch/call-tool.js';
 import type { LateCancels } from '../../turn/dispatch/late-cancels.js';
 import type { ToolProgress, ToolRunner } from '../../turn/dispatch/tool-runner.js';
 
@@ -99,10 +98,8 @@ export class OfferRequests {
 
   /** The call of the request that `again` repeats. A caller can only name what its own request for the same was asked. */
   private async begunBefore(waitId: string, again: RunnableCall): Promise<PreparedToolCall> {
-    const { tool, context, arguments: args } = again;
-    const { principal, sessionId } = context;
-    const repeated = { principal, name: tool.name, argumentsHash: canonicalHash(args), sessionId };
-    const found = await this.ports.waits.ofCall(waitId, repeated);
+    const { tool, context } = again;
+    const found = await this.ports.waits.ofCall(waitId, repeatedOf(again, context.sessionId));
     if (found?.server !== tool.server) {
       throw new AppError('approval_not_found', 'This request was not asked anything, and did not have to sign in');
     }

@@ -5,7 +5,7 @@ import type { Wait } from '#libs/waits/wait.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { AuditNotes } from '#libs/audit/audit-notes.js';
 import { parkedOutcome, waitKinds } from '#libs/waits/wait-kinds.js';
-import type { WaitStore } from '#libs/waits/wait-store.js';
+import type { RepeatedCall, WaitStore } from '#libs/waits/wait-store.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { PolicyDecision } from '#libs/policy/decision.js';
 import type { Journal } from '#libs/runs/run-store.js';
@@ -136,7 +136,7 @@ export class DirectCalls {
     // The worker is waited for before the call is journaled, so that a call refused for lack of a worker leaves nothing behind.
     await this.ports.runner.untilWorker(tool, context);
     await this.ports.lateCancels.plan(call);
-    return this.prepared(call);
+    return this.prepared(call, request);
   }
 
   /** The parked call of an approval that was given. The call runs once, whoever asks for it and how often. `known`: what it calls. */
@@ -192,9 +192,7 @@ export class DirectCalls {
     { tool, decision, context, arguments: args }: Undecided,
   ): Promise<PreparedToolCall> {
     const { approvals, approvalRoom, journal } = this.ports;
-    const argumentsHash = canonicalHash(args);
-    const known = { principal: context.principal, name: tool.name, argumentsHash, sessionId };
-    const found = await approvals.store.ofRepeatedCall(known);
+    const found = await approvals.store.ofRepeatedCall(repeatedOf({ tool, context, arguments: args }, sessionId));
     if (found?.state === 'approved') return this.approved(found, context);
     if (found !== undefined) throw new ApprovalNeeded(found);
     const call = this.planned(context, tool, args, decision.rule);
@@ -202,7 +200,7 @@ export class DirectCalls {
     if (call.outcome !== undefined) return this.refuse(call, call.outcome);
     if (call.state !== 'parked') {
       await this.ports.lateCancels.plan(call);
-      return this.prepared(call);
+      return this.prepared(call, { sessionId });
     }
     await journal.plan(call.row, call.audit);
     approvals.waits.notify();
@@ -216,7 +214,7 @@ export class DirectCalls {
     { approvalId = '', sessionId }: ToolCallRequest,
     { tool, context, arguments: args }: Undecided,
   ): Promise<PreparedToolCall> {
-    const call = { principal: context.principal, name: tool.name, argumentsHash: canonicalHash(args), sessionId };
+    const call = repeatedOf({ tool, context, arguments: args }, sessionId);
     const found = await this.ports.approvals.store.ofCall(approvalId, call);
     if (found === undefined) throw new AppError('approval_not_found', 'This call has no such approval');
     if (found.state === 'waiting') throw new ApprovalNeeded(found);
@@ -255,28 +253,34 @@ export class DirectCalls {
     return this.ports.runner.plan(call, tool, args);
   }
 
-  private prepared(call: RunnableCall): PreparedToolCall {
+  private prepared(call: RunnableCall, asked?: Pick<ToolCallRequest, 'sessionId'>): PreparedToolCall {
     const { tool, context } = call;
     return {
       tool,
       context,
       run: async (onProgress) => {
-        const outcome = await this.run(call, onProgress);
+        const outcome = await this.run(call, onProgress, asked);
         return { id: context.callId, sessionId: context.sessionId, tool, outcome };
       },
     };
   }
 
-  /** Runs a planned call. One that is repeated waits for the sign-in that the first waits for, and ends itself. @throws ApprovalNeeded */
-  async run(call: RunnableCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
+  /**
+   * Runs a planned call. One that is repeated waits for the sign-in that the first waits for, and ends itself. `asked`: as its sender named
+   * the session, if not as the call has it.
+   * @throws ApprovalNeeded
+   */
+  async run(
+    call: RunnableCall,
+    onProgress: (progress: ToolProgress) => void,
+    asked: Pick<ToolCallRequest, 'sessionId'> = call.context,
+  ): Promise<ToolOutcome> {
     const { approvals, runner } = this.ports;
     try {
       return await runner.run(call, onProgress);
     } catch (error) {
       if (!(error instanceof ApprovalNeeded) || error.approval.kind !== 'sign_in') throw error;
-      const { principal, sessionId } = call.context;
-      const repeated = { principal, name: call.tool.name, argumentsHash: canonicalHash(call.arguments), sessionId };
-      const first = await approvals.store.firstSignIn(repeated);
+      const first = await approvals.store.firstSignIn(repeatedOf(call, asked.sessionId));
       if (first === undefined || first.id === error.approval.id) throw error;
       await approvals.waits.end(error.approval, 'cancelled');
       throw new ApprovalNeeded(first);
@@ -304,6 +308,17 @@ export class DirectCalls {
     throw failureOf(call.tool, outcome);
   }
 }
+
+/** What makes a call outside of runs the same as one before it. Without a session it is that of any. */
+export const repeatedOf = (
+  { tool, context, arguments: args }: Pick<RunnableCall, 'tool' | 'context' | 'arguments'>,
+  sessionId: string | undefined,
+): RepeatedCall => ({
+  principal: context.principal,
+  name: tool.name,
+  argumentsHash: canonicalHash(args),
+  sessionId,
+});
 
 export function toolNotFound(name: string): AppError {
   return new AppError('tool_not_found', `Tool '${name.slice(0, 256)}' not found`, { toolName: name.slice(0, 256) });
